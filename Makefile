@@ -1,0 +1,46 @@
+# Two commands do everything on a fresh Debian 12 machine: make demo, make check. Each installs what is missing.
+
+JOBS ?= $(shell nproc)
+DEMO_SCENARIO := llama3.1-8b-real-mixture-128k
+DEMO_OUT := packsim-report
+
+.PHONY: help deps build demo check check-fast bench profile format clean
+
+help: ## This list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 22
+
+deps: ## Install the Debian packages and the Python wheel that the build needs
+	@cmake/install_deps.sh
+
+build: deps ## Release build; leaves the program at build/packsim
+	@cmake --preset release >build.log 2>&1 || { cat build.log; exit 1; }
+	@cmake --build --preset release -j $(JOBS) --target packsim packsim_fit_steps
+
+demo: build ## Build, compare strategies on a real length mixture, and say where the report is
+	build/packsim compare $(DEMO_SCENARIO) --out $(DEMO_OUT)
+
+check: build ## Build and run every test, plain and under the sanitizers
+	@cmake --preset dev >build.log 2>&1 || { cat build.log; exit 1; }
+	cmake --build --preset dev -j $(JOBS)
+	ctest --test-dir build-dev --output-on-failure -j $(JOBS)
+	@cmake --preset asan >build.log 2>&1 || { cat build.log; exit 1; }
+	cmake --build --preset asan -j $(JOBS)
+	ctest --test-dir build-asan --output-on-failure -j $(JOBS) --label-exclude slow
+
+check-fast: build ## The plain tests only
+	@cmake --preset dev >build.log 2>&1 || { cat build.log; exit 1; }
+	cmake --build --preset dev -j $(JOBS)
+	ctest --test-dir build-dev --output-on-failure -j $(JOBS)
+
+bench: build ## Build and run the benchmarks
+	cmake --build --preset release -j $(JOBS) --target packsim_bench
+	build/tests/bench/packsim_bench --benchmark_min_time=0.5
+
+profile: build ## Fit the shipped framework profile again from its data
+	build/packsim_fit_steps calibration/data/hbp_step_times.csv > calibration/profiles/deepspeed-ulysses-h100.json
+
+format: ## Format the C++ sources
+	git ls-files '*.cpp' '*.hpp' '*.cc' | xargs clang-format-14 -i
+
+clean: ## Remove everything that was built
+	rm -rf build build-dev build-asan build-tsan build.log $(DEMO_OUT)

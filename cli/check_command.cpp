@@ -1,0 +1,79 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <numeric>
+
+#include "cli/commands.hpp"
+#include "cli/run_scenario.hpp"
+#include "packing/schedule.hpp"
+#include "reports/length_summary.hpp"
+#include "scenarios/loader/draw_lengths.hpp"
+#include "scenarios/loader/load_scenario.hpp"
+
+namespace packsim {
+namespace {
+
+constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
+
+void print_data(const Scenario& scenario, const DrawnLengths& drawn) {
+  const LengthSummary summary = summarize_lengths(drawn.lengths_tokens);
+  fmt::print("data: {} samples, {} tokens; median {}, mean {:.0f}, p99 {}, longest {} tokens\n", summary.n_samples,
+             summary.n_tokens, summary.median_tokens, summary.mean_tokens, summary.p99_tokens,
+             summary.longest_tokens);
+  for (std::size_t i = 0; i < drawn.sources.size(); ++i) {
+    fmt::print("  {}: {} samples, {} tokens{}\n", scenario.lengths.mix[i].source, drawn.sources[i].n_samples,
+               drawn.sources[i].n_tokens,
+               drawn.sources[i].repeated_samples > 0
+                   ? fmt::format(", {} of the samples drawn again", drawn.sources[i].repeated_samples)
+                   : "");
+  }
+}
+
+void print_group(const Scenario& scenario, const StrategySpec& spec, const GroupSpec& group) {
+  const GroupResult plan =
+      plan_group(scenario, group, static_cast<double>(group.capacity_tokens) / group.sp_degree);
+  const int n_dp_ranks = scenario.cluster.n_gpus() / group.sp_degree;
+  const std::int64_t wave_tokens = n_dp_ranks * group.capacity_tokens;
+  const std::int64_t micro_batches = spec.micro_batches_per_rank.value_or(
+      static_cast<int>(std::max<std::int64_t>(scenario.training.tokens_per_iteration / wave_tokens, 1)));
+  fmt::print("    up to {} tokens, SP {} x {} DP ranks, {} micro-batch{} a rank, {} of {} layers checkpointed, "
+             "{:.1f} of {:.1f} GiB when full: {}\n",
+             group.capacity_tokens, group.sp_degree, n_dp_ranks, micro_batches, micro_batches == 1 ? "" : "es",
+             plan.gc_layers, scenario.model.n_layers, plan.peak_memory_bytes / kGibibyte,
+             plan.gpu_memory_bytes / kGibibyte, plan.feasible ? "fits" : "DOES NOT FIT");
+}
+
+void check(const std::string& path, const CommandContext& context) {
+  const Scenario scenario = load_scenario(path, {.root = context.data_root});
+  const DrawnLengths drawn = draw_lengths(scenario.lengths, scenario.seed);
+  fmt::print("{}: valid\n{}: {}\n", scenario.path, scenario.name, scenario.description);
+  fmt::print("train {} ({:.2f} G parameters) on {} GPUs: {} nodes x {} of {}\n", scenario.model.name,
+             scenario.model.parameters() / 1e9, scenario.cluster.n_gpus(), scenario.cluster.nodes,
+             scenario.cluster.gpus_per_node, scenario.cluster.name);
+  fmt::print("{} tokens an iteration, {} epoch{}, ZeRO stage {}, barrier every {}, profile {}, seed {}\n",
+             scenario.training.tokens_per_iteration, scenario.training.epochs,
+             scenario.training.epochs == 1 ? "" : "s", scenario.training.zero_stage,
+             scenario.training.barrier == Barrier::iteration ? "iteration" : "micro-batch", scenario.profile.name,
+             scenario.seed);
+  print_data(scenario, drawn);
+  fmt::print("would compare {} strateg{}, speed-ups over {}:\n", scenario.strategies.size(),
+             scenario.strategies.size() == 1 ? "y" : "ies", scenario.baseline);
+  for (const StrategySpec& spec : scenario.strategies) {
+    fmt::print("  {}: {}, packs {}, over-long samples: {}, last iteration: {}, padding: {}\n", spec.name,
+               spec.strategy, policy_name(kPackOrderNames, spec.order), policy_name(kOverLongNames, spec.over_long),
+               policy_name(kLastIterationNames, spec.last_iteration), policy_name(kPaddingNames, spec.padding));
+    for (const GroupSpec& group : spec.groups) print_group(scenario, spec, group);
+  }
+}
+
+}  // namespace
+
+void add_check_command(CLI::App& app, const CommandContext& context) {
+  CLI::App* command = app.add_subcommand("check", "Validate a scenario and say what it would do");
+  auto path = std::make_shared<std::string>();
+  command->add_option("scenario", *path, "Scenario file, or the name of a shipped one")->required();
+  command->callback([path, context] { check(*path, context); });
+}
+
+}  // namespace packsim

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace packsim {
+
+/// What every command shares.
+struct CommandContext {
+  std::string command_line;  ///< as typed, for the manifest
+  std::string version;
+  std::string data_root;  ///< where models, clusters, profiles and scenarios are found
+};
+
+/// Each adds its subcommand to the program. The work happens in the subcommand's callback; errors are thrown.
+void add_compare_command(CLI::App& app, const CommandContext& context);
+void add_run_command(CLI::App& app, const CommandContext& context);
+void add_pack_command(CLI::App& app, const CommandContext& context);
+void add_list_command(CLI::App& app, const CommandContext& context);
+void add_check_command(CLI::App& app, const CommandContext& context);
+
+}  // namespace packsim

@@ -1,0 +1,115 @@
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "cli/progress.hpp"
+#include "cli/run_scenario.hpp"
+#include "reports/formats/json_format.hpp"
+#include "reports/formats/terminal_format.hpp"
+#include "reports/write_report.hpp"
+#include "scenarios/loader/load_scenario.hpp"
+#include "scenarios/loader/problems.hpp"
+
+namespace packsim {
+namespace {
+
+struct CompareArguments {
+  std::string scenario;
+  std::vector<std::string> strategies;  // empty: all
+  std::string out = "packsim-report";
+  bool json = false;
+  bool quiet = false;
+  int threads = 1;
+};
+
+// Leaves only the named strategies, in the scenario's order; the baseline is the first one left if it is not
+// among them.
+void keep_strategies(Scenario& scenario, const std::vector<std::string>& names) {
+  if (names.empty()) return;
+  std::string known;
+  for (const StrategySpec& spec : scenario.strategies) known += (known.empty() ? "" : ", ") + spec.name;
+  for (const std::string& name : names) {
+    if (std::ranges::none_of(scenario.strategies, [&](const StrategySpec& spec) { return spec.name == name; })) {
+      throw std::invalid_argument(
+          fmt::format("--strategy: expected one of {} (the strategies of {}), got \"{}\"", known, scenario.path, name));
+    }
+  }
+  std::erase_if(scenario.strategies,
+                [&](const StrategySpec& spec) { return std::ranges::find(names, spec.name) == names.end(); });
+  if (std::ranges::find(names, scenario.baseline) == names.end()) {
+    scenario.baseline = scenario.strategies.front().name;
+  }
+}
+
+std::int64_t peak_memory_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;  // Linux counts in KiB
+}
+
+void compare(const CompareArguments& arguments, const CommandContext& context) {
+  const auto start = std::chrono::steady_clock::now();
+  Scenario scenario = load_scenario(arguments.scenario, {.root = context.data_root});
+  keep_strategies(scenario, arguments.strategies);
+  Report report;
+  {
+    Progress progress(arguments.quiet);
+    report = run_scenario(scenario, {.n_threads = arguments.threads,
+                                     .progress = [&](const std::string& what) { progress.say(what); }});
+  }
+  report.manifest.version = context.version;
+  report.manifest.command = context.command_line;
+  report.total_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report.peak_memory_bytes = peak_memory_bytes();
+  write_report(report, arguments.out);
+
+  if (arguments.json) {
+    fmt::print("{}\n", to_json(report));
+  } else if (!arguments.quiet) {
+    constexpr int kWidthColumns = 180;
+    fmt::print("{}", to_terminal(report, kWidthColumns));
+    fmt::print("\nTook {:.1f} s on {} thread{}, peak memory {:.0f} MB.\n", report.total_s, arguments.threads,
+               arguments.threads == 1 ? "" : "s", static_cast<double>(report.peak_memory_bytes) / 1e6);
+    fmt::print("Report: {0}/report.html (open in a browser), {0}/report.json, {0}/report.csv\n", arguments.out);
+  }
+}
+
+void add_report_options(CLI::App& command, CompareArguments& arguments) {
+  command.add_option("scenario", arguments.scenario, "Scenario file, or the name of a shipped one")->required();
+  command.add_option("--out", arguments.out, "Folder for report.json, report.csv and report.html")
+      ->capture_default_str();
+  command.add_flag("--json", arguments.json, "Print report.json on stdout instead of the table");
+  command.add_flag("--quiet", arguments.quiet, "Print nothing but errors");
+}
+
+}  // namespace
+
+void add_compare_command(CLI::App& app, const CommandContext& context) {
+  auto arguments = std::make_shared<CompareArguments>();
+  CLI::App* command = app.add_subcommand("compare", "Pack a scenario's data with each strategy, replay, compare");
+  add_report_options(*command, *arguments);
+  command->add_option("--strategy", arguments->strategies, "Only this strategy of the scenario (may be repeated)");
+  command->add_option("--threads", arguments->threads, "Strategies at the same time; results do not depend on it")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  command->callback([arguments, context] { compare(*arguments, context); });
+}
+
+void add_run_command(CLI::App& app, const CommandContext& context) {
+  auto arguments = std::make_shared<CompareArguments>();
+  CLI::App* command = app.add_subcommand("run", "Pack and replay one strategy of a scenario");
+  add_report_options(*command, *arguments);
+  auto strategy = std::make_shared<std::string>();
+  command->add_option("--strategy", *strategy, "Name of the strategy in the scenario")->required();
+  command->callback([arguments, strategy, context] {
+    arguments->strategies = {*strategy};
+    compare(*arguments, context);
+  });
+}
+
+}  // namespace packsim

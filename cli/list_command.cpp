@@ -1,0 +1,81 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "cli/commands.hpp"
+#include "packing/strategy.hpp"
+#include "scenarios/loader/list_files.hpp"
+
+namespace packsim {
+namespace {
+
+struct ListRow {
+  std::string name;
+  std::string text;
+};
+
+std::vector<ListRow> strategy_rows() {
+  std::vector<ListRow> rows;
+  for (const Strategy& strategy : strategies()) {
+    std::string options;
+    for (const std::string_view option : strategy.options) options += (options.empty() ? "" : ", ") + std::string(option);
+    rows.push_back({std::string(strategy.name),
+                    fmt::format("{} {} [{}]{}", strategy.summary, strategy.complexity, strategy.source,
+                                options.empty() ? "" : " Options: " + options + ".")});
+  }
+  return rows;
+}
+
+std::vector<ListRow> file_rows(const std::vector<ListedFile>& files) {
+  std::vector<ListRow> rows;
+  for (const ListedFile& file : files) rows.push_back({file.name, file.description});
+  return rows;
+}
+
+// Two columns; the second wrapped to the terminal's usual width.
+void print_rows(const std::vector<ListRow>& rows) {
+  constexpr std::size_t kWidthColumns = 110;
+  std::size_t name_width = 0;
+  for (const ListRow& row : rows) name_width = std::max(name_width, row.name.size());
+  for (const ListRow& row : rows) {
+    std::string line = fmt::format("{:<{}}", row.name, name_width);
+    std::size_t column = line.size();
+    std::size_t begin = 0;
+    line += " ";
+    while (begin < row.text.size()) {
+      const std::size_t end = std::min(row.text.find(' ', begin), row.text.size());
+      if (column + 2 + (end - begin) > kWidthColumns) {
+        fmt::print("{}\n", line);
+        line = std::string(name_width + 1, ' ');
+        column = name_width;
+      }
+      line += " " + row.text.substr(begin, end - begin);
+      column += 1 + (end - begin);
+      begin = end + 1;
+    }
+    fmt::print("{}\n", line);
+  }
+}
+
+}  // namespace
+
+void add_list_command(CLI::App& app, const CommandContext& context) {
+  CLI::App* command = app.add_subcommand("list", "Show what there is to choose from");
+  auto what = std::make_shared<std::string>();
+  command->add_option("what", *what, "strategies, models, clusters, scenarios or profiles")
+      ->required()
+      ->check(CLI::IsMember({"strategies", "models", "clusters", "scenarios", "profiles"}));
+  command->callback([what, context] {
+    const DataPaths data{.root = context.data_root};
+    if (*what == "strategies") print_rows(strategy_rows());
+    if (*what == "models") print_rows(file_rows(list_models(data)));
+    if (*what == "clusters") print_rows(file_rows(list_clusters(data)));
+    if (*what == "scenarios") print_rows(file_rows(list_scenarios(data)));
+    if (*what == "profiles") print_rows(file_rows(list_profiles(data)));
+  });
+}
+
+}  // namespace packsim

@@ -1,0 +1,243 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/progress.hpp"
+#include "packing/metrics.hpp"
+#include "packing/pack.hpp"
+#include "reports/write_file.hpp"
+#include "scenarios/loader/lengths/read_lengths.hpp"
+
+namespace packsim {
+namespace {
+
+struct PackArguments {
+  std::string lengths;
+  std::string strategy;
+  std::vector<std::int64_t> capacities_tokens;
+  std::vector<int> sp_degrees = {1};
+  int n_gpus = 0;  // 0: the largest SP degree
+  std::int64_t tokens_per_iteration = 0;
+  PackRequest request;
+  std::string packer = "isf";
+  Padding padding = Padding::none;
+  std::int64_t pad_multiple_tokens = 1;
+  PackOrder order = PackOrder::shuffled;
+  LastIteration last_iteration = LastIteration::repeat;
+  std::string out;
+  bool json = false;
+  bool quiet = false;
+};
+
+struct PackOutcome {
+  Packing packing;
+  Schedule schedule;
+  ScheduleMetrics metrics;
+  PackStatistics statistics;
+  double packing_s = 0;
+};
+
+PackOutcome pack_and_measure(const PackArguments& arguments, std::span<const std::int32_t> lengths_tokens) {
+  PackRequest request = arguments.request;
+  request.lengths_tokens = lengths_tokens;
+  request.capacities_tokens = arguments.capacities_tokens;
+  request.options.packer = arguments.packer;
+  PackOutcome outcome;
+  const auto start = std::chrono::steady_clock::now();
+  outcome.packing = pack(arguments.strategy, request);
+  outcome.packing_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  outcome.statistics = pack_statistics(outcome.packing);
+
+  const std::size_t n_groups = outcome.packing.groups.size();
+  if (arguments.sp_degrees.size() != 1 && arguments.sp_degrees.size() != n_groups) {
+    throw std::invalid_argument(fmt::format("--sp: expected one degree, or one for each of {} capacities, got {}",
+                                            n_groups, arguments.sp_degrees.size()));
+  }
+  std::vector<GroupParallelism> parallelism;
+  std::vector<std::vector<MicroBatch>> batches;
+  for (std::size_t g = 0; g < n_groups; ++g) {
+    parallelism.push_back({.sp_degree = arguments.sp_degrees[arguments.sp_degrees.size() == 1 ? 0 : g]});
+    batches.push_back(micro_batches(outcome.packing, g, arguments.padding, arguments.pad_multiple_tokens));
+  }
+  const int widest = *std::ranges::max_element(arguments.sp_degrees);
+  outcome.schedule = make_schedule(batches, outcome.packing.capacities_tokens, parallelism,
+                                   {.n_gpus = arguments.n_gpus > 0 ? arguments.n_gpus : widest,
+                                    .tokens_per_iteration = arguments.tokens_per_iteration,
+                                    .order = arguments.order,
+                                    .last_iteration = arguments.last_iteration,
+                                    .seed = request.options.seed});
+  outcome.metrics = measure(outcome.schedule, batches);
+  return outcome;
+}
+
+nlohmann::ordered_json to_json(const PackArguments& arguments, const PackOutcome& outcome) {
+  const PackCounts& counts = outcome.packing.counts;
+  return {{"format", 1},
+          {"lengths", arguments.lengths},
+          {"strategy", arguments.strategy},
+          {"capacities_tokens", outcome.packing.capacities_tokens},
+          {"seed", arguments.request.options.seed},
+          {"n_samples", counts.n_samples},
+          {"n_tokens", counts.n_tokens},
+          {"packs", outcome.statistics.n_packs},
+          {"samples_per_pack", outcome.statistics.samples_per_pack},
+          {"tokens_per_pack", outcome.statistics.tokens_per_pack},
+          {"fill_fraction", outcome.statistics.fill_fraction},
+          {"n_gpus", outcome.schedule.n_gpus},
+          {"iterations", outcome.metrics.iterations},
+          {"abr", outcome.metrics.abr},
+          {"abr_slots", outcome.metrics.abr_slots},
+          {"abr_weighted", outcome.metrics.abr_weighted},
+          {"cr", outcome.metrics.cr},
+          {"dbr", outcome.metrics.dbr},
+          {"pr", outcome.metrics.pr},
+          {"ave_t_tokens", outcome.metrics.ave_t_tokens},
+          {"dropped_samples", counts.dropped_samples},
+          {"dropped_tokens", counts.dropped_tokens + outcome.schedule.dropped_tokens},
+          {"empty_samples", counts.empty_samples},
+          {"truncated_samples", counts.truncated_samples},
+          {"truncated_tokens", counts.truncated_tokens},
+          {"split_samples", counts.split_samples},
+          {"own_pack_samples", counts.own_pack_samples},
+          {"repeated_tokens", outcome.schedule.repeated_tokens},
+          {"padded_tokens", outcome.metrics.padded_tokens},
+          {"timings", {{"packing_s", outcome.packing_s}}}};
+}
+
+void print_table(const PackArguments& arguments, const PackOutcome& outcome) {
+  const PackCounts& counts = outcome.packing.counts;
+  const auto row = [](const char* name, const std::string& value, const char* meaning) {
+    fmt::print("  {:<18} {:>14}  {}\n", name, value, meaning);
+  };
+  fmt::print("{}: {} samples, {} tokens, packed by {} in {:.3f} s\n", arguments.lengths, counts.n_samples,
+             counts.n_tokens, arguments.strategy, outcome.packing_s);
+  row("packs", fmt::format("{}", outcome.statistics.n_packs), "");
+  row("fill", fmt::format("{:.4f}", outcome.statistics.fill_fraction), "tokens over pack length");
+  row("samples a pack", fmt::format("{:.1f}", outcome.statistics.samples_per_pack), "");
+  row("iterations", fmt::format("{}", outcome.metrics.iterations),
+      fmt::format("on {} GPU{}", outcome.schedule.n_gpus, outcome.schedule.n_gpus == 1 ? "" : "s").c_str());
+  row("ABR", fmt::format("{:.4f}", outcome.metrics.abr), "attention imbalance over DP ranks, mean of iterations");
+  row("ABR slots", fmt::format("{:.4f}", outcome.metrics.abr_slots), "the same over slots of the largest SP degree");
+  row("CR", fmt::format("{:.4f}", outcome.metrics.cr), "share of tokens with SP above 1");
+  row("DBR", fmt::format("{:.4f}", outcome.metrics.dbr), "token imbalance over DP ranks, mean of iterations");
+  row("PR", fmt::format("{:.4f}", outcome.metrics.pr), "share of padding among computed tokens");
+  row("Ave-T", fmt::format("{:.0f}", outcome.metrics.ave_t_tokens), "tokens of a DP rank in an iteration");
+  row("dropped tokens", fmt::format("{}", counts.dropped_tokens + outcome.schedule.dropped_tokens),
+      fmt::format("{} over-long samples, {} packs of last iterations; {} empty samples left out",
+                  counts.dropped_samples, outcome.schedule.dropped_packs, counts.empty_samples)
+          .c_str());
+  row("truncated tokens", fmt::format("{}", counts.truncated_tokens),
+      fmt::format("of {} samples", counts.truncated_samples).c_str());
+  row("split samples", fmt::format("{}", counts.split_samples), "");
+  row("own-pack samples", fmt::format("{}", counts.own_pack_samples), "");
+  row("repeated tokens", fmt::format("{}", outcome.schedule.repeated_tokens), "to fill last iterations");
+  row("padded tokens", fmt::format("{}", outcome.metrics.padded_tokens), "");
+}
+
+std::string packs_csv(const Packing& packing) {
+  fmt::memory_buffer csv;
+  fmt::format_to(std::back_inserter(csv), "group,pack,sample,start_token,tokens\n");
+  for (std::size_t g = 0; g < packing.groups.size(); ++g) {
+    for (std::size_t p = 0; p < packing.groups[g].n_packs(); ++p) {
+      for (const ItemIndex item : packing.groups[g][p]) {
+        const Piece piece = packing.piece(item);
+        fmt::format_to(std::back_inserter(csv), "{},{},{},{},{}\n", g, p, piece.sample_index, piece.start_token,
+                       piece.n_tokens);
+      }
+    }
+  }
+  return fmt::to_string(csv);
+}
+
+void run_pack(const PackArguments& arguments) {
+  Progress progress(arguments.quiet);
+  progress.say("reading lengths");
+  const std::vector<std::int32_t> lengths_tokens = read_lengths(arguments.lengths);
+  progress.say("packing");
+  const PackOutcome outcome = pack_and_measure(arguments, lengths_tokens);
+  if (!arguments.out.empty()) {
+    write_file(arguments.out, "packs.csv", packs_csv(outcome.packing));
+    write_file(arguments.out, "packs.json", to_json(arguments, outcome).dump(2) + "\n");
+  }
+  if (arguments.json) {
+    fmt::print("{}\n", to_json(arguments, outcome).dump(2));
+  } else if (!arguments.quiet) {
+    print_table(arguments, outcome);
+    if (!arguments.out.empty()) fmt::print("Packs: {0}/packs.csv, {0}/packs.json\n", arguments.out);
+  }
+}
+
+template <typename Enum, std::size_t N>
+void add_policy(CLI::App& command, const std::string& option, Enum& value,
+                const std::array<PolicyName<Enum>, N>& names, const std::string& what) {
+  std::string help = what + ":";
+  std::vector<std::string> known;
+  for (const PolicyName<Enum>& row : names) {
+    help += fmt::format("\n  {}: {}", row.name, row.summary);
+    known.emplace_back(row.name);
+  }
+  command
+      .add_option_function<std::string>(
+          option,
+          [&value, &names](const std::string& given) {
+            for (const PolicyName<Enum>& row : names) {
+              if (row.name == given) value = row.value;
+            }
+          },
+          help)
+      ->check(CLI::IsMember(known))
+      ->default_str(std::string(policy_name(names, value)));
+}
+
+}  // namespace
+
+void add_pack_command(CLI::App& app, const CommandContext&) {
+  auto a = std::make_shared<PackArguments>();
+  CLI::App* command = app.add_subcommand("pack", "Pack a file of lengths; no model or cluster needed");
+  command->add_option("lengths", a->lengths, "CSV, JSONL, NPY or histogram JSON")->required();
+  command->add_option("--strategy", a->strategy, "See packsim list strategies")->required();
+  command->add_option("--capacity", a->capacities_tokens, "Pack length in tokens; several, ascending, for hbp")
+      ->delimiter(',')
+      ->required();
+  command->add_option("--gpus", a->n_gpus, "GPUs that train the packs (default: the largest SP degree)")
+      ->check(CLI::Range(1, 1 << 22));
+  command->add_option("--sp", a->sp_degrees, "SP degree, one or one a capacity")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1 << 16));
+  command->add_option("--tokens-per-iteration", a->tokens_per_iteration,
+                      "Tokens of one iteration over all GPUs (default: one pack a rank)")
+      ->check(CLI::NonNegativeNumber);
+  add_policy(*command, "--over-long", a->request.over_long, kOverLongNames, "Samples over the longest capacity");
+  add_policy(*command, "--empty", a->request.empty, kEmptyNames, "Samples without tokens");
+  add_policy(*command, "--padding", a->padding, kPaddingNames, "Padding");
+  command->add_option("--pad-multiple", a->pad_multiple_tokens, "Multiple for --padding multiple")
+      ->check(CLI::PositiveNumber);
+  add_policy(*command, "--order", a->order, kPackOrderNames, "How packs become iterations");
+  add_policy(*command, "--last-iteration", a->last_iteration, kLastIterationNames,
+             "Packs that are too few for an iteration");
+  command->add_option("--window", a->request.window_samples, "Pack every so many samples on their own; 0: all")
+      ->check(CLI::NonNegativeNumber);
+  StrategyOptions& options = a->request.options;
+  command->add_option("--seed", options.seed, "Seed of every shuffle")->capture_default_str();
+  command->add_flag("!--no-shuffle", options.shuffle, "Take samples in file order (random, isf, ffs, bfs, none)");
+  command->add_option("--rounds", options.rounds, "isf: rounds of dissolving badly filled packs")
+      ->capture_default_str();
+  command->add_option("--threshold", options.threshold_tokens, "isf: packs of so many tokens stay (default: capacity - 128)");
+  command->add_option("--max-samples", options.max_samples_per_pack, "spfhp, lpfhp: samples a pack; 0: no limit");
+  command->add_option("--batch-samples", options.batch_samples,
+                      "none, sorted: rows a micro-batch; sorted: 0 for as many as the capacity holds");
+  command->add_option("--packer", a->packer, "hbp: strategy inside each group")->capture_default_str();
+  command->add_flag("!--no-greedy-fill", options.greedy_fill, "hbp: do not top larger packs up");
+  command->add_option("--out", a->out, "Folder for packs.csv and packs.json");
+  command->add_flag("--json", a->json, "Print packs.json on stdout instead of the table");
+  command->add_flag("--quiet", a->quiet, "Print nothing but errors");
+  command->callback([a] { run_pack(*a); });
+}
+
+}  // namespace packsim

@@ -1,0 +1,94 @@
+#include "cli/program.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+
+#include "cli/commands.hpp"
+#include "scenarios/loader/problems.hpp"
+
+namespace packsim {
+namespace {
+
+constexpr int kUserMistake = 2;
+constexpr int kMachineFailure = 3;
+constexpr int kOurMistake = 70;
+
+std::string quoted_command_line(int argc, char** argv) {
+  std::string line = "packsim";
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    const bool plain = !argument.empty() &&
+                       argument.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                                  "-_=+,./:@%") == std::string::npos;
+    line += plain ? " " + argument : " '" + argument + "'";
+  }
+  return line;
+}
+
+// The data that come with the program: $PACKSIM_DATA, or beside the installed program, or the source tree.
+std::string find_data_root() {
+  if (const char* set = std::getenv("PACKSIM_DATA"); set != nullptr && *set != '\0') return set;
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path installed = program.parent_path().parent_path() / "share" / "packsim";
+  if (!error && std::filesystem::is_directory(installed, error)) return installed.string();
+  return PACKSIM_SOURCE_DIR;
+}
+
+int run_commands(int argc, char** argv) {
+  const CommandContext context{
+      .command_line = quoted_command_line(argc, argv), .version = PACKSIM_VERSION, .data_root = find_data_root()};
+  CLI::App app("packsim: how should mixed-length data be packed and parallelised on these GPUs, and what will it "
+               "cost?",
+               "packsim");
+  app.set_version_flag("--version", std::string("packsim ") + PACKSIM_VERSION);
+  app.require_subcommand(1);
+  add_compare_command(app, context);
+  add_run_command(app, context);
+  add_pack_command(app, context);
+  add_list_command(app, context);
+  add_check_command(app, context);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& done) {  // --help, --version
+    return app.exit(done);
+  } catch (const CLI::ParseError& error) {
+    fmt::print(stderr, "packsim: {}\nRun packsim --help for the commands, packsim COMMAND --help for one.\n",
+               error.what());
+    return kUserMistake;
+  }
+  if (std::fflush(stdout) != 0) throw FileError("standard output", errno);
+  return EXIT_SUCCESS;
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv) {
+  try {
+    return run_commands(argc, argv);
+  } catch (const ScenarioError& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return kUserMistake;
+  } catch (const std::invalid_argument& error) {
+    fmt::print(stderr, "packsim: {}\n", error.what());
+    return kUserMistake;
+  } catch (const std::logic_error& error) {
+    fmt::print(stderr, "packsim: internal error: {}\nPlease report it with this command, which replays it: {}\n",
+               error.what(), quoted_command_line(argc, argv));
+    return kOurMistake;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "packsim: out of memory\n");
+    return kMachineFailure;
+  } catch (const std::runtime_error& error) {
+    fmt::print(stderr, "packsim: {}\n", error.what());
+    return kMachineFailure;
+  }
+}
+
+}  // namespace packsim

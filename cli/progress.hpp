@@ -1,0 +1,30 @@
+#pragma once
+
+#include <chrono>
+#include <mutex>
+#include <string>
+
+namespace packsim {
+
+/// Says on stderr what is going on, once the work has taken over a second, and then about twice a second. On a
+/// terminal one line is written over again; elsewhere each is a line of its own, and there are fewer.
+class Progress {
+ public:
+  explicit Progress(bool quiet);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void say(const std::string& what);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const bool quiet_;
+  const bool terminal_;
+  const Clock::time_point start_ = Clock::now();
+  std::mutex mutex_;
+  Clock::time_point next_ = start_ + std::chrono::seconds(1);
+  bool line_open_ = false;
+};
+
+}  // namespace packsim

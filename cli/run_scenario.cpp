@@ -1,0 +1,287 @@
+#include "cli/run_scenario.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <limits>
+#include <thread>
+
+#include "models/memory.hpp"
+#include "models/step_cost_model.hpp"
+#include "packing/metrics.hpp"
+#include "packing/pack.hpp"
+#include "reports/length_summary.hpp"
+#include "reports/step_time_bins.hpp"
+#include "scenarios/loader/draw_lengths.hpp"
+#include "sim/replay.hpp"
+
+namespace packsim {
+namespace {
+
+constexpr std::size_t kStepTimeBins = 400;
+constexpr std::size_t kSampledIterations = 8;
+constexpr double kNotFeasible = std::numeric_limits<double>::quiet_NaN();
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+using Batches = std::vector<std::vector<MicroBatch>>;
+
+Packing pack_samples(const StrategySpec& spec, std::span<const std::int32_t> lengths_tokens) {
+  PackRequest request{.lengths_tokens = lengths_tokens,
+                      .capacities_tokens = {},
+                      .over_long = spec.over_long,
+                      .empty = spec.empty,
+                      .window_samples = spec.window_samples,
+                      .options = spec.options};
+  for (const GroupSpec& group : spec.groups) request.capacities_tokens.push_back(group.capacity_tokens);
+  return pack(spec.strategy, request);
+}
+
+// The GPU of the largest micro-batch decides what fits.
+double most_tokens_per_gpu(std::span<const MicroBatch> batches, int sp_degree) {
+  std::int64_t most = 0;
+  for (const MicroBatch& batch : batches) most = std::max(most, batch.tokens + batch.padded_tokens);
+  return static_cast<double>(most) / sp_degree;
+}
+
+void count_samples(const Packing& packing, const Schedule& schedule, const ScheduleMetrics& metrics,
+                   StrategyResult& result) {
+  const PackCounts& counts = packing.counts;
+  result.dropped_samples = counts.dropped_samples;
+  result.dropped_tokens = counts.dropped_tokens * schedule.epochs + schedule.dropped_tokens;
+  result.empty_samples = counts.empty_samples;
+  result.truncated_samples = counts.truncated_samples;
+  result.truncated_tokens = counts.truncated_tokens * schedule.epochs;
+  result.split_samples = counts.split_samples;
+  result.own_pack_samples = counts.own_pack_samples;
+  result.repeated_tokens = schedule.repeated_tokens;
+  result.padded_tokens = metrics.padded_tokens;
+  result.trained_tokens = metrics.trained_tokens;
+  result.curriculum_iterations = schedule.curriculum_iterations;
+}
+
+void set_ratios(const ScheduleMetrics& metrics, StrategyResult& result) {
+  result.iterations = metrics.iterations;
+  result.abr = metrics.abr;
+  result.abr_slots = metrics.abr_slots;
+  result.abr_weighted = metrics.abr_weighted;
+  result.cr = metrics.cr;
+  result.dbr = metrics.dbr;
+  result.pr = metrics.pr;
+  result.ave_t_tokens = metrics.ave_t_tokens;
+}
+
+void set_times(const RunMetrics& run, int n_gpus, StrategyResult& result) {
+  result.step_mean_s = run.step_mean_s;
+  result.step_p99_s = run.step_p99_s;
+  result.wall_hours = run.total_s / 3600;
+  result.gpu_days = run.total_s / 86400 * n_gpus;
+  result.linear_fraction = run.linear_fraction;
+  result.attention_fraction = run.attention_fraction;
+  result.recompute_fraction = run.recompute_fraction;
+  result.alltoall_fraction = run.alltoall_fraction;
+  result.overhead_fraction = run.overhead_fraction;
+  result.idle_fraction = run.idle_fraction;
+  result.step_times = bin_step_times(run.step_s, kStepTimeBins);
+}
+
+void set_no_times(StrategyResult& result) {
+  for (double* value : {&result.step_mean_s, &result.step_p99_s, &result.gpu_days, &result.wall_hours,
+                        &result.speedup, &result.linear_fraction, &result.attention_fraction,
+                        &result.recompute_fraction, &result.alltoall_fraction, &result.overhead_fraction,
+                        &result.idle_fraction}) {
+    *value = kNotFeasible;
+  }
+}
+
+void sample_iterations(const Schedule& schedule, const Batches& batches, StrategyResult& result) {
+  const std::size_t n = schedule.iterations.size();
+  const std::size_t n_samples = std::min(n, kSampledIterations);
+  for (std::size_t k = 0; k < n_samples; ++k) {
+    const std::size_t index = (2 * k + 1) * n / (2 * n_samples);
+    const Iteration& iteration = schedule.iterations[index];
+    SampledIteration sample;
+    sample.iteration = static_cast<std::int64_t>(index);
+    sample.capacity_tokens = result.groups[iteration.group].capacity_tokens;
+    sample.sp_degree = schedule.groups[iteration.group].sp_degree;
+    attention_work(schedule, iteration, batches[iteration.group], sample.attention_pairs);
+    sample.abr = imbalance(sample.attention_pairs);
+    result.sampled_iterations.push_back(std::move(sample));
+  }
+}
+
+StrategyResult run_strategy(const Scenario& scenario, const StrategySpec& spec,
+                            std::span<const std::int32_t> lengths_tokens, const RunOptions& options) {
+  const auto say = [&](const std::string& what) {
+    if (options.progress) options.progress(spec.name + ": " + what);
+  };
+  StrategyResult result;
+  result.name = spec.name;
+  result.strategy = spec.strategy;
+  result.order = policy_name(kPackOrderNames, spec.order);
+  result.last_iteration = policy_name(kLastIterationNames, spec.last_iteration);
+  result.padding = policy_name(kPaddingNames, spec.padding);
+  result.over_long = policy_name(kOverLongNames, spec.over_long);
+
+  say(fmt::format("packing {} samples", lengths_tokens.size()));
+  const auto packing_start = std::chrono::steady_clock::now();
+  const Packing packing = pack_samples(spec, lengths_tokens);
+  result.packing_s = seconds_since(packing_start);
+  result.packs = static_cast<std::int64_t>(packing.n_packs());
+
+  const auto simulation_start = std::chrono::steady_clock::now();
+  Batches batches;
+  std::vector<GroupParallelism> parallelism;
+  for (std::size_t g = 0; g < spec.groups.size(); ++g) {
+    batches.push_back(micro_batches(packing, g, spec.padding, spec.pad_multiple_tokens));
+    const GroupSpec& group = spec.groups[g];
+    result.groups.push_back(plan_group(scenario, group, most_tokens_per_gpu(batches[g], group.sp_degree)));
+    result.feasible = result.feasible && result.groups[g].feasible;
+    parallelism.push_back({.sp_degree = group.sp_degree, .gc_layers = result.groups[g].gc_layers});
+  }
+  const bool by_tokens = !spec.micro_batches_per_rank.has_value();
+  const Schedule schedule =
+      make_schedule(batches, packing.capacities_tokens, parallelism,
+                    {.n_gpus = scenario.cluster.n_gpus(),
+                     .tokens_per_iteration = by_tokens ? scenario.training.tokens_per_iteration : 0,
+                     .micro_batches_per_rank = spec.micro_batches_per_rank.value_or(1),
+                     .order = spec.order,
+                     .last_iteration = spec.last_iteration,
+                     .curriculum_iterations = spec.curriculum_iterations,
+                     .epochs = scenario.training.epochs,
+                     .seed = spec.options.seed});
+  for (std::size_t g = 0; g < result.groups.size(); ++g) {
+    result.groups[g].packs = static_cast<std::int64_t>(batches[g].size());
+    result.groups[g].n_dp_ranks = schedule.groups[g].n_dp_ranks;
+    result.groups[g].micro_batches_per_rank = schedule.groups[g].micro_batches_per_rank;
+  }
+  for (const Iteration& iteration : schedule.iterations) ++result.groups[iteration.group].iterations;
+
+  const ScheduleMetrics metrics = measure(schedule, batches);
+  set_ratios(metrics, result);
+  count_samples(packing, schedule, metrics, result);
+  sample_iterations(schedule, batches, result);
+  if (result.feasible) {
+    const StepCostModel cost_model(scenario.model, scenario.cluster, scenario.profile);
+    const RunMetrics run =
+        replay(schedule, batches, cost_model, scenario.training.barrier, [&](std::int64_t iteration) {
+          say(fmt::format("replaying iteration {} of {}", iteration, metrics.iterations));
+        });
+    set_times(run, scenario.cluster.n_gpus(), result);
+  } else {
+    set_no_times(result);
+  }
+  result.simulation_s = seconds_since(simulation_start);
+  return result;
+}
+
+// Runs work(0), ..., work(n - 1) on so many threads; rethrows the exception of the lowest index.
+void for_each_index(std::size_t n, int n_threads, const std::function<void(std::size_t)>& work) {
+  std::vector<std::exception_ptr> failures(n);
+  std::atomic<std::size_t> next{0};
+  const auto worker = [&] {
+    for (std::size_t i = next++; i < n; i = next++) {
+      try {
+        work(i);
+      } catch (...) {
+        failures[i] = std::current_exception();
+      }
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (int t = 1; t < n_threads; ++t) threads.emplace_back(worker);
+  worker();
+  threads.clear();  // joins
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+}
+
+RunManifest make_manifest(const Scenario& scenario) {
+  RunManifest manifest;
+  manifest.scenario = scenario.path;
+  manifest.scenario_name = scenario.name;
+  manifest.scenario_description = scenario.description;
+  manifest.scenario_hash = scenario.scenario_hash;
+  manifest.profile = scenario.profile.name;
+  manifest.profile_hash = scenario.profile_hash;
+  manifest.profile_source = scenario.profile.source;
+  manifest.seed = scenario.seed;
+  manifest.model = scenario.model.name;
+  manifest.cluster = scenario.cluster.name;
+  manifest.n_gpus = scenario.cluster.n_gpus();
+  manifest.epochs = scenario.training.epochs;
+  manifest.tokens_per_iteration = scenario.training.tokens_per_iteration;
+  if (scenario.profile.gpu != scenario.cluster.gpu) {
+    manifest.warnings.push_back(
+        fmt::format("profile {} was measured on {}, the cluster has {}: every time is an extrapolation",
+                    scenario.profile.name, scenario.profile.gpu, scenario.cluster.gpu));
+  }
+  return manifest;
+}
+
+LengthSummary summarize(const DrawnLengths& drawn) {
+  LengthSummary summary = summarize_lengths(drawn.lengths_tokens);
+  for (const DrawnSource& source : drawn.sources) {
+    summary.sources.push_back({.name = source.name,
+                               .hash = source.hash,
+                               .n_samples = source.n_samples,
+                               .n_tokens = source.n_tokens,
+                               .repeated_samples = source.repeated_samples});
+  }
+  return summary;
+}
+
+}  // namespace
+
+GroupResult plan_group(const Scenario& scenario, const GroupSpec& group, double tokens_per_gpu) {
+  const int zero_stage = scenario.training.zero_stage;
+  const int fewest =
+      fewest_gc_layers(scenario.model, scenario.cluster, scenario.profile, zero_stage, tokens_per_gpu);
+  GroupResult plan;
+  plan.capacity_tokens = group.capacity_tokens;
+  plan.sp_degree = group.sp_degree;
+  plan.gc_layers = group.gc_layers.value_or(fewest < 0 ? scenario.model.n_layers : fewest);
+  const MemoryUse use = peak_memory(scenario.model, scenario.cluster, scenario.profile, zero_stage, tokens_per_gpu,
+                                    plan.gc_layers);
+  plan.peak_memory_bytes = use.total_bytes();
+  plan.gpu_memory_bytes = static_cast<double>(scenario.cluster.gpu_memory_bytes);
+  plan.feasible = plan.peak_memory_bytes <= plan.gpu_memory_bytes;
+  plan.states_bytes = use.states_bytes;
+  plan.activations_bytes = use.activations_bytes;
+  plan.checkpoints_bytes = use.checkpoints_bytes;
+  plan.logits_bytes = use.logits_bytes;
+  plan.reserved_bytes = use.reserved_bytes;
+  return plan;
+}
+
+Report run_scenario(const Scenario& scenario, const RunOptions& options) {
+  Report report;
+  report.manifest = make_manifest(scenario);
+  report.baseline = scenario.baseline;
+
+  if (options.progress) options.progress("reading lengths");
+  const DrawnLengths drawn = draw_lengths(scenario.lengths, scenario.seed);
+  report.lengths = summarize(drawn);
+
+  report.runs.resize(scenario.strategies.size());
+  for_each_index(scenario.strategies.size(), options.n_threads, [&](std::size_t i) {
+    report.runs[i] = run_strategy(scenario, scenario.strategies[i], drawn.lengths_tokens, options);
+  });
+
+  double baseline_hours = kNotFeasible;
+  for (const StrategyResult& run : report.runs) {
+    if (run.name == report.baseline) baseline_hours = run.wall_hours;
+  }
+  for (StrategyResult& run : report.runs) {
+    run.speedup = run.wall_hours > 0 ? baseline_hours / run.wall_hours : kNotFeasible;
+  }
+  return report;
+}
+
+}  // namespace packsim

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+
+#include "reports/report.hpp"
+#include "scenarios/scenario.hpp"
+
+namespace packsim {
+
+/// Memory and plan of one group, before anything is simulated.
+GroupResult plan_group(const Scenario& scenario, const GroupSpec& group, double tokens_per_gpu);
+
+struct RunOptions {
+  int n_threads = 1;  ///< strategies at the same time; the results do not depend on it
+  /// Called from any thread with what is going on, e.g. "hbp: replaying iteration 4096".
+  std::function<void(const std::string&)> progress;
+};
+
+/// Packs the scenario's data with each of its strategies, replays the schedules, and reports. The manifest's
+/// version and command, and total_s and peak_memory_bytes, are left to the caller.
+///
+/// Throws what the length readers and pack() throw; a plan that does not fit in memory is a result.
+Report run_scenario(const Scenario& scenario, const RunOptions& options);
+
+}  // namespace packsim

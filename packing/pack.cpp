@@ -1,0 +1,253 @@
+#include "packing/pack.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+namespace packsim {
+namespace {
+
+constexpr std::int64_t kLongestCapacityTokens = std::int64_t{1} << 24;
+
+[[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument(what); }
+
+const Strategy& known_strategy(std::string_view name) {
+  if (const Strategy* strategy = find_strategy(name)) return *strategy;
+  std::string known;
+  for (const Strategy& strategy : strategies()) known += (known.empty() ? "" : ", ") + std::string(strategy.name);
+  refuse("strategy: expected one of " + known + ", got \"" + std::string(name) + "\"");
+}
+
+void check_request(const Strategy& strategy, const PackRequest& request) {
+  const auto& capacities = request.capacities_tokens;
+  if (capacities.empty()) refuse("capacities_tokens: expected at least one pack length, got none");
+  if (strategy.pack != nullptr && capacities.size() > 1) {
+    refuse("capacities_tokens: expected one pack length for " + std::string(strategy.name) + ", got " +
+           std::to_string(capacities.size()));
+  }
+  for (std::size_t i = 0; i < capacities.size(); ++i) {
+    const std::int64_t least = i == 0 ? 1 : capacities[i - 1] + 1;
+    if (capacities[i] < least || capacities[i] > kLongestCapacityTokens) {
+      refuse("capacities_tokens[" + std::to_string(i) + "]: expected " + std::to_string(least) + ".." +
+             std::to_string(kLongestCapacityTokens) + ", got " + std::to_string(capacities[i]));
+    }
+  }
+  if (request.window_samples < 0) {
+    refuse("window_samples: expected >= 0, got " + std::to_string(request.window_samples));
+  }
+  if (request.options.rounds < 1) {
+    refuse("rounds: expected >= 1, got " + std::to_string(request.options.rounds));
+  }
+  if (strategy.cuts_samples && request.over_long == OverLong::own_pack) {
+    refuse("over_long: expected error, drop, truncate or split for " + std::string(strategy.name) +
+           ", which cuts samples anyway, got \"own_pack\"");
+  }
+  const std::int64_t least_batch = strategy.name == "none" ? 1 : 0;
+  if (request.options.batch_samples < least_batch) {
+    refuse("batch_samples: expected >= " + std::to_string(least_batch) + ", got " +
+           std::to_string(request.options.batch_samples));
+  }
+  if (request.options.max_samples_per_pack < 0) {
+    refuse("max_samples_per_pack: expected >= 0, got " + std::to_string(request.options.max_samples_per_pack));
+  }
+  if (request.options.threshold_tokens < -1) {
+    refuse("threshold_tokens: expected >= -1, got " + std::to_string(request.options.threshold_tokens));
+  }
+  if (strategy.pack_groups != nullptr) {
+    const Strategy* packer = find_strategy(request.options.packer);
+    if (packer == nullptr || packer->pack == nullptr || packer->layout != Layout::packed || packer->cuts_samples) {
+      refuse("packer: expected a strategy that packs whole samples into one row, got \"" +
+             std::string(request.options.packer) + "\"");
+    }
+  }
+}
+
+// Where the lengths break a promise: the first few places, and how many there are.
+class Offenders {
+ public:
+  void add(std::size_t sample, std::int32_t length_tokens) {
+    if (++count_ > 3) return;
+    places_ += (places_.empty() ? "" : ", ") + std::string("sample ") + std::to_string(sample) + " has " +
+               std::to_string(length_tokens);
+  }
+  void refuse_if_any(const std::string& expected) const {
+    if (count_ == 0) return;
+    refuse("lengths_tokens: expected " + expected + ", got " + std::to_string(count_) + " that are not: " + places_ +
+           (count_ > 3 ? ", ..." : ""));
+  }
+
+ private:
+  std::int64_t count_ = 0;
+  std::string places_;
+};
+
+void check_lengths(const PackRequest& request, std::int64_t longest_tokens) {
+  Offenders negative;
+  Offenders over_long;
+  Offenders empty;
+  for (std::size_t i = 0; i < request.lengths_tokens.size(); ++i) {
+    const std::int32_t length = request.lengths_tokens[i];
+    if (length < 0) negative.add(i, length);
+    if (length > longest_tokens) over_long.add(i, length);
+    if (length == 0) empty.add(i, length);
+  }
+  negative.refuse_if_any("lengths of at least 0");
+  if (request.over_long == OverLong::error) {
+    over_long.refuse_if_any("lengths of at most " + std::to_string(longest_tokens) +
+                            " (or another over_long policy)");
+  }
+  if (request.empty == Empty::error) empty.refuse_if_any("lengths of at least 1 (or another empty policy)");
+}
+
+PackCounts count_samples(const PackRequest& request, std::int64_t longest_tokens) {
+  PackCounts counts;
+  counts.n_samples = static_cast<std::int64_t>(request.lengths_tokens.size());
+  for (const std::int32_t length : request.lengths_tokens) {
+    counts.n_tokens += length;
+    if (length == 0 && request.empty == Empty::drop) ++counts.empty_samples;
+    if (length <= longest_tokens) continue;
+    switch (request.over_long) {
+      case OverLong::error: break;
+      case OverLong::drop:
+        ++counts.dropped_samples;
+        counts.dropped_tokens += length;
+        break;
+      case OverLong::truncate:
+        ++counts.truncated_samples;
+        counts.truncated_tokens += length - longest_tokens;
+        break;
+      case OverLong::split: ++counts.split_samples; break;
+      case OverLong::own_pack: ++counts.own_pack_samples; break;
+    }
+  }
+  return counts;
+}
+
+// Items made of pieces of samples, and where each packing window ends in them.
+struct CutItems {
+  std::vector<Piece> pieces;
+  std::vector<std::size_t> window_ends;
+  std::int64_t split_samples = 0;
+};
+
+// Over-long samples cut short or into pieces. For strategies that cut wherever a pack ends, every sample of a
+// window is cut at multiples of the capacity in the row that all of them form.
+CutItems cut(const Strategy& strategy, const PackRequest& request) {
+  const auto lengths = request.lengths_tokens;
+  const std::int64_t capacity = request.capacities_tokens.back();
+  const std::size_t window =
+      request.window_samples > 0 ? static_cast<std::size_t>(request.window_samples) : lengths.size();
+  CutItems result;
+  std::int64_t row_tokens = 0;  // in the open pack of a strategy that cuts anywhere
+  for (std::size_t sample = 0; sample < lengths.size(); ++sample) {
+    std::int64_t left = lengths[sample];
+    const bool over_long = left > capacity;
+    if (over_long && request.over_long == OverLong::truncate) left = capacity;
+    const bool whole = !strategy.cuts_samples && !(over_long && request.over_long == OverLong::split);
+    const bool kept = !(over_long && request.over_long == OverLong::drop) && !(left == 0 && request.empty == Empty::drop);
+    std::int64_t start = 0;
+    std::int64_t n_pieces = 0;
+    while (kept && (n_pieces == 0 || left > 0)) {
+      const std::int64_t room = strategy.cuts_samples ? capacity - row_tokens : capacity;
+      const std::int64_t n = whole ? left : std::min(left, room);
+      result.pieces.push_back({static_cast<std::uint32_t>(sample), static_cast<std::int32_t>(start),
+                               static_cast<std::int32_t>(n)});
+      row_tokens = (row_tokens + n) % capacity;
+      start += n;
+      left -= n;
+      ++n_pieces;
+    }
+    if (n_pieces > 1) ++result.split_samples;
+    if ((sample + 1) % window == 0 || sample + 1 == lengths.size()) {
+      result.window_ends.push_back(result.pieces.size());
+      row_tokens = 0;
+    }
+  }
+  return result;
+}
+
+void append(std::vector<PackSet>& all, const std::vector<PackSet>& window, std::size_t first_item) {
+  for (std::size_t group = 0; group < window.size(); ++group) {
+    PackSet& packs = all[group];
+    const auto base = static_cast<std::uint32_t>(packs.items.size());
+    for (const ItemIndex item : window[group].items) {
+      packs.items.push_back(item + static_cast<ItemIndex>(first_item));
+    }
+    for (std::size_t p = 1; p < window[group].offsets.size(); ++p) {
+      packs.offsets.push_back(base + window[group].offsets[p]);
+    }
+  }
+}
+
+std::vector<PackSet> pack_window(const Strategy& strategy, const PackRequest& request,
+                                 std::span<const std::int32_t> lengths) {
+  const PackProblem problem{.lengths_tokens = lengths,
+                            .capacity_tokens = request.capacities_tokens.back(),
+                            .own_packs = request.over_long == OverLong::own_pack,
+                            .keep_empty = request.empty == Empty::keep,
+                            .options = request.options};
+  if (strategy.pack_groups != nullptr) return strategy.pack_groups(problem, request.capacities_tokens);
+  std::vector<PackSet> packs;
+  packs.push_back(strategy.pack(problem));
+  return packs;
+}
+
+}  // namespace
+
+std::size_t Packing::n_packs() const {
+  std::size_t n = 0;
+  for (const PackSet& group : groups) n += group.n_packs();
+  return n;
+}
+
+Piece Packing::piece(ItemIndex item) const {
+  return pieces.empty() ? Piece{item, 0, lengths_tokens[item]} : pieces[item];
+}
+
+Packing pack(std::string_view strategy_name, const PackRequest& request) {
+  const Strategy& strategy = known_strategy(strategy_name);
+  check_request(strategy, request);
+  const std::int64_t longest = request.capacities_tokens.back();
+  check_lengths(request, longest);
+
+  Packing packing;
+  packing.strategy = &strategy;
+  packing.capacities_tokens = request.capacities_tokens;
+  packing.counts = count_samples(request, longest);
+  packing.lengths_tokens = request.lengths_tokens;
+
+  std::vector<std::size_t> window_ends;
+  const bool cuts = strategy.cuts_samples || packing.counts.truncated_samples + packing.counts.split_samples > 0;
+  if (cuts) {
+    CutItems items = cut(strategy, request);
+    packing.pieces = std::move(items.pieces);
+    packing.counts.split_samples = items.split_samples;
+    packing.cut_lengths_tokens.resize(packing.pieces.size());
+    std::ranges::transform(packing.pieces, packing.cut_lengths_tokens.begin(), &Piece::n_tokens);
+    packing.lengths_tokens = packing.cut_lengths_tokens;
+    window_ends = std::move(items.window_ends);
+  } else {
+    const std::size_t n = request.lengths_tokens.size();
+    const std::size_t window = request.window_samples > 0 ? static_cast<std::size_t>(request.window_samples) : n;
+    for (std::size_t end = 0; end < n;) {
+      end = std::min(end + window, n);
+      window_ends.push_back(end);
+    }
+  }
+
+  if (window_ends.size() <= 1) {
+    packing.groups = pack_window(strategy, request, packing.lengths_tokens);
+  } else {
+    packing.groups.resize(request.capacities_tokens.size());
+    std::size_t begin = 0;
+    for (const std::size_t end : window_ends) {
+      append(packing.groups, pack_window(strategy, request, packing.lengths_tokens.subspan(begin, end - begin)),
+             begin);
+      begin = end;
+    }
+  }
+  check_packing(packing, request);
+  return packing;
+}
+
+}  // namespace packsim

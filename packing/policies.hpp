@@ -1,0 +1,77 @@
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace packsim {
+
+/// What to do with a sample that is longer than the longest pack.
+enum class OverLong { error, drop, truncate, split, own_pack };
+
+/// What to do with a sample of no tokens.
+enum class Empty { drop, keep, error };
+
+/// How a micro-batch is filled up. `longest` pads every row to the longest row of its micro-batch,
+/// `capacity` every row to the pack length, `multiple` every row's end to a multiple of some number of tokens
+/// (rows of one micro-batch are first made equally long).
+enum class Padding { none, longest, capacity, multiple };
+
+/// What to do with packs that are too few for a whole iteration: leave them out, fill up by repeating packs
+/// from the head of the same group, or run an iteration in which some ranks have less to do.
+enum class LastIteration { drop, repeat, shorten };
+
+/// In which order packs become iterations: as packed, shuffled, or sorted by attention work (HBP's balance
+/// batching; the iterations are shuffled afterwards).
+enum class PackOrder { as_packed, shuffled, balanced };
+
+/// A policy's spelling in scenario files and on the command line.
+template <typename Enum>
+struct PolicyName {
+  Enum value;
+  std::string_view name;
+  std::string_view summary;
+};
+
+inline constexpr std::array<PolicyName<OverLong>, 5> kOverLongNames = {{
+    {OverLong::error, "error", "refuse the data"},
+    {OverLong::drop, "drop", "leave the sample out"},
+    {OverLong::truncate, "truncate", "keep the first tokens that fit"},
+    {OverLong::split, "split", "cut into full pieces and a rest"},
+    {OverLong::own_pack, "own_pack", "give it a pack of its own, longer than the others"},
+}};
+
+inline constexpr std::array<PolicyName<Empty>, 3> kEmptyNames = {{
+    {Empty::drop, "drop", "leave the sample out"},
+    {Empty::keep, "keep", "pack it like any other"},
+    {Empty::error, "error", "refuse the data"},
+}};
+
+inline constexpr std::array<PolicyName<Padding>, 4> kPaddingNames = {{
+    {Padding::none, "none", "variable-length kernels, nothing padded"},
+    {Padding::longest, "longest", "every row to the longest of its micro-batch"},
+    {Padding::capacity, "capacity", "every row to the pack length"},
+    {Padding::multiple, "multiple", "every row to a multiple of pad_multiple_tokens"},
+}};
+
+inline constexpr std::array<PolicyName<LastIteration>, 3> kLastIterationNames = {{
+    {LastIteration::drop, "drop", "leave the packs out"},
+    {LastIteration::repeat, "repeat", "fill up with packs from the head of the group"},
+    {LastIteration::shorten, "shorten", "run it with what is left; some ranks idle"},
+}};
+
+inline constexpr std::array<PolicyName<PackOrder>, 3> kPackOrderNames = {{
+    {PackOrder::as_packed, "as_packed", "in the order in which they were packed"},
+    {PackOrder::shuffled, "shuffled", "seeded shuffle of the packs of each group"},
+    {PackOrder::balanced, "balanced", "sorted by attention work, iterations shuffled"},
+}};
+
+/// The spelling of `value`.
+template <typename Enum, std::size_t N>
+constexpr std::string_view policy_name(const std::array<PolicyName<Enum>, N>& names, Enum value) {
+  for (const PolicyName<Enum>& row : names) {
+    if (row.value == value) return row.name;
+  }
+  return "?";
+}
+
+}  // namespace packsim

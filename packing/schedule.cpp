@@ -1,0 +1,166 @@
+#include "packing/schedule.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+
+#include "packing/shuffle.hpp"
+
+namespace packsim {
+namespace {
+
+void expect_at_least(std::int64_t least, const std::string& name, std::int64_t value) {
+  if (value >= least) return;
+  throw std::invalid_argument(name + ": expected >= " + std::to_string(least) + ", got " + std::to_string(value));
+}
+
+void expect_one_per_group(const std::string& name, std::size_t n, std::size_t n_groups) {
+  if (n == n_groups) return;
+  throw std::invalid_argument(name + ": expected one entry for each of " + std::to_string(n_groups) +
+                              " groups, got " + std::to_string(n));
+}
+
+std::int64_t round_up(std::int64_t n, std::int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
+
+GroupPlan make_plan(const GroupParallelism& parallelism, std::int64_t capacity_tokens,
+                    const ScheduleOptions& options) {
+  if (parallelism.sp_degree < 1 || options.n_gpus % parallelism.sp_degree != 0) {
+    throw std::invalid_argument("sp_degree: expected a divisor of " + std::to_string(options.n_gpus) +
+                                " GPUs, got " + std::to_string(parallelism.sp_degree));
+  }
+  GroupPlan plan;
+  plan.sp_degree = parallelism.sp_degree;
+  plan.gc_layers = parallelism.gc_layers;
+  plan.n_dp_ranks = options.n_gpus / parallelism.sp_degree;
+  plan.micro_batches_per_rank = options.micro_batches_per_rank;
+  if (options.tokens_per_iteration > 0) {
+    const std::int64_t fit = options.tokens_per_iteration / (plan.n_dp_ranks * capacity_tokens);
+    plan.micro_batches_per_rank = static_cast<int>(std::max<std::int64_t>(fit, 1));
+  }
+  return plan;
+}
+
+// The packs of one group in training order, in whole iterations where the policy says so.
+std::vector<std::uint32_t> order_group(std::span<const MicroBatch> batches, const GroupPlan& plan,
+                                       const ScheduleOptions& options, Generator& generator, Schedule& schedule) {
+  std::vector<std::uint32_t> order;
+  if (options.order == PackOrder::balanced) {
+    order = balanced_order(batches);
+  } else {
+    order.resize(batches.size());
+    std::iota(order.begin(), order.end(), 0U);
+    if (options.order == PackOrder::shuffled) shuffle(std::span(order), generator);
+  }
+  const auto whole = static_cast<std::size_t>(plan.packs_per_iteration());
+  const std::size_t rest = order.size() % whole;
+  if (rest == 0 || options.last_iteration == LastIteration::shorten) return order;
+  if (options.last_iteration == LastIteration::drop) {
+    for (std::size_t i = order.size() - rest; i < order.size(); ++i) {
+      schedule.dropped_tokens += batches[order[i]].tokens;
+    }
+    schedule.dropped_packs += static_cast<std::int64_t>(rest);
+    order.resize(order.size() - rest);
+    return order;
+  }
+  const std::size_t n_packs = order.size();
+  for (std::size_t i = 0; i < whole - rest; ++i) {
+    order.push_back(order[i % n_packs]);
+    schedule.repeated_tokens += batches[order.back()].tokens;
+    ++schedule.repeated_packs;
+  }
+  return order;
+}
+
+// Moves iterations of the shortest group to the front, as many as asked for and there are.
+std::int64_t put_short_group_first(std::span<Iteration> iterations, std::int64_t wanted) {
+  std::int64_t moved = 0;
+  std::stable_partition(iterations.begin(), iterations.end(), [&](const Iteration& iteration) {
+    return iteration.group == 0 && moved < wanted && ++moved > 0;
+  });
+  return moved;
+}
+
+}  // namespace
+
+std::vector<MicroBatch> micro_batches(const Packing& packing, std::size_t group, Padding padding,
+                                      std::int64_t pad_multiple_tokens) {
+  expect_at_least(1, "pad_multiple_tokens", pad_multiple_tokens);
+  const PackSet& packs = packing.groups[group];
+  const std::int64_t capacity = packing.capacities_tokens[group];
+  std::vector<MicroBatch> batches(packs.n_packs());
+  for (std::size_t p = 0; p < packs.n_packs(); ++p) {
+    MicroBatch& batch = batches[p];
+    for (const ItemIndex item : packs[p]) {
+      const std::int64_t length = packing.lengths_tokens[item];
+      batch.tokens += length;
+      batch.attention_pairs += length * length;
+      batch.longest_tokens = std::max(batch.longest_tokens, static_cast<std::int32_t>(length));
+    }
+    batch.n_items = static_cast<std::int32_t>(packs[p].size());
+    batch.computed_pairs = batch.attention_pairs;
+    if (padding == Padding::none) continue;
+
+    // A packed micro-batch is one row of `tokens`; a batch of rows has n_items rows, made equally long.
+    const bool rows = packing.strategy->layout == Layout::rows;
+    const std::int64_t n_rows = rows ? batch.n_items : 1;
+    std::int64_t row_tokens = rows ? batch.longest_tokens : batch.tokens;
+    if (padding == Padding::capacity) row_tokens = std::max(row_tokens, capacity);
+    if (padding == Padding::multiple) row_tokens = round_up(row_tokens, pad_multiple_tokens);
+    batch.padded_tokens = n_rows * row_tokens - batch.tokens;
+    batch.computed_pairs = rows ? n_rows * row_tokens * row_tokens
+                                : batch.attention_pairs + batch.padded_tokens * batch.padded_tokens;
+  }
+  return batches;
+}
+
+std::vector<std::uint32_t> balanced_order(std::span<const MicroBatch> batches) {
+  std::vector<std::uint32_t> order(batches.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return batches[a].attention_pairs < batches[b].attention_pairs;
+  });
+  return order;
+}
+
+Schedule make_schedule(std::span<const std::vector<MicroBatch>> batches,
+                       std::span<const std::int64_t> capacities_tokens,
+                       std::span<const GroupParallelism> parallelism, const ScheduleOptions& options) {
+  expect_one_per_group("capacities_tokens", capacities_tokens.size(), batches.size());
+  expect_one_per_group("parallelism", parallelism.size(), batches.size());
+  expect_at_least(1, "n_gpus", options.n_gpus);
+  expect_at_least(1, "micro_batches_per_rank", options.micro_batches_per_rank);
+  expect_at_least(1, "epochs", options.epochs);
+  expect_at_least(0, "tokens_per_iteration", options.tokens_per_iteration);
+  expect_at_least(0, "curriculum_iterations", options.curriculum_iterations);
+  for (const std::int64_t capacity : capacities_tokens) expect_at_least(1, "capacities_tokens", capacity);
+  Schedule schedule;
+  schedule.n_gpus = options.n_gpus;
+  schedule.epochs = options.epochs;
+  for (std::size_t group = 0; group < batches.size(); ++group) {
+    schedule.groups.push_back(make_plan(parallelism[group], capacities_tokens[group], options));
+  }
+  for (int epoch = 0; epoch < options.epochs; ++epoch) {
+    Generator generator(options.seed + static_cast<std::uint32_t>(epoch));
+    const std::size_t first_iteration = schedule.iterations.size();
+    for (std::size_t group = 0; group < batches.size(); ++group) {
+      const std::vector<std::uint32_t> order =
+          order_group(batches[group], schedule.groups[group], options, generator, schedule);
+      const auto whole = static_cast<std::size_t>(schedule.groups[group].packs_per_iteration());
+      for (std::size_t begin = 0; begin < order.size(); begin += whole) {
+        schedule.iterations.push_back({static_cast<std::uint32_t>(group),
+                                       static_cast<std::uint32_t>(schedule.pack_order.size() + begin),
+                                       static_cast<std::uint32_t>(std::min(whole, order.size() - begin))});
+      }
+      schedule.pack_order.insert(schedule.pack_order.end(), order.begin(), order.end());
+    }
+    const auto added = std::span(schedule.iterations).subspan(first_iteration);
+    if (options.order != PackOrder::as_packed) shuffle(added, generator);
+    if (epoch == 0) {
+      schedule.curriculum_iterations = put_short_group_first(added, options.curriculum_iterations);
+    }
+  }
+  return schedule;
+}
+
+}  // namespace packsim

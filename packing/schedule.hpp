@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "packing/pack.hpp"
+
+namespace packsim {
+
+/// What the metrics and the cost model need to know of one micro-batch.
+struct MicroBatch {
+  std::int64_t tokens = 0;         ///< of the data, padding not counted
+  std::int64_t padded_tokens = 0;  ///< added on top by the padding policy
+  /// Sum of squared lengths over its samples: proportional to the attention work of the data.
+  std::int64_t attention_pairs = 0;
+  /// The same with padding, as the kernels see it: padded rows in a batch of rows; the padding at the end of a
+  /// packed row as one more document.
+  std::int64_t computed_pairs = 0;
+  std::int32_t n_items = 0;
+  std::int32_t longest_tokens = 0;
+};
+
+/// [n_packs] of one group, under a padding policy. pad_multiple_tokens is read by Padding::multiple only.
+std::vector<MicroBatch> micro_batches(const Packing& packing, std::size_t group, Padding padding,
+                                      std::int64_t pad_multiple_tokens = 1);
+
+/// How the packs of one group run: on how many ranks, how many a step.
+struct GroupPlan {
+  int sp_degree = 1;         ///< sequence-parallel GPUs a DP rank
+  int gc_layers = 0;         ///< checkpointed layers
+  int n_dp_ranks = 1;        ///< GPUs / sp_degree
+  int micro_batches_per_rank = 1;  ///< in one iteration
+  int packs_per_iteration() const { return n_dp_ranks * micro_batches_per_rank; }
+};
+
+struct ScheduleOptions {
+  int n_gpus = 1;
+  /// Tokens of one iteration over all ranks, from which the micro-batches per rank follow: as many as fit, at
+  /// least one. 0: micro_batches_per_rank says it.
+  std::int64_t tokens_per_iteration = 0;
+  int micro_batches_per_rank = 1;
+  PackOrder order = PackOrder::shuffled;
+  LastIteration last_iteration = LastIteration::repeat;
+  /// HBP's curriculum: so many iterations at the start of the run come from the first (shortest) group.
+  std::int64_t curriculum_iterations = 0;
+  int epochs = 1;
+  std::uint32_t seed = 1024;  ///< epoch e shuffles with seed + e
+};
+
+/// One optimizer step: all ranks train packs of one group. Rank r's micro-batch m is
+/// packs[m * n_dp_ranks + r], where there is one.
+struct Iteration {
+  std::uint32_t group = 0;
+  std::uint32_t first_pack = 0;  ///< position in Schedule::pack_order
+  std::uint32_t n_packs = 0;     ///< under the group's packs_per_iteration only where a last iteration is short
+};
+
+/// The order in which packs are trained: what a trainer replays and the simulator prices.
+struct Schedule {
+  std::vector<GroupPlan> groups;
+  std::vector<std::uint32_t> pack_order;  ///< pack indices within their group
+  std::vector<Iteration> iterations;
+  int n_gpus = 1;
+  int epochs = 1;
+
+  std::int64_t dropped_packs = 0;   ///< left out by LastIteration::drop, over all epochs
+  std::int64_t repeated_packs = 0;  ///< trained twice by LastIteration::repeat, over all epochs
+  std::int64_t dropped_tokens = 0;
+  std::int64_t repeated_tokens = 0;
+  std::int64_t curriculum_iterations = 0;  ///< those that the short group could fill
+
+  std::span<const std::uint32_t> packs(const Iteration& iteration) const {
+    return {pack_order.data() + iteration.first_pack, iteration.n_packs};
+  }
+};
+
+/// One SP degree and number of checkpointed layers for each group of a packing.
+struct GroupParallelism {
+  int sp_degree = 1;
+  int gc_layers = 0;
+};
+
+/// Cuts packs into iterations.
+///
+/// batches: [n_groups][n_packs] of that group. parallelism: [n_groups]. capacities_tokens: [n_groups].
+/// Throws std::invalid_argument where n_gpus is not a multiple of a group's SP degree or a count is out of range.
+Schedule make_schedule(std::span<const std::vector<MicroBatch>> batches,
+                       std::span<const std::int64_t> capacities_tokens,
+                       std::span<const GroupParallelism> parallelism, const ScheduleOptions& options);
+
+/// HBP algorithm 7: pack indices by ascending attention work, ties in pack order. Cutting this order into
+/// consecutive iterations minimises the sum over iterations of the largest work, for these packs.
+std::vector<std::uint32_t> balanced_order(std::span<const MicroBatch> batches);
+
+}  // namespace packsim

@@ -1,0 +1,68 @@
+#include <algorithm>
+
+#include "packing/free_space_index.hpp"
+#include "packing/item_order.hpp"
+#include "packing/placements.hpp"
+#include "packing/sort_by_length.hpp"
+#include "packing/strategies/strategies.hpp"
+
+namespace packsim::strategies_detail {
+namespace {
+
+class BestFit {
+ public:
+  BestFit(const PackProblem& problem, std::size_t n_items)
+      : capacity_(problem.capacity_tokens),
+        keep_empty_(problem.keep_empty),
+        free_(problem.capacity_tokens),
+        placements_(n_items) {}
+
+  // `count` items of one length. A pack that was the best fit for one of them stays the best fit for the next
+  // for as long as it has room: whatever had less room was too small already.
+  void place(std::int32_t length_tokens, std::uint32_t count) {
+    const std::int64_t needed = std::min<std::int64_t>(length_tokens, capacity_);
+    const bool own_pack = length_tokens > capacity_;  // an over-long item's, which takes nothing else
+    while (count > 0) {
+      std::int64_t room = own_pack ? IntegerSet::kNone : free_.best_fit(needed);
+      std::uint32_t pack = 0;
+      if (room == IntegerSet::kNone) {
+        pack = placements_.open_pack();
+        room = capacity_;
+      } else {
+        pack = free_.pop(room);
+      }
+      const auto n = needed == 0 ? count : static_cast<std::uint32_t>(std::min<std::int64_t>(count, room / needed));
+      room -= n * needed;
+      // A full pack still has room for items of no tokens.
+      if (room > 0 || (keep_empty_ && !own_pack)) free_.insert(pack, room);
+      placements_.place(pack, n);
+      count -= n;
+    }
+  }
+
+  PackSet finish(const std::vector<ItemIndex>& items) && { return std::move(placements_).finish(items); }
+
+ private:
+  std::int64_t capacity_;
+  bool keep_empty_;
+  FreeSpaceIndex free_;
+  Placements placements_;
+};
+
+}  // namespace
+
+PackSet best_fit_decreasing(const PackProblem& problem) {
+  const LengthOrder order = longest_first(problem);
+  BestFit packer(problem, order.items.size());
+  for (const LengthRun& run : order.runs) packer.place(run.length_tokens, run.count);
+  return std::move(packer).finish(order.items);
+}
+
+PackSet best_fit_shuffle(const PackProblem& problem) {
+  const std::vector<ItemIndex> order = packing_order(problem);
+  BestFit packer(problem, order.size());
+  for (const ItemIndex item : order) packer.place(problem.lengths_tokens[item], 1);
+  return std::move(packer).finish(order);
+}
+
+}  // namespace packsim::strategies_detail

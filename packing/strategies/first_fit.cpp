@@ -1,0 +1,72 @@
+#include <algorithm>
+
+#include "packing/first_fit_tree.hpp"
+#include "packing/item_order.hpp"
+#include "packing/placements.hpp"
+#include "packing/sort_by_length.hpp"
+#include "packing/strategies/strategies.hpp"
+
+namespace packsim::strategies_detail {
+namespace {
+
+// First fit leaves any two packs with more than one capacity between them, so there are never more packs than
+// twice the tokens over the capacity, plus one for an odd one out.
+std::size_t most_packs(const PackProblem& problem) {
+  std::int64_t tokens = 0;
+  for (const std::int32_t length : problem.lengths_tokens) {
+    if (!problem.skips(length)) tokens += std::min<std::int64_t>(length, problem.capacity_tokens);
+  }
+  return std::min(static_cast<std::size_t>(2 * tokens / problem.capacity_tokens) + 2,
+                  problem.lengths_tokens.size() + 1);
+}
+
+// All packs exist from the start, empty, so the first one with room is also the next one to open.
+class FirstFit {
+ public:
+  FirstFit(const PackProblem& problem, std::size_t n_items)
+      : capacity_(static_cast<std::int32_t>(problem.capacity_tokens)),
+        free_(most_packs(problem), capacity_),
+        placements_(n_items) {}
+
+  // `count` items of one length. Packs that had no room for one of them have none for the others.
+  void place(std::int32_t length_tokens, std::uint32_t count) {
+    const std::int32_t needed = std::min(length_tokens, capacity_);
+    // An over-long item's own pack is a new one and takes nothing else, not even an item of no tokens.
+    const bool own_pack = length_tokens > capacity_;
+    std::size_t pack = own_pack ? placements_.n_packs() : 0;
+    while (count > 0) {
+      pack = free_.find(needed, pack);
+      if (pack == placements_.n_packs()) placements_.open_pack();
+      const std::int32_t room = free_.value(pack);
+      const auto n = needed == 0 ? count : std::min(count, static_cast<std::uint32_t>(room / needed));
+      free_.set(pack, own_pack ? FirstFitTree::kEmpty : room - static_cast<std::int32_t>(n) * needed);
+      placements_.place(static_cast<std::uint32_t>(pack), n);
+      count -= n;
+    }
+  }
+
+  PackSet finish(const std::vector<ItemIndex>& items) && { return std::move(placements_).finish(items); }
+
+ private:
+  std::int32_t capacity_;
+  FirstFitTree free_;
+  Placements placements_;
+};
+
+}  // namespace
+
+PackSet first_fit_decreasing(const PackProblem& problem) {
+  const LengthOrder order = longest_first(problem);
+  FirstFit packer(problem, order.items.size());
+  for (const LengthRun& run : order.runs) packer.place(run.length_tokens, run.count);
+  return std::move(packer).finish(order.items);
+}
+
+PackSet first_fit_shuffle(const PackProblem& problem) {
+  const std::vector<ItemIndex> order = packing_order(problem);
+  FirstFit packer(problem, order.size());
+  for (const ItemIndex item : order) packer.place(problem.lengths_tokens[item], 1);
+  return std::move(packer).finish(order);
+}
+
+}  // namespace packsim::strategies_detail

@@ -1,0 +1,85 @@
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "packing/shuffle.hpp"
+#include "packing/strategies/strategies.hpp"
+
+namespace packsim::strategies_detail {
+namespace {
+
+// An item with its length beside it, so that walking a shuffled pool reads memory in order.
+struct PoolEntry {
+  ItemIndex item;
+  std::int32_t length_tokens;
+};
+
+void shuffle_pool(std::vector<PoolEntry>& pool, std::uint32_t seed) {
+  Generator generator(seed);
+  shuffle(std::span(pool), generator);
+}
+
+// Next-fit over the pool: packs of at least `threshold_tokens` go to `kept`, the items of the others stay in the
+// pool, in their order.
+void keep_full_packs(std::vector<PoolEntry>& pool, std::int64_t capacity_tokens, std::int64_t threshold_tokens,
+                     PackSet& kept) {
+  std::size_t n_left = 0;
+  std::size_t begin = 0;
+  while (begin < pool.size()) {
+    std::int64_t tokens = pool[begin].length_tokens;
+    std::size_t end = begin + 1;
+    while (end < pool.size() && tokens + pool[end].length_tokens <= capacity_tokens) {
+      tokens += pool[end++].length_tokens;
+    }
+    if (tokens >= threshold_tokens) {
+      for (std::size_t i = begin; i < end; ++i) kept.items.push_back(pool[i].item);
+      kept.close_pack();
+    } else {
+      for (std::size_t i = begin; i < end; ++i) pool[n_left++] = pool[i];
+    }
+    begin = end;
+  }
+  pool.resize(n_left);
+}
+
+PackSet shuffle_and_filter(const PackProblem& problem, int rounds, std::int64_t threshold_tokens) {
+  const StrategyOptions& options = problem.options;
+  std::vector<PoolEntry> pool(problem.lengths_tokens.size());
+  for (std::size_t i = 0; i < pool.size(); ++i) {
+    pool[i] = {static_cast<ItemIndex>(i), problem.lengths_tokens[i]};
+  }
+  if (options.shuffle) shuffle_pool(pool, options.seed);
+  // Only now, as the published code leaves over-long samples out while it walks the shuffled list.
+  std::erase_if(pool, [&](const PoolEntry& entry) { return problem.skips(entry.length_tokens); });
+
+  PackSet packs;
+  packs.items.reserve(pool.size());
+  for (int round = 0; round + 1 < rounds && !pool.empty(); ++round) {
+    keep_full_packs(pool, problem.capacity_tokens, threshold_tokens, packs);
+    if (options.shuffle) shuffle_pool(pool, options.seed + static_cast<std::uint32_t>(round));
+  }
+  keep_full_packs(pool, problem.capacity_tokens, std::numeric_limits<std::int64_t>::min(), packs);
+  return packs;
+}
+
+}  // namespace
+
+PackSet isf(const PackProblem& problem) {
+  // 128 tokens of slack is what OmniBal's own test uses (test_balanced_dynamic_batch.py).
+  constexpr std::int64_t kDefaultSlackTokens = 128;
+  const std::int64_t threshold = problem.options.threshold_tokens;
+  return shuffle_and_filter(problem, problem.options.rounds,
+                            threshold >= 0 ? threshold : problem.capacity_tokens - kDefaultSlackTokens);
+}
+
+PackSet random(const PackProblem& problem) { return shuffle_and_filter(problem, 1, 0); }
+
+PackSet wrapped(const PackProblem& problem) {
+  // The samples arrive cut where packs end, so next-fit in data set order fills every pack to the brim.
+  PackProblem in_order = problem;
+  in_order.options.shuffle = false;
+  return shuffle_and_filter(in_order, 1, 0);
+}
+
+}  // namespace packsim::strategies_detail

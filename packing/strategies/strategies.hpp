@@ -1,0 +1,24 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "packing/strategy.hpp"
+
+/// One function a file; the table in strategies.cpp names them.
+namespace packsim::strategies_detail {
+
+PackSet none(const PackProblem& problem);
+PackSet random(const PackProblem& problem);
+PackSet sorted(const PackProblem& problem);
+PackSet isf(const PackProblem& problem);
+PackSet first_fit_decreasing(const PackProblem& problem);
+PackSet first_fit_shuffle(const PackProblem& problem);
+PackSet best_fit_decreasing(const PackProblem& problem);
+PackSet best_fit_shuffle(const PackProblem& problem);
+PackSet spfhp(const PackProblem& problem);
+PackSet lpfhp(const PackProblem& problem);
+PackSet wrapped(const PackProblem& problem);
+std::vector<PackSet> hbp(const PackProblem& problem, std::span<const std::int64_t> capacities_tokens);
+
+}  // namespace packsim::strategies_detail

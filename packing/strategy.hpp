@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "packing/pack_set.hpp"
+
+namespace packsim {
+
+/// Everything that a strategy may be told beside lengths and capacity. A strategy reads the fields that its
+/// row in the table names and leaves the others alone.
+struct StrategyOptions {
+  std::uint32_t seed = 1024;           ///< of the shuffle; 1024 is OmniBal's
+  bool shuffle = true;                 ///< random, isf, ffs, bfs: false takes the samples in data set order
+  int rounds = 50;                     ///< isf: C, how often badly filled packs are dissolved
+  std::int64_t threshold_tokens = -1;  ///< isf: packs with at least as many tokens stay; -1: capacity - 128
+  std::int64_t max_samples_per_pack = 0;  ///< spfhp, lpfhp: 0 means no limit
+  std::int64_t batch_samples = 1;         ///< none, sorted: rows of a micro-batch; 0: as many as capacity holds
+  bool padded_batches = true;             ///< sorted: a row counts as long as the longest of its micro-batch
+  std::string_view packer = "isf";        ///< hbp: the strategy inside each group
+  bool greedy_fill = true;                ///< hbp: top larger packs up with samples of smaller groups
+};
+
+/// What a strategy is given. Lengths longer than the capacity and lengths of zero are passed on as they are:
+/// `own_packs` and `keep_empty` say what a strategy does with them.
+struct PackProblem {
+  std::span<const std::int32_t> lengths_tokens;  ///< [n_items], each >= 0
+  std::int64_t capacity_tokens = 0;              ///< of one pack
+  bool own_packs = false;   ///< an item over the capacity: true gives it its own pack, false skips it
+  bool keep_empty = false;  ///< an item of zero tokens: true packs it, false skips it
+  StrategyOptions options = {};
+
+  bool skips(std::int32_t length_tokens) const {
+    return (length_tokens > capacity_tokens && !own_packs) || (length_tokens == 0 && !keep_empty);
+  }
+};
+
+/// How the samples of one micro-batch lie in memory.
+enum class Layout {
+  packed,  ///< one row: the samples one after another, each attending to itself only
+  rows,    ///< one row per sample
+};
+
+/// One row of the strategy table.
+struct Strategy {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view complexity;
+  std::string_view source;
+  Layout layout = Layout::packed;
+  /// Packs all items into one group. Null for strategies over several groups.
+  PackSet (*pack)(const PackProblem&) = nullptr;
+  /// Packs over several groups with ascending capacities; returns one pack set per group.
+  std::vector<PackSet> (*pack_groups)(const PackProblem&, std::span<const std::int64_t> capacities_tokens) =
+      nullptr;
+  /// True where the strategy cuts samples wherever a pack ends.
+  bool cuts_samples = false;
+  /// The names of the options that the strategy reads.
+  std::span<const std::string_view> options = {};
+};
+
+/// Every strategy, in the order in which lists show them.
+std::span<const Strategy> strategies();
+
+/// The strategy of that name, or null.
+const Strategy* find_strategy(std::string_view name);
+
+}  // namespace packsim

@@ -1,0 +1,96 @@
+#include "reports/formats/columns.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "reports/formats/numbers.hpp"
+
+namespace packsim::formats_detail {
+namespace {
+
+using Run = StrategyResult;
+
+// A run that does not fit in memory has no times.
+template <double Run::*member>
+std::string time_text(const Run& run) {
+  return run.feasible ? quantity(run.*member) : "OOM";
+}
+
+template <double Run::*member>
+std::string ratio_text(const Run& run) {
+  return ratio(run.*member);
+}
+
+template <std::int64_t Run::*member>
+std::string count_text(const Run& run) {
+  return grouped(run.*member);
+}
+
+template <std::int64_t Run::*member>
+std::string tokens_text(const Run& run) {
+  return token_count(run.*member);
+}
+
+std::string ave_t_text(const Run& run) {
+  return std::isfinite(run.ave_t_tokens) ? grouped(std::llround(run.ave_t_tokens)) : "-";
+}
+
+std::string speedup_text(const Run& run) {
+  if (!run.feasible) return "OOM";
+  return std::isfinite(run.speedup) && run.speedup > 0 ? fmt::format("{:.2f}x", run.speedup) : "-";
+}
+
+}  // namespace
+
+std::span<const Column> columns() {
+  static constexpr Column kColumns[] = {
+      {"packs", "Schedule", "packs", "", "Packs of one epoch, over all groups.", count_text<&Run::packs>},
+      {"iterations", "Schedule", "iterations", "", "Optimizer steps over all epochs.",
+       count_text<&Run::iterations>},
+      {"ave_t_tokens", "Schedule", "Ave-T", "tokens",
+       "Mean tokens of a DP rank in an iteration, its micro-batches summed, padding not counted.", ave_t_text},
+      {"abr", "Balance", "ABR", "",
+       "Attention balance ratio: the share of attention time that DP ranks wait for the busiest one, "
+       "sum(max - work) / (ranks x max). Computed per iteration, mean over iterations. 0 is balanced.",
+       ratio_text<&Run::abr>},
+      {"abr_slots", "Balance", "ABR slots", "",
+       "ABR over GPU slots as wide as the widest SP degree of the run instead of DP ranks, the work inside a "
+       "slot summed. Mean over iterations.",
+       ratio_text<&Run::abr_slots>},
+      {"dbr", "Balance", "DBR", "",
+       "Distance balance ratio: ABR with tokens in place of attention work, over DP ranks, mean over "
+       "iterations.",
+       ratio_text<&Run::dbr>},
+      {"cr", "Balance", "CR", "",
+       "Communication ratio: the share of trained tokens in groups with an SP degree above 1, which pay for "
+       "all-to-all.",
+       ratio_text<&Run::cr>},
+      {"pr", "Balance", "PR", "",
+       "Padding ratio: padding tokens over all computed tokens of the run, one ratio of sums.",
+       ratio_text<&Run::pr>},
+      {"step_mean_s", "Time", "step mean", "s", "Simulated time of an optimizer step, mean over iterations.",
+       time_text<&Run::step_mean_s>},
+      {"step_p99_s", "Time", "step p99", "s", "The step time that 99% of the iterations do not exceed.",
+       time_text<&Run::step_p99_s>},
+      {"gpu_days", "Time", "GPU-days", "", "Wall time of the whole run times the number of GPUs.",
+       time_text<&Run::gpu_days>},
+      {"wall_hours", "Time", "wall", "h", "Simulated time of the whole run, all epochs.",
+       time_text<&Run::wall_hours>},
+      {"speedup", "Time", "speed-up", "", "Wall time of the baseline over that of the run; above 1 is faster.",
+       speedup_text},
+      {"dropped_tokens", "Data", "dropped", "tokens",
+       "Tokens never trained: over-long samples left out, and packs left out of last iterations. All epochs.",
+       tokens_text<&Run::dropped_tokens>},
+      {"truncated_tokens", "Data", "truncated", "tokens", "Tokens cut off over-long samples. All epochs.",
+       tokens_text<&Run::truncated_tokens>},
+      {"padded_tokens", "Data", "padded", "tokens", "Padding tokens computed. All epochs.",
+       tokens_text<&Run::padded_tokens>},
+      {"repeated_tokens", "Data", "repeated", "tokens",
+       "Tokens trained more than once an epoch to fill last iterations. All epochs.",
+       tokens_text<&Run::repeated_tokens>},
+  };
+  return kColumns;
+}
+
+}  // namespace packsim::formats_detail

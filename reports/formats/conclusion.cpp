@@ -1,0 +1,97 @@
+#include "reports/formats/conclusion.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "reports/formats/numbers.hpp"
+
+namespace packsim::formats_detail {
+namespace {
+
+std::int64_t untrained_tokens(const StrategyResult& run) { return run.dropped_tokens + run.truncated_tokens; }
+
+// A run can be fast because it leaves data out; the winner's sentence has to say so.
+std::string data_caveat(const StrategyResult& winner, const StrategyResult& other) {
+  const std::int64_t more_tokens = untrained_tokens(winner) - untrained_tokens(other);
+  if (more_tokens <= 0) return ".";
+  return fmt::format(", but leaves {} more tokens untrained.", token_count(more_tokens));
+}
+
+// The fastest feasible run besides `excluded`.
+const StrategyResult* fastest_besides(const Report& report, const StrategyResult* excluded) {
+  const StrategyResult* fastest = nullptr;
+  for (const StrategyResult& run : report.runs) {
+    if (&run == excluded || !has_time(run)) continue;
+    if (fastest == nullptr || run.gpu_days < fastest->gpu_days) fastest = &run;
+  }
+  return fastest;
+}
+
+}  // namespace
+
+bool has_time(const StrategyResult& run) {
+  return run.feasible && std::isfinite(run.gpu_days) && run.gpu_days > 0;
+}
+
+const StrategyResult* baseline_run(const Report& report) {
+  for (const StrategyResult& run : report.runs) {
+    if (run.name == report.baseline) return &run;
+  }
+  return nullptr;
+}
+
+const StrategyResult* fastest_run(const Report& report) { return fastest_besides(report, nullptr); }
+
+std::string conclusion(const Report& report) {
+  if (report.runs.empty()) return "Nothing was compared.";
+  const StrategyResult* winner = fastest_run(report);
+  if (winner == nullptr) {
+    const bool any_fits = std::ranges::any_of(report.runs, &StrategyResult::feasible);
+    return any_fits ? "No run has an iteration." : "No run fits in GPU memory.";
+  }
+  const StrategyResult* baseline = baseline_run(report);
+  if (baseline == nullptr || !has_time(*baseline)) {
+    const std::string reason =
+        baseline == nullptr ? "" : fmt::format("; the baseline {} does not fit in memory", baseline->name);
+    return fmt::format("{} takes the least of what fits, {} GPU-days{}.", winner->name,
+                       quantity(winner->gpu_days), reason);
+  }
+  if (winner != baseline) {
+    return fmt::format("{} is {:.2f}x faster than {}: {} vs {} GPU-days{}", winner->name,
+                       baseline->gpu_days / winner->gpu_days, baseline->name, quantity(winner->gpu_days),
+                       quantity(baseline->gpu_days), data_caveat(*winner, *baseline));
+  }
+  const StrategyResult* next = fastest_besides(report, baseline);
+  if (next == nullptr) {
+    return fmt::format("{} takes {} GPU-days, {} h of wall time.", winner->name, quantity(winner->gpu_days),
+                       quantity(winner->wall_hours));
+  }
+  return fmt::format("Nothing is faster than the baseline {}: {} GPU-days; {} follows with {} ({:.2f}x){}",
+                     winner->name, quantity(winner->gpu_days), next->name, quantity(next->gpu_days),
+                     baseline->gpu_days / next->gpu_days, data_caveat(*winner, *next));
+}
+
+std::string memory_excess(const StrategyResult& run) {
+  const GroupResult* worst = nullptr;
+  const auto excess_bytes = [](const GroupResult& group) {
+    return group.peak_memory_bytes - group.gpu_memory_bytes;
+  };
+  for (const GroupResult& group : run.groups) {
+    if (group.feasible) continue;
+    if (worst == nullptr || excess_bytes(group) > excess_bytes(*worst)) worst = &group;
+  }
+  if (worst == nullptr) return "";
+  return fmt::format("group {} needs {} ({} GiB too much)", capacity(worst->capacity_tokens),
+                     gibibytes_used(worst->peak_memory_bytes, worst->gpu_memory_bytes),
+                     gibibytes(excess_bytes(*worst)));
+}
+
+std::string policies(const StrategyResult& run) {
+  return fmt::format("{}; order {}; last iteration {}; padding {}; over-long {}", run.strategy, run.order,
+                     run.last_iteration, run.padding, run.over_long);
+}
+
+}  // namespace packsim::formats_detail

@@ -1,0 +1,19 @@
+#include "reports/formats/formats.hpp"
+
+#include "reports/formats/csv_format.hpp"
+#include "reports/formats/html_format.hpp"
+#include "reports/formats/json_format.hpp"
+
+namespace packsim {
+
+std::span<const ReportFormat> report_formats() {
+  static constexpr ReportFormat kFormats[] = {
+      {"json", "report.json", "Everything, for programs; runs are byte-identical apart from \"timings\".",
+       to_json},
+      {"csv", "report.csv", "One line per run, for spreadsheets.", to_csv},
+      {"html", "report.html", "One page with tables and charts, for people; needs no network.", to_html},
+  };
+  return kFormats;
+}
+
+}  // namespace packsim

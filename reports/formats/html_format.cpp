@@ -1,0 +1,229 @@
+#include "reports/formats/html_format.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "reports/embedded.hpp"
+#include "reports/formats/chart_data.hpp"
+#include "reports/formats/conclusion.hpp"
+#include "reports/formats/html_tables.hpp"
+#include "reports/formats/html_text.hpp"
+#include "reports/formats/numbers.hpp"
+
+namespace packsim {
+namespace {
+
+using namespace formats_detail;
+
+// A chart of the page: its spec is reports/charts/<name>.vl.json.
+struct Chart {
+  std::string_view name;
+  std::string_view title;
+  std::string_view caption;
+  bool (*has_data)(const Report&);
+};
+
+bool any_run(const Report& report, bool (*has)(const StrategyResult&)) {
+  for (const StrategyResult& run : report.runs) {
+    if (has(run)) return true;
+  }
+  return false;
+}
+
+constexpr Chart kCharts[] = {
+    {"gpu_days", "GPU-days",
+     "What the whole run costs, with its speed-up over the baseline (dashed). Shorter is better.",
+     [](const Report& report) { return fastest_run(report) != nullptr; }},
+    {"time_parts", "Where the GPU time goes",
+     "All GPUs of the run together. Idle is time spent waiting at a barrier for the rank that has more to do.",
+     [](const Report& report) { return fastest_run(report) != nullptr; }},
+    {"lengths", "Sample lengths",
+     "Each bin is twice as wide as the one before. Few long samples can hold most of the tokens, and as attention "
+     "grows with the square of the length, even more of the work.",
+     [](const Report& report) { return report.lengths.n_samples > 0; }},
+    {"step_times", "Step time over the run",
+     "Line: mean of neighbouring iterations. Band: from the fastest to the slowest of them.",
+     [](const Report& report) {
+       return any_run(report, [](const StrategyResult& run) { return !run.step_times.empty(); });
+     }},
+    {"rank_work", "Attention work of each DP rank",
+     "Each box is one sampled iteration and each bar a DP rank, the busiest first, in percent of the busiest. The "
+     "red area is time in which ranks wait: its share of the box is the iteration's ABR.",
+     [](const Report& report) {
+       return any_run(report, [](const StrategyResult& run) { return !run.sampled_iterations.empty(); });
+     }},
+};
+
+std::string item(std::string_view term, std::string_view escaped_text) {
+  return fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", term, escaped_text);
+}
+
+std::string facts(const Report& report) {
+  const RunManifest& manifest = report.manifest;
+  const LengthSummary& lengths = report.lengths;
+  std::string items;
+  items += item("Model", html_escaped(manifest.model));
+  items += item("Cluster", fmt::format("{}, {} GPUs", html_escaped(manifest.cluster), manifest.n_gpus));
+  items += item("Data set", fmt::format("{} samples, {} tokens", grouped(lengths.n_samples),
+                                        token_count(lengths.n_tokens)));
+  items += item("Sample length, tokens",
+                fmt::format("median {}, mean {}, p99 {}, longest {}", grouped(lengths.median_tokens),
+                            quantity(lengths.mean_tokens), grouped(lengths.p99_tokens),
+                            grouped(lengths.longest_tokens)));
+  items += item("Training", fmt::format("{} tokens per iteration, {} {}", grouped(manifest.tokens_per_iteration),
+                                        manifest.epochs, manifest.epochs == 1 ? "epoch" : "epochs"));
+  items += item("Cost profile", html_escaped(manifest.profile));
+  return fmt::format("<dl class=\"facts\">\n{}</dl>\n", items);
+}
+
+std::string warnings(const RunManifest& manifest) {
+  if (manifest.warnings.empty()) return "";
+  std::string items;
+  for (const std::string& warning : manifest.warnings) {
+    items += fmt::format("<li>{}</li>\n", html_escaped(warning));
+  }
+  return fmt::format("<div class=\"warnings\"><b>Before you believe the numbers</b><ul>\n{}</ul></div>\n", items);
+}
+
+std::string card(std::string_view title, std::string_view value, std::string_view note) {
+  return fmt::format("<div class=\"card\"><span>{}</span><b>{}</b><span>{}</span></div>\n", title, value, note);
+}
+
+// The winner's key numbers, each beside the baseline's.
+std::string cards(const Report& report) {
+  const StrategyResult* winner = fastest_run(report);
+  if (winner == nullptr) return "";
+  const StrategyResult* baseline = baseline_run(report);
+  const bool compares = baseline != nullptr && baseline != winner;
+  const auto beside = [&](const std::string& value) { return compares ? "baseline " + value : ""; };
+  const bool baseline_has_time = baseline != nullptr && has_time(*baseline);
+  const StrategyResult& other = compares ? *baseline : *winner;
+
+  std::string text;
+  if (compares && baseline_has_time) {
+    text += card("Speed-up over the baseline", fmt::format("{:.2f}x", baseline->gpu_days / winner->gpu_days),
+                 html_escaped(fmt::format("{} over {}", winner->name, baseline->name)));
+  } else {
+    text += card("Fastest run", html_escaped(winner->name), "");
+  }
+  const auto time_beside = [&](const std::string& value) { return baseline_has_time ? beside(value) : ""; };
+  text += card("GPU-days", quantity(winner->gpu_days), time_beside(quantity(other.gpu_days)));
+  text += card("Wall time", quantity(winner->wall_hours) + " h", time_beside(quantity(other.wall_hours) + " h"));
+  text += card("GPU time idle at barriers", percent(winner->idle_fraction),
+               time_beside(percent(other.idle_fraction)));
+  text += card("ABR", ratio(winner->abr), beside(ratio(other.abr)));
+  const auto untrained = [](const StrategyResult& run) {
+    return token_count(run.dropped_tokens + run.truncated_tokens);
+  };
+  text += card("Tokens dropped or cut off", untrained(*winner), beside(untrained(other)));
+  return fmt::format("<div class=\"cards\">\n{}</div>\n", text);
+}
+
+std::string misfits(const Report& report) {
+  std::string items;
+  for (const StrategyResult& run : report.runs) {
+    if (run.feasible) continue;
+    items += fmt::format("<li><b>{}</b> does not fit in GPU memory: {}.</li>\n", html_escaped(run.name),
+                         memory_excess(run));
+  }
+  return items.empty() ? "" : fmt::format("<ul class=\"oom\">\n{}</ul>\n", items);
+}
+
+std::string figure(const Chart& chart, const Report& report) {
+  if (!chart.has_data(report)) return "";
+  return fmt::format(
+      "<section><h2>{}</h2>\n<figure data-chart=\"{}\"><figcaption>{}</figcaption>\n"
+      "<div class=\"plot\"><noscript>This chart needs JavaScript.</noscript></div></figure></section>\n",
+      chart.title, chart.name, chart.caption);
+}
+
+std::string provenance(const Report& report) {
+  const RunManifest& manifest = report.manifest;
+  const auto with_hash = [](std::string_view name, std::string_view hash) {
+    return fmt::format("{} <code>{}</code>", html_escaped(name), html_escaped(hash));
+  };
+  std::string items = item("packsim", html_escaped(manifest.version));
+  items += item("Command", fmt::format("<code>{}</code>", html_escaped(manifest.command)));
+  items += item("Scenario", with_hash(manifest.scenario, manifest.scenario_hash));
+  items += item("Profile", with_hash(manifest.profile, manifest.profile_hash));
+  items += item("Profile source", html_escaped(manifest.profile_source));
+  items += item("Seed", fmt::format("{}", manifest.seed));
+  for (const LengthSummary::Source& source : report.lengths.sources) {
+    items += item("Lengths", fmt::format("{}<br>{} samples, {} tokens, {} samples drawn more than once",
+                                         with_hash(source.name, source.hash), grouped(source.n_samples),
+                                         grouped(source.n_tokens), grouped(source.repeated_samples)));
+  }
+  items += item("Charts", embedded_file("vega_versions.txt"));
+  return fmt::format("<dl class=\"details\">\n{}</dl>\n", items);
+}
+
+// The specs, their theme and their data, for page.js.
+std::string chart_json(const Report& report) {
+  std::string specs;
+  for (const Chart& chart : kCharts) {
+    specs += fmt::format("{}\"{}\":{}", specs.empty() ? "" : ",", chart.name,
+                         embedded_file(fmt::format("{}.vl.json", chart.name)));
+  }
+  return fmt::format("{{\"theme\":{},\"specs\":{{{}}},\"datasets\":{}}}", embedded_file("theme.json"), specs,
+                     chart_data(report));
+}
+
+std::string body(const Report& report) {
+  std::string text =
+      fmt::format("<p class=\"kicker\">packsim: packing strategies compared</p>\n<h1>{}</h1>\n<p>{}</p>\n",
+                  html_escaped(report.manifest.scenario_name), html_escaped(report.manifest.scenario_description));
+  text += facts(report) + warnings(report.manifest);
+  text += fmt::format("<p class=\"conclusion\">{}</p>\n", html_escaped(conclusion(report)));
+  text += cards(report);
+  text += "<h2>Comparison</h2>\n<p class=\"note\">Ratios are fractions from 0 to 1, and 0 is best; 0 stands for "
+          "exactly none. k, M and B are powers of 1000, K is 1024. Column heads explain themselves on hover, and "
+          "below. The fastest run is bold.</p>\n";
+  text += comparison_table(report) + misfits(report);
+  for (const Chart& chart : kCharts) text += figure(chart, report);
+  text += "<h2>Plans and memory of each group</h2>\n<p class=\"note\">Peak memory of one GPU at the largest "
+          "micro-batch; the upright mark is the memory that the GPU has. SP: GPUs that share a sequence. GC: "
+          "layers that are recomputed in the backward pass. Micro-batches: per DP rank and iteration.</p>\n";
+  text += plan_table(report);
+  text += "<h2>What became of the data</h2>\n<p class=\"note\">Tokens count all epochs, samples one. Shares are of "
+          "the data set's tokens over all epochs.</p>\n";
+  text += accounting_table(report);
+  text += "<h2>Definitions</h2>\n" + definition_list();
+  return text + "<h2>Provenance</h2>\n" + provenance(report);
+}
+
+}  // namespace
+
+std::string to_html(const Report& report) {
+  // The policy makes the browser hold the page to its promise: nothing is loaded from anywhere. Vega compiles the
+  // expressions of a spec into functions, which needs 'unsafe-eval'.
+  static constexpr std::string_view kPage = R"(<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval'; img-src data: blob:">
+<title>{title} - packsim</title>
+<style>
+{style}</style>
+</head>
+<body>
+{body}
+<script type="application/json" id="charts">{charts}</script>
+<!-- Vega, Vega-Lite and Vega-Embed: copyright University of Washington Interactive Data Lab, BSD-3-Clause licence. -->
+<script type="module">
+{vega}
+</script>
+<script type="module">
+{script}</script>
+</body>
+</html>
+)";
+  return fmt::format(kPage, fmt::arg("title", html_escaped(report.manifest.scenario_name)),
+                     fmt::arg("style", embedded_file("page.css")), fmt::arg("body", body(report)),
+                     fmt::arg("charts", script_escaped(chart_json(report))),
+                     fmt::arg("vega", embedded_file("vega_bundle.js")),
+                     fmt::arg("script", embedded_file("page.js")));
+}
+
+}  // namespace packsim

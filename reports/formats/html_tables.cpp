@@ -1,0 +1,188 @@
+#include "reports/formats/html_tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "reports/formats/columns.hpp"
+#include "reports/formats/conclusion.hpp"
+#include "reports/formats/html_text.hpp"
+#include "reports/formats/numbers.hpp"
+
+namespace packsim::formats_detail {
+namespace {
+
+std::string run_header(const StrategyResult& run, const Report& report, std::size_t n_rows = 1) {
+  std::string tags;
+  if (run.name == report.baseline) tags += " <span class=\"tag\">baseline</span>";
+  if (!run.feasible) tags += " <span class=\"tag oom\">does not fit</span>";
+  return fmt::format("<th scope=\"row\" rowspan=\"{}\">{}{}</th>", n_rows, html_escaped(run.name), tags);
+}
+
+bool starts_group(std::size_t column) {
+  return column == 0 || columns()[column].group != columns()[column - 1].group;
+}
+
+std::string comparison_head() {
+  std::string groups = "<th></th>";
+  std::string titles = "<th scope=\"col\">run<span class=\"unit\"></span></th>";
+  for (std::size_t c = 0; c < columns().size(); ++c) {
+    const Column& column = columns()[c];
+    if (starts_group(c)) {
+      const auto members = std::ranges::count(columns(), column.group, &Column::group);
+      groups += fmt::format("<th colspan=\"{}\" class=\"starts-group\">{}</th>", members, column.group);
+    }
+    titles += fmt::format(
+        "<th scope=\"col\"{} title=\"{}\">{}<span class=\"unit\">{}</span></th>",
+        starts_group(c) ? " class=\"starts-group\"" : "", html_escaped(column.definition), column.title,
+        column.unit);
+  }
+  return fmt::format("<thead><tr class=\"groups\">{}</tr>\n<tr>{}</tr></thead>\n", groups, titles);
+}
+
+std::string comparison_row(const StrategyResult& run, const Report& report) {
+  std::string cells = run_header(run, report);
+  for (std::size_t c = 0; c < columns().size(); ++c) {
+    const Column& column = columns()[c];
+    const std::string text = column.text(run);
+    const std::string_view style = text == "OOM" ? " oom" : "";
+    cells += fmt::format("<td class=\"{}{}\" title=\"{}: {} {} {}\">{}</td>",
+                         starts_group(c) ? "starts-group" : "", style, html_escaped(run.name), column.title,
+                         text, column.unit, text);
+  }
+  return fmt::format("<tr{}>{}</tr>\n", &run == fastest_run(report) ? " class=\"best\"" : "", cells);
+}
+
+struct MemoryPart {
+  std::string_view name;
+  double GroupResult::*size_bytes;
+};
+
+constexpr std::array<MemoryPart, 5> kMemoryParts = {{{"states", &GroupResult::states_bytes},
+                                                     {"activations", &GroupResult::activations_bytes},
+                                                     {"checkpoints", &GroupResult::checkpoints_bytes},
+                                                     {"logits", &GroupResult::logits_bytes},
+                                                     {"reserved", &GroupResult::reserved_bytes}}};
+
+// A stacked bar with a mark where the GPU's memory ends. All bars of a page have the scale full_bytes.
+std::string memory_bar(const GroupResult& group, double full_bytes) {
+  if (full_bytes <= 0) return "";
+  std::string parts;
+  for (const MemoryPart& part : kMemoryParts) {
+    const double size_bytes = group.*part.size_bytes;
+    parts += fmt::format("<i class=\"{}\" style=\"width:{:.2f}%\" title=\"{}: {} GiB\"></i>", part.name,
+                         100 * size_bytes / full_bytes, part.name, gibibytes(size_bytes));
+  }
+  return fmt::format(
+      "<div class=\"memory\">{}<i class=\"limit\" style=\"left:{:.2f}%\" title=\"GPU memory\"></i></div>", parts,
+      100 * group.gpu_memory_bytes / full_bytes);
+}
+
+std::string plan_row(const GroupResult& group, double full_bytes) {
+  std::string cells;
+  for (const std::string& text :
+       {capacity(group.capacity_tokens), grouped(group.sp_degree), grouped(group.gc_layers),
+        grouped(group.n_dp_ranks), grouped(group.micro_batches_per_rank), grouped(group.packs),
+        grouped(group.iterations)}) {
+    cells += fmt::format("<td>{}</td>", text);
+  }
+  cells += fmt::format("<td class=\"starts-group{}\">{}</td><td class=\"text\">{}</td>",
+                       group.feasible ? "" : " oom",
+                       gibibytes_used(group.peak_memory_bytes, group.gpu_memory_bytes),
+                       memory_bar(group, full_bytes));
+  for (const MemoryPart& part : kMemoryParts) {
+    cells += fmt::format("<td>{}</td>", gibibytes(group.*part.size_bytes));
+  }
+  return cells;
+}
+
+// "0", or "1,234,567 (2.5%)" of the tokens that the data set has over all epochs.
+std::string with_share(std::int64_t tokens, const Report& report) {
+  const auto all_tokens = static_cast<double>(report.lengths.n_tokens) * report.manifest.epochs;
+  if (tokens == 0 || all_tokens <= 0) return grouped(tokens);
+  return fmt::format("{} ({})", grouped(tokens), percent(static_cast<double>(tokens) / all_tokens));
+}
+
+std::string head(std::span<const std::string_view> titles) {
+  std::string cells;
+  for (const std::string_view title : titles) cells += fmt::format("<th scope=\"col\">{}</th>", title);
+  return fmt::format("<thead><tr>{}</tr></thead>\n", cells);
+}
+
+std::string table(std::string_view style, std::string_view head_rows, std::string_view rows) {
+  return fmt::format("<div class=\"scroll\"><table class=\"{}\">\n{}<tbody>\n{}</tbody></table></div>\n", style,
+                     head_rows, rows);
+}
+
+}  // namespace
+
+std::string comparison_table(const Report& report) {
+  std::string rows;
+  for (const StrategyResult& run : report.runs) rows += comparison_row(run, report);
+  return table("comparison", comparison_head(), rows);
+}
+
+std::string plan_table(const Report& report) {
+  double full_bytes = 0;
+  for (const StrategyResult& run : report.runs) {
+    for (const GroupResult& group : run.groups) {
+      full_bytes = std::max({full_bytes, group.peak_memory_bytes, group.gpu_memory_bytes});
+    }
+  }
+  std::string titles;
+  for (const char* title : {"run", "capacity", "SP", "GC layers", "DP ranks", "micro-batches", "packs",
+                            "iterations", "peak memory"}) {
+    titles += fmt::format("<th scope=\"col\">{}</th>", title);
+  }
+  titles += "<th></th>";
+  for (const MemoryPart& part : kMemoryParts) {
+    titles += fmt::format(
+        "<th scope=\"col\"><span class=\"swatch {}\"></span>{}<span class=\"unit\">GiB</span></th>", part.name,
+        part.name);
+  }
+  std::string rows;
+  for (const StrategyResult& run : report.runs) {
+    for (std::size_t g = 0; g < run.groups.size(); ++g) {
+      rows += fmt::format("<tr>{}{}</tr>\n", g == 0 ? run_header(run, report, run.groups.size()) : "",
+                          plan_row(run.groups[g], full_bytes));
+    }
+  }
+  return table("plans", fmt::format("<thead><tr>{}</tr></thead>\n", titles), rows);
+}
+
+std::string accounting_table(const Report& report) {
+  static constexpr std::array<std::string_view, 13> kTitles = {
+      "run",           "policies",         "trained tokens",   "dropped samples", "dropped tokens",
+      "cut samples",   "tokens cut off",   "split samples",    "in own packs",    "empty samples",
+      "padded tokens", "repeated tokens",  "curriculum iterations"};
+  std::string rows;
+  for (const StrategyResult& run : report.runs) {
+    rows += fmt::format("<tr>{}<td class=\"text policies\">{}</td>", run_header(run, report),
+                        html_escaped(policies(run)));
+    for (const std::string& text :
+         {grouped(run.trained_tokens), grouped(run.dropped_samples), with_share(run.dropped_tokens, report),
+          grouped(run.truncated_samples), with_share(run.truncated_tokens, report), grouped(run.split_samples),
+          grouped(run.own_pack_samples), grouped(run.empty_samples), with_share(run.padded_tokens, report),
+          with_share(run.repeated_tokens, report), grouped(run.curriculum_iterations)}) {
+      rows += fmt::format("<td>{}</td>", text);
+    }
+    rows += "</tr>\n";
+  }
+  return table("accounting", head(kTitles), rows);
+}
+
+std::string definition_list() {
+  std::string items;
+  for (const Column& column : columns()) {
+    const std::string unit = column.unit.empty() ? "" : fmt::format(" ({})", column.unit);
+    items += fmt::format("<div><dt>{}{}</dt><dd>{}</dd></div>\n", column.title, unit, html_escaped(column.definition));
+  }
+  return fmt::format("<dl class=\"details\">\n{}</dl>\n", items);
+}
+
+}  // namespace packsim::formats_detail

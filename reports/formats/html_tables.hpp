@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "reports/report.hpp"
+
+/// The tables of the page, as HTML.
+namespace packsim::formats_detail {
+
+std::string comparison_table(const Report& report);
+std::string plan_table(const Report& report);        ///< a row per group, with its memory by what holds it
+std::string accounting_table(const Report& report);  ///< what became of the data
+std::string definition_list();                       ///< of the comparison table's columns
+
+}  // namespace packsim::formats_detail

@@ -1,0 +1,130 @@
+#include "reports/formats/json_format.hpp"
+
+#include <nlohmann/json.hpp>
+#include <variant>
+
+#include "reports/formats/run_fields.hpp"
+
+namespace packsim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Counts changes of the shape that a reader of older files would stumble over.
+constexpr int kFormat = 1;
+
+Json manifest(const RunManifest& manifest) {
+  return {{"version", manifest.version},
+          {"command", manifest.command},
+          {"scenario", manifest.scenario},
+          {"scenario_name", manifest.scenario_name},
+          {"scenario_description", manifest.scenario_description},
+          {"scenario_hash", manifest.scenario_hash},
+          {"profile", manifest.profile},
+          {"profile_hash", manifest.profile_hash},
+          {"profile_source", manifest.profile_source},
+          {"seed", manifest.seed},
+          {"model", manifest.model},
+          {"cluster", manifest.cluster},
+          {"n_gpus", manifest.n_gpus},
+          {"epochs", manifest.epochs},
+          {"tokens_per_iteration", manifest.tokens_per_iteration},
+          {"warnings", manifest.warnings}};
+}
+
+Json lengths(const LengthSummary& lengths) {
+  Json sources = Json::array();
+  for (const LengthSummary::Source& source : lengths.sources) {
+    sources.push_back({{"name", source.name},
+                       {"hash", source.hash},
+                       {"n_samples", source.n_samples},
+                       {"n_tokens", source.n_tokens},
+                       {"repeated_samples", source.repeated_samples}});
+  }
+  Json histogram = Json::array();
+  for (const LengthSummary::Bin& bin : lengths.histogram) {
+    histogram.push_back({{"from_tokens", bin.from_tokens},
+                         {"to_tokens", bin.to_tokens},
+                         {"n_samples", bin.n_samples},
+                         {"n_tokens", bin.n_tokens}});
+  }
+  return {{"n_samples", lengths.n_samples},
+          {"n_tokens", lengths.n_tokens},
+          {"mean_tokens", lengths.mean_tokens},
+          {"median_tokens", lengths.median_tokens},
+          {"p99_tokens", lengths.p99_tokens},
+          {"longest_tokens", lengths.longest_tokens},
+          {"sources", sources},
+          {"histogram", histogram}};
+}
+
+Json group(const GroupResult& group) {
+  return {{"capacity_tokens", group.capacity_tokens},
+          {"sp_degree", group.sp_degree},
+          {"gc_layers", group.gc_layers},
+          {"n_dp_ranks", group.n_dp_ranks},
+          {"micro_batches_per_rank", group.micro_batches_per_rank},
+          {"packs", group.packs},
+          {"iterations", group.iterations},
+          {"feasible", group.feasible},
+          {"peak_memory_bytes", group.peak_memory_bytes},
+          {"gpu_memory_bytes", group.gpu_memory_bytes},
+          {"memory",
+           {{"states_bytes", group.states_bytes},
+            {"activations_bytes", group.activations_bytes},
+            {"checkpoints_bytes", group.checkpoints_bytes},
+            {"logits_bytes", group.logits_bytes},
+            {"reserved_bytes", group.reserved_bytes}}}};
+}
+
+Json run(const StrategyResult& result) {
+  Json run;
+  for (const formats_detail::RunField& field : formats_detail::run_fields()) {
+    run[std::string(field.key)] =
+        std::visit([&](const auto member) { return Json(result.*member); }, field.member);
+  }
+  run["groups"] = Json::array();
+  for (const GroupResult& each : result.groups) run["groups"].push_back(group(each));
+  run["step_times"] = Json::array();
+  for (const StepTimeBin& bin : result.step_times) {
+    run["step_times"].push_back({{"first_iteration", bin.first_iteration},
+                                 {"last_iteration", bin.last_iteration},
+                                 {"min_s", bin.min_s},
+                                 {"mean_s", bin.mean_s},
+                                 {"max_s", bin.max_s}});
+  }
+  run["sampled_iterations"] = Json::array();
+  for (const SampledIteration& sample : result.sampled_iterations) {
+    run["sampled_iterations"].push_back({{"iteration", sample.iteration},
+                                         {"capacity_tokens", sample.capacity_tokens},
+                                         {"sp_degree", sample.sp_degree},
+                                         {"abr", sample.abr},
+                                         {"attention_pairs", sample.attention_pairs}});
+  }
+  return run;
+}
+
+Json timings(const Report& report) {
+  Json runs = Json::array();
+  for (const StrategyResult& result : report.runs) {
+    runs.push_back({{"name", result.name},
+                    {"packing_s", result.packing_s},
+                    {"simulation_s", result.simulation_s}});
+  }
+  return {{"total_s", report.total_s}, {"peak_memory_bytes", report.peak_memory_bytes}, {"runs", runs}};
+}
+
+}  // namespace
+
+std::string to_json(const Report& report) {
+  Json json = {{"format", kFormat},
+               {"manifest", manifest(report.manifest)},
+               {"lengths", lengths(report.lengths)},
+               {"baseline", report.baseline},
+               {"runs", Json::array()}};
+  for (const StrategyResult& result : report.runs) json["runs"].push_back(run(result));
+  json["timings"] = timings(report);
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace packsim

@@ -1,0 +1,126 @@
+#include "reports/formats/terminal_format.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "reports/formats/columns.hpp"
+#include "reports/formats/conclusion.hpp"
+#include "reports/formats/numbers.hpp"
+#include "reports/formats/text_table.hpp"
+
+namespace packsim {
+namespace {
+
+using namespace formats_detail;
+
+constexpr int kNarrowestWrap_columns = 60;
+constexpr int kLabel_columns = 12;
+
+std::string labelled(std::string_view label, std::string_view text, int width_columns) {
+  return wrapped(fmt::format("{:<{}}{}", label, kLabel_columns, printable(text)), width_columns,
+                 kLabel_columns);
+}
+
+std::string header(const Report& report, int width_columns) {
+  const RunManifest& manifest = report.manifest;
+  const LengthSummary& lengths = report.lengths;
+  std::string text = printable(manifest.scenario_name) + "\n";
+  const auto line = [&](std::string_view label, std::string_view value) {
+    text += labelled(label, value, width_columns);
+  };
+  if (!manifest.scenario_description.empty()) {
+    text += wrapped(printable(manifest.scenario_description), width_columns, 0);
+  }
+  text += "\n";
+  line("model", manifest.model);
+  line("cluster", fmt::format("{}, {} GPUs", manifest.cluster, manifest.n_gpus));
+  line("data", fmt::format("{} samples, {} tokens; sample length: median {}, mean {}, p99 {}, longest {} tokens",
+                           grouped(lengths.n_samples), token_count(lengths.n_tokens),
+                           grouped(lengths.median_tokens), quantity(lengths.mean_tokens),
+                           grouped(lengths.p99_tokens), grouped(lengths.longest_tokens)));
+  for (const LengthSummary::Source& source : lengths.sources) {
+    const std::string repeats =
+        source.repeated_samples == 0
+            ? ""
+            : fmt::format(", {} samples drawn more than once", grouped(source.repeated_samples));
+    line("  source", fmt::format("{}: {} samples, {} tokens{}", source.name, grouped(source.n_samples),
+                                 token_count(source.n_tokens), repeats));
+  }
+  line("training", fmt::format("{} tokens per iteration, {} {}, seed {}", grouped(manifest.tokens_per_iteration),
+                               manifest.epochs, manifest.epochs == 1 ? "epoch" : "epochs", manifest.seed));
+  line("profile", fmt::format("{} ({})", manifest.profile, manifest.profile_source));
+  for (const std::string& warning : manifest.warnings) line("WARNING", warning);
+  return text;
+}
+
+std::string comparison(const Report& report) {
+  std::vector<std::vector<std::string>> rows = {{"run"}, {""}};
+  for (const Column& column : columns()) {
+    rows[0].emplace_back(column.title);
+    rows[1].emplace_back(column.unit);
+  }
+  for (const StrategyResult& run : report.runs) {
+    std::vector<std::string>& row = rows.emplace_back();
+    row.push_back(printable(run.name) + (run.name == report.baseline ? " *" : ""));
+    for (const Column& column : columns()) row.push_back(column.text(run));
+  }
+  return text_table(rows);
+}
+
+std::string misfits(const Report& report) {
+  std::string text;
+  for (const StrategyResult& run : report.runs) {
+    if (!run.feasible) text += fmt::format("{} does not fit: {}\n", printable(run.name), memory_excess(run));
+  }
+  return text;
+}
+
+std::string notes(int width_columns) {
+  std::string text =
+      "* the baseline. OOM: does not fit in GPU memory. 0 means exactly none. k, M, B are powers of 1000; K is "
+      "1024.";
+  text = wrapped(text, width_columns, 0);
+  for (const Column& column : columns()) {
+    text += labelled(column.title, column.definition, width_columns);
+  }
+  return text;
+}
+
+// One row per group; the lines under a run's first one leave its name out.
+std::string plans(const Report& report) {
+  std::vector<std::vector<std::string>> rows = {{"plan", "capacity", "SP", "GC layers", "DP ranks",
+                                                 "micro-batches", "packs", "iterations",
+                                                 "peak of GPU memory", ""}};
+  for (const StrategyResult& run : report.runs) {
+    for (const GroupResult& group : run.groups) {
+      rows.push_back({&group == &run.groups.front() ? printable(run.name) : "",
+                      capacity(group.capacity_tokens), fmt::format("{}", group.sp_degree),
+                      fmt::format("{}", group.gc_layers), fmt::format("{}", group.n_dp_ranks),
+                      fmt::format("{}", group.micro_batches_per_rank), grouped(group.packs),
+                      grouped(group.iterations),
+                      gibibytes_used(group.peak_memory_bytes, group.gpu_memory_bytes),
+                      group.feasible ? "" : "OOM"});
+    }
+  }
+  std::string text = text_table(rows) + "\n";
+  for (const StrategyResult& run : report.runs) {
+    text += fmt::format("{}: {}\n", printable(run.name), printable(policies(run)));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string to_terminal(const Report& report, int width_columns) {
+  const int wrap_columns = std::max(width_columns, kNarrowestWrap_columns);
+  const std::string misfit_lines = misfits(report);
+  std::string text = header(report, wrap_columns) + "\n" + comparison(report) + "\n";
+  if (!misfit_lines.empty()) text += misfit_lines + "\n";
+  return text + notes(wrap_columns) + "\n" + plans(report) + "\n" +
+         wrapped(printable(conclusion(report)), wrap_columns, 0);
+}
+
+}  // namespace packsim

@@ -1,0 +1,157 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace packsim {
+
+/// Where a report comes from: enough to make it again.
+struct RunManifest {
+  std::string version;
+  std::string command;
+  std::string scenario;       ///< path as given
+  std::string scenario_name;
+  std::string scenario_description;
+  std::string scenario_hash;
+  std::string profile;        ///< name
+  std::string profile_hash;
+  std::string profile_source;
+  std::uint32_t seed = 0;
+  std::string model;
+  std::string cluster;
+  int n_gpus = 0;
+  int epochs = 1;
+  std::int64_t tokens_per_iteration = 0;
+  std::vector<std::string> warnings;  ///< what a reader must know before believing the numbers
+};
+
+/// The samples of a data set by length.
+struct LengthSummary {
+  struct Source {
+    std::string name;
+    std::string hash;
+    std::int64_t n_samples = 0;
+    std::int64_t n_tokens = 0;
+    std::int64_t repeated_samples = 0;  ///< drawn more than once
+  };
+  std::vector<Source> sources;
+  std::int64_t n_samples = 0;
+  std::int64_t n_tokens = 0;
+  std::int64_t median_tokens = 0;
+  std::int64_t p99_tokens = 0;
+  std::int64_t longest_tokens = 0;
+  double mean_tokens = 0;
+  struct Bin {
+    std::int64_t from_tokens = 0;  ///< lengths in (from, to]
+    std::int64_t to_tokens = 0;
+    std::int64_t n_samples = 0;
+    std::int64_t n_tokens = 0;
+  };
+  std::vector<Bin> histogram;
+};
+
+/// How a group of packs was run, and whether it fits.
+struct GroupResult {
+  std::int64_t capacity_tokens = 0;
+  int sp_degree = 1;
+  int gc_layers = 0;
+  int n_dp_ranks = 1;
+  int micro_batches_per_rank = 1;
+  std::int64_t packs = 0;
+  std::int64_t iterations = 0;  ///< over all epochs
+  bool feasible = true;
+  double peak_memory_bytes = 0;
+  double gpu_memory_bytes = 0;
+  double states_bytes = 0;
+  double activations_bytes = 0;
+  double checkpoints_bytes = 0;
+  double logits_bytes = 0;
+  double reserved_bytes = 0;
+};
+
+/// Step times of neighbouring iterations, for the chart.
+struct StepTimeBin {
+  std::int64_t first_iteration = 0;
+  std::int64_t last_iteration = 0;
+  double min_s = 0;
+  double mean_s = 0;
+  double max_s = 0;
+};
+
+/// The attention work of every rank in one iteration.
+struct SampledIteration {
+  std::int64_t iteration = 0;
+  std::int64_t capacity_tokens = 0;  ///< of its group
+  int sp_degree = 1;
+  double abr = 0;
+  std::vector<double> attention_pairs;  ///< [n_dp_ranks]
+};
+
+/// One strategy's result. Ratios are fractions; docs/metrics.md defines them.
+struct StrategyResult {
+  std::string name;
+  std::string strategy;
+  std::string order;  ///< policies, by name
+  std::string last_iteration;
+  std::string padding;
+  std::string over_long;
+  bool feasible = true;
+  std::vector<GroupResult> groups;
+
+  std::int64_t packs = 0;       ///< of one epoch
+  std::int64_t iterations = 0;  ///< over all epochs
+  double abr = 0;
+  double abr_slots = 0;
+  double abr_weighted = 0;
+  double cr = 0;
+  double dbr = 0;
+  double pr = 0;
+  double ave_t_tokens = 0;
+
+  double step_mean_s = 0;
+  double step_p99_s = 0;
+  double gpu_days = 0;
+  double wall_hours = 0;
+  double speedup = 0;  ///< over the baseline's wall time
+
+  double linear_fraction = 0;
+  double attention_fraction = 0;
+  double recompute_fraction = 0;
+  double alltoall_fraction = 0;
+  double overhead_fraction = 0;
+  double idle_fraction = 0;
+
+  /// Samples and tokens that were not trained exactly once an epoch. Over-long and empty samples are counted
+  /// for one epoch; what the last iterations leave out or repeat, and padding, over all epochs.
+  std::int64_t dropped_samples = 0;
+  std::int64_t dropped_tokens = 0;  ///< over-long samples times epochs, and packs of last iterations
+  std::int64_t empty_samples = 0;
+  std::int64_t truncated_samples = 0;
+  std::int64_t truncated_tokens = 0;  ///< times epochs
+  std::int64_t split_samples = 0;
+  std::int64_t own_pack_samples = 0;
+  std::int64_t repeated_tokens = 0;
+  std::int64_t padded_tokens = 0;
+  std::int64_t trained_tokens = 0;
+  std::int64_t curriculum_iterations = 0;
+
+  std::vector<StepTimeBin> step_times;
+  std::vector<SampledIteration> sampled_iterations;
+
+  double packing_s = 0;     ///< measured on this machine; not part of the result
+  double simulation_s = 0;
+};
+
+/// Everything that the formats show.
+struct Report {
+  RunManifest manifest;
+  LengthSummary lengths;
+  std::string baseline;
+  std::vector<StrategyResult> runs;
+
+  double total_s = 0;  ///< measured on this machine, like the two below
+  std::int64_t peak_memory_bytes = 0;
+};
+
+}  // namespace packsim

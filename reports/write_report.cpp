@@ -1,0 +1,14 @@
+#include "reports/write_report.hpp"
+
+#include "reports/formats/formats.hpp"
+#include "reports/write_file.hpp"
+
+namespace packsim {
+
+void write_report(const Report& report, const std::string& directory) {
+  for (const ReportFormat& format : report_formats()) {
+    write_file(directory, format.file_name, format.render(report));
+  }
+}
+
+}  // namespace packsim

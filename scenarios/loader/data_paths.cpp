@@ -1,0 +1,70 @@
+#include "scenarios/loader/data_paths.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "scenarios/loader/json_text.hpp"
+#include "scenarios/loader/suggest.hpp"
+
+namespace packsim {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kExtension = ".json";
+
+// A path that cannot be looked at is as good as missing; one that can be looked at but not read is opened, and
+// the system says why it refuses.
+bool is_file(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored) && !fs::is_directory(path, ignored);
+}
+
+FoundFile find_file(const std::string& path, const std::vector<std::string>& folders) {
+  std::vector<std::string> looked_in;
+  for (const std::string& folder : folders) {
+    const fs::path candidate = fs::path(folder) / path;  // an absolute path stays what it is
+    if (is_file(candidate)) return {.path = candidate.string()};
+    const std::string shown = folder.empty() ? "." : folder;
+    if (std::ranges::find(looked_in, shown) == looked_in.end()) looked_in.push_back(shown);
+  }
+  const std::string places = fs::path(path).is_absolute() ? "" : ": looked in " + join(looked_in);
+  return {.path = {}, .expected = "a file", .got = fmt::format("{} (no such file{})", quote(path), places)};
+}
+
+}  // namespace
+
+FoundFile find_named_file(const NamedFiles& kind, const std::string& name, const std::string& from_folder,
+                          const DataPaths& data) {
+  const bool is_path = name.find('/') != std::string::npos || name.ends_with(kExtension);
+  if (is_path) return find_file(name, {from_folder, ""});
+  const std::string path = path_of(kind, name, data);
+  if (is_file(path)) return {.path = path};
+  return {.path = {},
+          .expected = fmt::format("the name of a {} ({}) or the path of a .json file", kind.what,
+                                  suggest(name, names_of(kind, data))),
+          .got = quote(name) + " (string)"};
+}
+
+FoundFile find_lengths_file(const std::string& path, const std::string& from_folder, const DataPaths& data) {
+  return find_file(path, {from_folder, "", (fs::path(data.root) / "scenarios" / "lengths").string()});
+}
+
+std::vector<std::string> names_of(const NamedFiles& kind, const DataPaths& data) {
+  std::vector<std::string> names;
+  std::error_code missing;
+  for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(data.root) / kind.folder, missing)) {
+    if (entry.path().extension() == kExtension && is_file(entry.path())) names.push_back(entry.path().stem().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+std::string path_of(const NamedFiles& kind, const std::string& name, const DataPaths& data) {
+  return (fs::path(data.root) / kind.folder / (name + std::string(kExtension))).string();
+}
+
+}  // namespace packsim

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace packsim {
+
+/// Where the files that come with packsim are: models/architectures, models/clusters, calibration/profiles,
+/// scenarios and scenarios/lengths under root.
+struct DataPaths {
+  std::string root;
+};
+
+/// A kind of JSON file that is named without folder and extension.
+struct NamedFiles {
+  std::string_view what;
+  std::string_view folder;  ///< under the data root
+};
+
+inline constexpr NamedFiles kModelFiles = {"model", "models/architectures"};
+inline constexpr NamedFiles kClusterFiles = {"cluster type", "models/clusters"};
+inline constexpr NamedFiles kProfileFiles = {"profile", "calibration/profiles"};
+inline constexpr NamedFiles kScenarioFiles = {"scenario", "scenarios"};
+
+/// A file that was looked for: its path or, where there is none, what to tell the user.
+struct FoundFile {
+  std::string path;
+  std::string expected = {};
+  std::string got = {};
+
+  bool found() const { return !path.empty(); }
+};
+
+/// A name with '/' or ".json" is a path, relative to from_folder or else to the current folder; another name is
+/// a file of the data root.
+FoundFile find_named_file(const NamedFiles& kind, const std::string& name, const std::string& from_folder,
+                          const DataPaths& data);
+
+/// A path relative to from_folder, else to the current folder, else to the shipped length data.
+FoundFile find_lengths_file(const std::string& path, const std::string& from_folder, const DataPaths& data);
+
+/// The names of a kind, sorted; none where the folder does not exist.
+std::vector<std::string> names_of(const NamedFiles& kind, const DataPaths& data);
+
+/// Where the file of that name is.
+std::string path_of(const NamedFiles& kind, const std::string& name, const DataPaths& data);
+
+}  // namespace packsim

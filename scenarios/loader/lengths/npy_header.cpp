@@ -1,0 +1,84 @@
+#include "scenarios/loader/lengths/npy_header.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "scenarios/loader/json_text.hpp"
+
+namespace packsim {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+
+// The value of a key in the header, which is a Python dict such as
+// {'descr': '<i4', 'fortran_order': False, 'shape': (1000,), }: everything up to `end`.
+std::optional<std::string_view> value_of(std::string_view dict, std::string_view key, std::string_view end) {
+  const std::size_t at = dict.find(fmt::format("'{}':", key));
+  if (at == std::string_view::npos) return std::nullopt;
+  std::string_view value = dict.substr(at + key.size() + 3);
+  value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
+  const std::size_t stop = value.find(end);
+  if (stop == std::string_view::npos) return std::nullopt;
+  return value.substr(0, stop + end.size() - 1);
+}
+
+// "(1000,": the only dimension of an array. "()" has none, "(10, 100" two.
+std::optional<std::size_t> only_dimension(std::string_view shape) {
+  std::size_t n = 0;
+  const auto [end, error] = std::from_chars(shape.data() + 1, shape.data() + shape.size(), n);
+  const bool closed = std::string_view(end, static_cast<std::size_t>(shape.data() + shape.size() - end)) == ",";
+  return error == std::errc() && closed ? std::optional(n) : std::nullopt;
+}
+
+std::size_t little_endian(std::string_view bytes) {
+  std::size_t value = 0;
+  for (std::size_t i = bytes.size(); i-- > 0;) value = value << 8U | static_cast<unsigned char>(bytes[i]);
+  return value;
+}
+
+std::optional<NpyHeader> parse_dict(std::string_view dict, BadRows& bad_rows) {
+  const auto descr = value_of(dict, "descr", ",");
+  const auto fortran_order = value_of(dict, "fortran_order", ",");
+  const auto shape = value_of(dict, "shape", ")");
+  if (!descr || !fortran_order || !shape || !shape->starts_with('(')) {
+    bad_rows.add("header", "descr, fortran_order and shape", quote(dict));
+    return std::nullopt;
+  }
+  const std::optional<std::size_t> n_elements = only_dimension(*shape);
+  if (!n_elements) bad_rows.add("header", "one dimension", fmt::format("shape {})", *shape));
+  if (*fortran_order != "False") bad_rows.add("header", "C order", fmt::format("fortran_order {}", *fortran_order));
+  if (!n_elements || *fortran_order != "False") return std::nullopt;
+  std::string dtype(*descr);
+  std::erase(dtype, '\'');
+  return NpyHeader{.dtype = dtype, .n_elements = *n_elements, .data_offset = 0};
+}
+
+}  // namespace
+
+std::optional<NpyHeader> read_npy_header(std::string_view bytes, BadRows& bad_rows) {
+  constexpr std::size_t kVersionEnd = 8;  // the magic text, then the major and the minor version
+  if (!bytes.starts_with(kMagic) || bytes.size() < kVersionEnd) {
+    bad_rows.add("header", "a NumPy file", bytes.empty() ? "an empty file" : quote(bytes.substr(0, kVersionEnd)));
+    return std::nullopt;
+  }
+  const int version = static_cast<unsigned char>(bytes[kMagic.size()]);
+  if (version < 1 || version > 3) {
+    bad_rows.add("header", "version 1, 2 or 3", fmt::format("{}", version));
+    return std::nullopt;
+  }
+  const std::size_t length_size = version == 1 ? 2 : 4;
+  const std::size_t dict_offset = kVersionEnd + length_size;
+  const std::size_t n_bytes = bytes.size() < dict_offset ? 0 : little_endian(bytes.substr(kVersionEnd, length_size));
+  if (n_bytes == 0 || n_bytes > bytes.size() - dict_offset) {
+    bad_rows.add("header", fmt::format("{} bytes", std::max<std::size_t>(n_bytes, 1)),
+                 fmt::format("{}", bytes.size() < dict_offset ? 0 : bytes.size() - dict_offset));
+    return std::nullopt;
+  }
+  std::optional<NpyHeader> header = parse_dict(bytes.substr(dict_offset, n_bytes), bad_rows);
+  if (header) header->data_offset = dict_offset + n_bytes;
+  return header;
+}
+
+}  // namespace packsim

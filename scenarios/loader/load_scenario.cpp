@@ -1,0 +1,124 @@
+#include "scenarios/loader/load_scenario.hpp"
+
+#include <filesystem>
+#include <utility>
+
+#include "scenarios/loader/readers.hpp"
+
+namespace packsim {
+namespace {
+
+// A file that another file, or the command line, refers to.
+template <typename T>
+struct Loaded {
+  T value = {};
+  std::string hash;
+  bool good = false;
+};
+
+template <typename T>
+Loaded<T> load_file(const std::string& path, T (*read)(JsonReader), Problems& problems) {
+  const std::size_t before = problems.size();
+  const JsonDocument document = read_json(path, problems);
+  Loaded<T> loaded;
+  loaded.value = read(JsonReader(document, problems));
+  loaded.hash = document.hash;
+  loaded.good = problems.size() == before;
+  return loaded;
+}
+
+// The file that a member of the scenario names.
+template <typename T>
+Loaded<T> load_member(JsonReader& reader, std::string_view key, const NamedFiles& kind, T (*read)(JsonReader),
+                      const std::string& scenario_folder, const DataPaths& data, Problems& problems) {
+  const std::string name = reader.string(key);
+  if (name.empty()) return {};
+  const FoundFile file = find_named_file(kind, name, scenario_folder, data);
+  if (file.found()) return load_file(file.path, read, problems);
+  reader.refuse(key, file.expected, file.got);
+  return {};
+}
+
+std::string path_or_throw(const NamedFiles& kind, const std::string& name_or_path, const DataPaths& data) {
+  const FoundFile file = find_named_file(kind, name_or_path, "", data);
+  if (!file.found()) {
+    Problems problems;
+    problems.add({.file = "", .place = std::string(kind.what), .expected = file.expected, .got = file.got});
+    problems.throw_if_any();
+  }
+  return file.path;
+}
+
+template <typename T>
+T load_named(const NamedFiles& kind, const std::string& name_or_path, T (*read)(JsonReader), const DataPaths& data) {
+  Problems problems;
+  Loaded<T> loaded = load_file(path_or_throw(kind, name_or_path, data), read, problems);
+  problems.throw_if_any();
+  return std::move(loaded.value);
+}
+
+std::string read_baseline(JsonReader& reader, const std::vector<StrategySpec>& strategies) {
+  std::vector<std::string> names;
+  for (const StrategySpec& strategy : strategies) names.push_back(strategy.name);
+  if (names.empty()) return reader.string("baseline", "");
+  return names[reader.one_of("baseline", names, 0)];
+}
+
+// Reads the whole file, whatever is wrong with parts of it.
+Scenario read_scenario(JsonReader reader, const std::string& folder, const DataPaths& data, Problems& problems) {
+  constexpr int kMostNodes = 65'536;
+  Scenario scenario;
+  reader.integer("format", 1, 1);
+  scenario.name = reader.string("name");
+  scenario.description = reader.string("description", "");
+  scenario.seed = reader.integer("seed", 0, 4294967295U, scenario.seed);
+
+  const auto model = load_member(reader, "model", kModelFiles, read_model, folder, data, problems);
+  JsonReader cluster_reader = reader.object("cluster");
+  auto cluster = load_member(cluster_reader, "type", kClusterFiles, read_cluster_type, folder, data, problems);
+  const std::size_t before = problems.size();
+  cluster.value.nodes = cluster_reader.integer("nodes", 1, kMostNodes);
+  cluster.good = cluster.good && problems.size() == before;
+  const auto profile = load_member(reader, "profile", kProfileFiles, read_profile, folder, data, problems);
+  scenario.model = model.value;
+  scenario.cluster = cluster.value;
+  scenario.profile = profile.value;
+  scenario.profile_hash = profile.hash;
+
+  scenario.training = read_training(reader.object("training"));
+  scenario.lengths = read_length_spec(reader.object("lengths"), folder, data);
+  const Machine machine{.model = model.good ? &model.value : nullptr,
+                        .cluster = cluster.good ? &cluster.value : nullptr};
+  scenario.strategies = read_strategies(reader, scenario.seed, machine);
+  scenario.baseline = read_baseline(reader, scenario.strategies);
+  return scenario;
+}
+
+}  // namespace
+
+Scenario load_scenario(const std::string& path, const DataPaths& data) {
+  const bool is_path = path.find('/') != std::string::npos || path.ends_with(".json");
+  const std::string file = is_path ? path : path_or_throw(kScenarioFiles, path, data);
+  Problems problems;
+  const JsonDocument document = read_json(file, problems);
+  const std::string folder = std::filesystem::path(file).parent_path().string();
+  Scenario scenario = read_scenario(JsonReader(document, problems), folder, data, problems);
+  problems.throw_if_any();
+  scenario.path = file;
+  scenario.scenario_hash = document.hash;
+  return scenario;
+}
+
+Transformer load_model(const std::string& name_or_path, const DataPaths& data) {
+  return load_named(kModelFiles, name_or_path, read_model, data);
+}
+
+Cluster load_cluster_type(const std::string& name_or_path, const DataPaths& data) {
+  return load_named(kClusterFiles, name_or_path, read_cluster_type, data);
+}
+
+FrameworkProfile load_profile(const std::string& name_or_path, const DataPaths& data) {
+  return load_named(kProfileFiles, name_or_path, read_profile, data);
+}
+
+}  // namespace packsim

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "scenarios/loader/data_paths.hpp"
+#include "scenarios/scenario.hpp"
+
+namespace packsim {
+
+/// Reads a scenario with the model, cluster, profile and strategies that it names. Length files are looked for
+/// but not read: see draw_lengths().
+///
+/// path: a file, or the name of a scenario of the data root. Throws ScenarioError with every mistake in it and in
+/// the files that it names, FileError where the machine will not read one of them.
+Scenario load_scenario(const std::string& path, const DataPaths& data);
+
+/// A model, cluster type or profile by name or path, with the same errors. The cluster has one node.
+Transformer load_model(const std::string& name_or_path, const DataPaths& data);
+Cluster load_cluster_type(const std::string& name_or_path, const DataPaths& data);
+FrameworkProfile load_profile(const std::string& name_or_path, const DataPaths& data);
+
+}  // namespace packsim

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace packsim {
+
+/// One mistake: the place, what was expected, what came. Empty parts are left out of the message.
+struct Problem {
+  std::string file;   ///< as the user spelled it
+  std::string place;  ///< a JSON pointer, a line, ...
+  std::string expected;
+  std::string got;
+
+  std::string message() const;
+};
+
+/// The user's mistakes, all of them: what() has one a line.
+class ScenarioError : public std::runtime_error {
+ public:
+  explicit ScenarioError(std::vector<std::string> messages);
+  const std::vector<std::string>& messages() const { return messages_; }
+
+ private:
+  std::vector<std::string> messages_;
+};
+
+/// A file that the machine will not open or read, with the system's text for errno.
+class FileError : public std::runtime_error {
+ public:
+  FileError(const std::string& path, int error_number);
+};
+
+/// Mistakes found so far, in the order in which they were found.
+class Problems {
+ public:
+  /// A mistake that was reported before, say through a default that several strategies share, is kept once.
+  void add(Problem problem);
+  const std::vector<Problem>& all() const { return problems_; }
+  std::size_t size() const { return problems_.size(); }
+  /// Throws ScenarioError where there are any.
+  void throw_if_any() const;
+
+ private:
+  std::vector<Problem> problems_;
+  std::set<std::string> messages_;
+};
+
+}  // namespace packsim

@@ -1,0 +1,59 @@
+#include <fmt/format.h>
+
+#include "scenarios/loader/lengths/read_lengths.hpp"
+#include "scenarios/loader/limits.hpp"
+#include "scenarios/loader/readers.hpp"
+
+namespace packsim {
+namespace {
+
+LengthSource read_source(JsonReader& reader, const std::string& scenario_folder, const DataPaths& data) {
+  LengthSource source;
+  source.source = reader.string("source");
+  if (!source.source.empty()) {
+    const FoundFile file = find_lengths_file(source.source, scenario_folder, data);
+    source.path = file.path;
+    if (!is_lengths_file(source.source)) {
+      reader.refuse("source", "a file of a known kind (" + lengths_file_kinds() + ")");
+    } else if (!file.found()) {
+      reader.refuse("source", file.expected, file.got);
+    }
+  }
+  source.count = reader.optional_integer("count", 1, kMostSamples);
+  source.weight = reader.optional_positive("weight");
+  if (reader.has("count") && reader.has("weight")) reader.refuse("weight", "no weight beside a count");
+  return source;
+}
+
+// Weights share out a count: all sources have one, or none has.
+void check_weights(JsonReader& spec, std::vector<JsonReader>& readers) {
+  bool weighted = false;
+  for (const JsonReader& source : readers) weighted = weighted || source.has("weight");
+  if (!weighted) {
+    if (spec.has("count")) spec.refuse("count", "no count for all sources where they have no weights");
+    return;
+  }
+  if (!spec.has("count")) {
+    spec.refuse("count", fmt::format("integer in 1..{} where the sources have weights", kMostSamples));
+  }
+  for (JsonReader& source : readers) {
+    if (source.has("weight")) continue;
+    if (source.has("count")) source.refuse("count", "a weight instead, as other sources of the mix have one");
+    if (!source.has("count")) source.refuse("weight", "number > 0, as other sources of the mix have one");
+  }
+}
+
+}  // namespace
+
+LengthSpec read_length_spec(JsonReader reader, const std::string& scenario_folder, const DataPaths& data) {
+  LengthSpec lengths;
+  std::vector<JsonReader> mix = reader.objects("mix");
+  for (JsonReader& source : mix) lengths.mix.push_back(read_source(source, scenario_folder, data));
+  lengths.count = reader.optional_integer("count", 1, kMostSamples);
+  lengths.with_replacement = reader.boolean("with_replacement", false);
+  lengths.shuffle = reader.boolean("shuffle", true);
+  check_weights(reader, mix);
+  return lengths;
+}
+
+}  // namespace packsim

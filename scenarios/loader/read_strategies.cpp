@@ -1,0 +1,157 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "models/step_cost_model.hpp"
+#include "scenarios/loader/limits.hpp"
+#include "scenarios/loader/readers.hpp"
+#include "scenarios/loader/strategy_keys.hpp"
+
+namespace packsim {
+namespace {
+
+// An entry of "strategies" and, behind it, the defaults in "packing".
+struct Entry {
+  JsonReader& own;
+  JsonReader& defaults;
+
+  // Where a value came from, which is where a mistake in it has to be put right.
+  JsonReader& with(std::string_view key) const { return !own.has(key) && defaults.has(key) ? defaults : own; }
+};
+
+int most_gc_layers(const Machine& machine) {
+  constexpr int kMostLayers = 4096;
+  return machine.model == nullptr ? kMostLayers : machine.model->n_layers;
+}
+
+// What a group has to fit: the machine, and the pack length a whole number of tokens for each of its GPUs.
+void check_group(const Entry& entry, const GroupSpec& group, const Machine& machine) {
+  if (machine.model != nullptr && machine.cluster != nullptr) {
+    const std::string refused = refuse_sp_degree(*machine.model, *machine.cluster, group.sp_degree);
+    if (!refused.empty()) entry.with("sp_degree").refuse("sp_degree", refused);
+  }
+  if (group.capacity_tokens % group.sp_degree != 0) {
+    entry.with("capacity_tokens")
+        .refuse("capacity_tokens", fmt::format("a multiple of the sp_degree {}", group.sp_degree));
+  }
+}
+
+// Reads capacity_tokens, sp_degree and gc_layers of one group, whose own object is `entry.own`.
+GroupSpec read_group(const Entry& entry, StrategyKeys keys, const Machine& machine) {
+  const std::size_t before = entry.own.n_problems();
+  read_group_keys(entry.own, most_gc_layers(machine), keys);
+  if (!keys.capacity_tokens) {
+    entry.own.refuse("capacity_tokens", fmt::format("integer in 1..{}", kMostTokens));
+  }
+  const GroupSpec group{.capacity_tokens = keys.capacity_tokens.value_or(0),
+                        .sp_degree = keys.sp_degree,
+                        .gc_layers = keys.gc_layers};
+  if (entry.own.n_problems() == before) check_group(entry, group, machine);
+  return group;
+}
+
+// Capacities of 0 could not be read, which was reported.
+std::vector<GroupSpec> read_groups(JsonReader& reader, JsonReader& defaults, StrategyKeys keys,
+                                   const Machine& machine) {
+  keys.capacity_tokens.reset();  // one capacity for all groups is none for any
+  std::vector<GroupSpec> groups;
+  std::int64_t before_tokens = 0;
+  for (JsonReader& group : reader.objects("groups")) {
+    groups.push_back(read_group({.own = group, .defaults = defaults}, keys, machine));
+    const std::int64_t capacity_tokens = groups.back().capacity_tokens;
+    if (capacity_tokens > 0 && capacity_tokens <= before_tokens) {
+      group.refuse("capacity_tokens", fmt::format("more than the {} of the group before", before_tokens));
+    }
+    before_tokens = capacity_tokens;
+  }
+  return groups;
+}
+
+// Combinations of options and policies that no strategy can carry out.
+void check_policies(const Entry& entry, const Strategy& strategy, const StrategyKeys& keys) {
+  if (strategy.cuts_samples && keys.over_long == OverLong::own_pack) {
+    entry.with("over_long")
+        .refuse("over_long",
+                fmt::format("error, drop, truncate or split for strategy {}, which cuts samples anyway", strategy.name));
+  }
+  if (strategy.name == "none" && keys.options.batch_samples < 1) {
+    entry.with("batch_samples").refuse("batch_samples", "integer >= 1 for strategy none");
+  }
+  if (keys.padding == Padding::multiple && !keys.pad_multiple_tokens) {
+    entry.with("padding").refuse("pad_multiple_tokens", "integer >= 1 where padding is multiple");
+  }
+}
+
+// Batches of rows come one a rank and step; how many packs go into a step follows from their tokens.
+std::optional<int> default_micro_batches(const Strategy& strategy, const StrategyOptions& options) {
+  if (strategy.layout == Layout::rows && options.batch_samples >= 1) return 1;
+  return std::nullopt;
+}
+
+PackOrder default_order(const Strategy& strategy) {
+  return strategy.pack_groups != nullptr ? PackOrder::balanced : PackOrder::shuffled;
+}
+
+const Strategy* read_strategy_name(JsonReader& reader) {
+  std::vector<std::string> names;
+  for (const Strategy& strategy : strategies()) names.emplace_back(strategy.name);
+  const std::size_t before = reader.n_problems();
+  const std::size_t index = reader.one_of("strategy", names);
+  return reader.n_problems() == before && !reader.silent() ? &strategies()[index] : nullptr;
+}
+
+StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKeys keys, const Machine& machine) {
+  const Entry entry{.own = reader, .defaults = defaults};
+  const Strategy* strategy = read_strategy_name(reader);
+  StrategySpec spec;
+  spec.strategy = strategy == nullptr ? "" : strategy->name;
+  spec.name = reader.has("name") ? reader.string("name") : reader.string("name", spec.strategy);
+  if (strategy != nullptr) reader.describe_as("strategy " + spec.strategy);
+  if (strategy == nullptr ? reader.has("groups") : strategy->pack_groups != nullptr) {
+    spec.groups = read_groups(reader, defaults, keys, machine);
+  } else {
+    spec.groups.push_back(read_group(entry, keys, machine));
+  }
+  read_option_keys(reader, strategy, keys.options);
+  read_policy_keys(reader, keys);
+  if (strategy == nullptr) return spec;
+  check_policies(entry, *strategy, keys);
+  spec.options = keys.options;
+  spec.over_long = keys.over_long;
+  spec.empty = keys.empty;
+  spec.window_samples = keys.window_samples;
+  spec.padding = keys.padding;
+  spec.pad_multiple_tokens = keys.pad_multiple_tokens.value_or(1);
+  spec.order = keys.order.value_or(default_order(*strategy));
+  spec.last_iteration = keys.last_iteration;
+  spec.curriculum_iterations = keys.curriculum_iterations;
+  spec.micro_batches_per_rank = keys.micro_batches_per_rank;
+  if (!spec.micro_batches_per_rank) spec.micro_batches_per_rank = default_micro_batches(*strategy, keys.options);
+  return spec;
+}
+
+}  // namespace
+
+std::vector<StrategySpec> read_strategies(JsonReader& scenario, std::uint32_t seed, const Machine& machine) {
+  StrategyKeys keys;
+  keys.options.seed = seed;
+  JsonReader defaults = scenario.optional_object("packing");
+  read_group_keys(defaults, most_gc_layers(machine), keys);
+  read_option_keys(defaults, nullptr, keys.options);
+  read_policy_keys(defaults, keys);
+
+  std::vector<StrategySpec> specs;
+  for (JsonReader& reader : scenario.objects("strategies")) {
+    StrategySpec spec = read_strategy(reader, defaults, keys, machine);
+    const auto same = std::ranges::find(specs, spec.name, &StrategySpec::name);
+    if (!spec.name.empty() && same != specs.end()) {
+      reader.refuse("name", "a name that no other strategy has",
+                    fmt::format("\"{}\", like /strategies/{}", spec.name, same - specs.begin()));
+    }
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+}  // namespace packsim

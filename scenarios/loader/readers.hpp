@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenarios/loader/data_paths.hpp"
+#include "scenarios/loader/json_reader.hpp"
+#include "scenarios/scenario.hpp"
+
+namespace packsim {
+
+// Each reads one kind of object and leaves what is wrong with it in the reader's problems.
+
+Transformer read_model(JsonReader reader);
+/// The type of a cluster; how many nodes there are is the scenario's to say.
+Cluster read_cluster_type(JsonReader reader);
+FrameworkProfile read_profile(JsonReader reader);
+TrainingSpec read_training(JsonReader reader);
+LengthSpec read_length_spec(JsonReader reader, const std::string& scenario_folder, const DataPaths& data);
+
+/// What a strategy has to fit. Null where it could not be read itself.
+struct Machine {
+  const Transformer* model = nullptr;
+  const Cluster* cluster = nullptr;
+};
+
+/// The members "packing" and "strategies" of a scenario.
+std::vector<StrategySpec> read_strategies(JsonReader& scenario, std::uint32_t seed, const Machine& machine);
+
+}  // namespace packsim

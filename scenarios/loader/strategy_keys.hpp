@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "packing/strategy.hpp"
+#include "scenarios/loader/json_reader.hpp"
+#include "scenarios/scenario.hpp"
+
+namespace packsim {
+
+/// What "packing" says for every strategy and an entry of "strategies" for itself. Reading an entry starts from
+/// the values of "packing".
+struct StrategyKeys {
+  std::optional<std::int64_t> capacity_tokens;
+  int sp_degree = 1;
+  std::optional<int> gc_layers;  ///< none: "auto"
+  StrategyOptions options;
+  std::optional<PackOrder> order;
+  OverLong over_long = OverLong::error;
+  Empty empty = Empty::drop;
+  std::int64_t window_samples = 0;
+  Padding padding = Padding::none;
+  std::optional<std::int64_t> pad_multiple_tokens;
+  LastIteration last_iteration = LastIteration::repeat;
+  std::int64_t curriculum_iterations = 0;
+  std::optional<int> micro_batches_per_rank;
+};
+
+/// capacity_tokens, sp_degree and gc_layers. most_gc_layers: the model's layers.
+void read_group_keys(JsonReader& reader, int most_gc_layers, StrategyKeys& keys);
+
+/// The options that the strategy reads; all of them where it is null.
+void read_option_keys(JsonReader& reader, const Strategy* strategy, StrategyOptions& options);
+
+/// Everything that says what becomes of the packs.
+void read_policy_keys(JsonReader& reader, StrategyKeys& keys);
+
+/// The names of all options that a scenario can set.
+std::vector<std::string_view> option_keys();
+
+}  // namespace packsim

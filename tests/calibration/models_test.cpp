@@ -1,0 +1,18 @@
+#include <catch2/catch.hpp>
+
+#include "scenarios/loader/list_files.hpp"
+#include "scenarios/loader/load_scenario.hpp"
+
+using namespace packsim;
+
+TEST_CASE("Every shipped model has the published number of parameters") {
+  const DataPaths data{.root = PACKSIM_SOURCE_DIR};
+  const auto models = list_models(data);
+  REQUIRE(models.size() >= 7);
+  for (const ListedFile& file : models) {
+    const Transformer model = load_model(file.name, data);
+    CAPTURE(model.name);
+    REQUIRE(model.published_parameters > 0);
+    CHECK(model.parameters() == Approx(model.published_parameters).epsilon(0.001));
+  }
+}

@@ -1,0 +1,214 @@
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "program.hpp"
+
+using namespace packsim_test;
+using nlohmann::json;
+
+namespace {
+
+// A job that takes milliseconds: eight GPUs, two strategies.
+const std::string kScenario = R"({
+  "format": 1, "name": "small", "description": "a small job", "seed": 3,
+  "model": "llama3.1-8b", "cluster": {"type": "h100-sxm-80gb", "nodes": 1}, "profile": "deepspeed-ulysses-h100",
+  "training": {"tokens_per_iteration": 131072, "epochs": 2, "zero_stage": 3},
+  "lengths": {"mix": [{"source": "qmsum.csv"}, {"source": "gsm8k.csv", "count": 500}]},
+  "packing": {"over_long": "truncate"},
+  "strategies": [
+    {"strategy": "isf", "capacity_tokens": 32768, "sp_degree": 4},
+    {"strategy": "hbp", "groups": [{"capacity_tokens": 8192, "sp_degree": 1},
+                                   {"capacity_tokens": 32768, "sp_degree": 4}]},
+    {"name": "too-big", "strategy": "bfd", "capacity_tokens": 131072, "sp_degree": 1}
+  ]
+})";
+
+json without_timings(const std::string& text) {
+  json report = json::parse(text);
+  report.erase("timings");
+  report["manifest"].erase("command");
+  return report;
+}
+
+}  // namespace
+
+TEST_CASE("compare prints the table and writes three reports") {
+  const TemporaryFolder folder;
+  write_text(folder / "small.json", kScenario);
+  const ProgramRun run = run_shell(folder, "packsim compare small.json --out report");
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  for (const char* text : {"isf", "hbp", "GPU-days", "ABR", "does not fit", "report/report.html"}) {
+    CHECK(run.out.find(text) != std::string::npos);
+  }
+  CHECK(run.err.empty());
+  CHECK(json::parse(read_text(folder / "report/report.json"))["runs"].size() == 3);
+  CHECK(read_text(folder / "report/report.csv").find("\nhbp,") != std::string::npos);
+  CHECK(read_text(folder / "report/report.html").find("vegaEmbed") != std::string::npos);
+}
+
+TEST_CASE("report.json keeps its shape") {
+  const TemporaryFolder folder;
+  write_text(folder / "small.json", kScenario);
+  const ProgramRun run = run_shell(folder, "packsim compare small.json --json");
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  const json report = json::parse(run.out);
+  CHECK(report["format"] == 1);
+  for (const char* key : {"version", "scenario_hash", "profile_hash", "seed", "command"}) {
+    CHECK(report["manifest"].contains(key));
+  }
+  for (const json& one : report["runs"]) {
+    for (const char* key : {"name", "strategy", "packs", "iterations", "abr", "abr_slots", "cr", "dbr", "pr",
+                            "ave_t_tokens", "step_mean_s", "step_p99_s", "gpu_days", "wall_hours", "speedup",
+                            "dropped_tokens", "truncated_tokens", "padded_tokens", "feasible"}) {
+      CHECK(one.contains(key));
+    }
+  }
+  CHECK(report["runs"][0]["speedup"] == 1.0);
+  CHECK(report["runs"][2]["feasible"] == false);
+  CHECK(report["runs"][2]["gpu_days"].is_null());
+}
+
+TEST_CASE("The same scenario gives the same report, run again, with two threads, and strategy by strategy") {
+  const TemporaryFolder folder;
+  write_text(folder / "small.json", kScenario);
+  const ProgramRun once = run_shell(folder, "packsim compare small.json --json");
+  const ProgramRun again = run_shell(folder, "packsim compare small.json --json");
+  const ProgramRun threads = run_shell(folder, "packsim compare small.json --json --threads 2");
+  REQUIRE(once.exit_code == 0);
+  CHECK(without_timings(once.out).dump() == without_timings(again.out).dump());
+  CHECK(without_timings(once.out).dump() == without_timings(threads.out).dump());
+
+  const ProgramRun one = run_shell(folder, "packsim run small.json --strategy hbp --json");
+  REQUIRE(one.exit_code == 0);
+  json alone = without_timings(one.out)["runs"][0];
+  json among = without_timings(once.out)["runs"][1];
+  CHECK(alone["speedup"] == 1.0);
+  alone.erase("speedup");
+  among.erase("speedup");
+  CHECK(alone == among);
+}
+
+TEST_CASE("--quiet prints nothing and still writes the reports") {
+  const TemporaryFolder folder;
+  write_text(folder / "small.json", kScenario);
+  const ProgramRun run = run_shell(folder, "packsim compare small.json --quiet --out report");
+  CHECK(run.exit_code == 0);
+  CHECK(run.out.empty());
+  CHECK(run.err.empty());
+  CHECK_FALSE(read_text(folder / "report/report.json").empty());
+}
+
+TEST_CASE("check says what a scenario would do") {
+  const TemporaryFolder folder;
+  write_text(folder / "small.json", kScenario);
+  const ProgramRun run = run_shell(folder, "packsim check small.json");
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  for (const char* text : {"small.json: valid", "732 samples", "SP 4 x 2 DP ranks, 2 micro-batches a rank",
+                           "DOES NOT FIT", "speed-ups over isf"}) {
+    CAPTURE(text, run.out);
+    CHECK(run.out.find(text) != std::string::npos);
+  }
+}
+
+TEST_CASE("Every shipped scenario is valid, and list shows it") {
+  const TemporaryFolder folder;
+  const ProgramRun list = run_shell(folder, "packsim list scenarios");
+  REQUIRE(list.exit_code == 0);
+  int n_scenarios = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(PACKSIM_SOURCE_DIR "/scenarios")) {
+    if (entry.path().extension() != ".json") continue;
+    ++n_scenarios;
+    const std::string name = entry.path().stem();
+    CAPTURE(name);
+    CHECK(list.out.find(name) != std::string::npos);
+    CHECK(run_shell(folder, "packsim check " + name).exit_code == 0);
+  }
+  CHECK(n_scenarios >= 4);
+  for (const char* what : {"strategies", "models", "clusters", "profiles"}) {
+    const ProgramRun run = run_shell(folder, std::string("packsim list ") + what);
+    CHECK(run.exit_code == 0);
+    CHECK_FALSE(run.out.empty());
+  }
+}
+
+TEST_CASE("pack needs no cluster, and its packs hold every sample once") {
+  const TemporaryFolder folder;
+  write_text(folder / "lengths.csv", "tokens\n3\n4\n1\n");
+  const ProgramRun run = run_shell(folder, "packsim pack lengths.csv --strategy bfd --capacity 4 --out packs");
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  // TRL's own example: 4 alone, 3 and 1 together.
+  CHECK(read_text(folder / "packs/packs.csv") ==
+        "group,pack,sample,start_token,tokens\n0,0,1,0,4\n0,1,0,0,3\n0,1,2,0,1\n");
+  const json summary = json::parse(read_text(folder / "packs/packs.json"));
+  CHECK(summary["packs"] == 2);
+  CHECK(summary["fill_fraction"] == 1.0);
+  const ProgramRun hbp = run_shell(
+      folder, "packsim pack lengths.csv --strategy hbp --capacity 2,4 --sp 1,2 --gpus 2 --order balanced --json");
+  INFO(hbp.err);
+  REQUIRE(hbp.exit_code == 0);
+  CHECK(json::parse(hbp.out)["n_tokens"] == 8);
+}
+
+TEST_CASE("pack reads CSV, JSON lines, NPY and histograms alike") {
+  const TemporaryFolder folder;
+  write_text(folder / "a.csv", "tokens\n5\n7\n7\n");
+  write_text(folder / "a.jsonl", "{\"tokens\": 5}\n{\"tokens\": 7}\n{\"tokens\": 7}\n");
+  write_text(folder / "a.json", R"({"format": 1, "histogram": {"5": 1, "7": 2}})");
+  REQUIRE(run_shell(folder, "python3 -c \"\nh=b\\\"{'descr': '<i4', 'fortran_order': False, 'shape': (3,), }\\\"\n"
+                            "h=h+b' '*(117-len(h))+b'\\n'\nimport struct\n"
+                            "open('a.npy','wb').write(b'\\x93NUMPY\\x01\\x00'+struct.pack('<H',len(h))+h+"
+                            "struct.pack('<3i',5,7,7))\"")
+              .exit_code == 0);
+  for (const char* file : {"a.csv", "a.jsonl", "a.json", "a.npy"}) {
+    CAPTURE(file);
+    const ProgramRun run =
+        run_shell(folder, std::string("packsim pack ") + file + " --strategy ffd --capacity 12 --json");
+    INFO(run.err);
+    REQUIRE(run.exit_code == 0);
+    json summary = json::parse(run.out);
+    CHECK(summary["n_samples"] == 3);
+    CHECK(summary["n_tokens"] == 19);
+    CHECK(summary["packs"] == 2);
+  }
+}
+
+TEST_CASE("The user's mistakes exit with 2 and say what was expected") {
+  const TemporaryFolder folder;
+  write_text(folder / "small.json", kScenario);
+  write_text(folder / "lengths.csv", "tokens\n3\n40\n1\n");
+  const auto fails = [&](const std::string& command, const std::string& message) {
+    const ProgramRun run = run_shell(folder, command);
+    CAPTURE(command, run.err);
+    CHECK(run.exit_code == 2);
+    CHECK(run.err.find(message) != std::string::npos);
+    CHECK(run.out.empty());
+  };
+  fails("packsim", "subcommand");
+  fails("packsim compare", "scenario");
+  fails("packsim compare no_such_scenario", "no_such_scenario");
+  fails("packsim run small.json --strategy ffd", "expected one of isf, hbp, too-big");
+  fails("packsim list gpus", "gpus");
+  fails("packsim pack lengths.csv --strategy ffd --capacity 10", "sample 1 has 40");
+  fails("packsim pack lengths.csv --strategy best --capacity 100", "expected one of none, random");
+  fails("packsim pack lengths.csv --strategy ffd --capacity 0", "expected 1..16777216, got 0");
+  fails("packsim pack lengths.csv --strategy hbp --capacity 20,10", "got 10");
+  fails("packsim pack lengths.csv --strategy ffd --capacity 100 --sp 3 --gpus 4", "a divisor of 4 GPUs, got 3");
+}
+
+TEST_CASE("The machine's failures exit with 3 and name the path") {
+  const TemporaryFolder folder;
+  write_text(folder / "small.json", kScenario);
+  write_text(folder / "file", "not a folder");
+  const ProgramRun no_folder = run_shell(folder, "packsim compare small.json --quiet --out file/report");
+  CHECK(no_folder.exit_code == 3);
+  CHECK(no_folder.err.find("file/report") != std::string::npos);
+  const ProgramRun no_lengths = run_shell(folder, "packsim pack nowhere.csv --strategy ffd --capacity 10");
+  CHECK(no_lengths.exit_code == 3);
+  CHECK(no_lengths.err.find("nowhere.csv: No such file or directory") != std::string::npos);
+  const ProgramRun full = run_shell(folder, "packsim list strategies > /dev/full");
+  CHECK(full.exit_code == 3);
+}

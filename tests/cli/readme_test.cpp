@@ -1,0 +1,47 @@
+#include <catch2/catch.hpp>
+#include <sstream>
+
+#include "program.hpp"
+
+using namespace packsim_test;
+
+namespace {
+
+// The commands of the README's ```sh blocks, in order.
+std::vector<std::string> readme_commands() {
+  std::istringstream readme(read_text(PACKSIM_SOURCE_DIR "/README.md"));
+  std::vector<std::string> commands;
+  bool in_block = false;
+  for (std::string line; std::getline(readme, line);) {
+    if (line.rfind("```", 0) == 0) {
+      in_block = !in_block && line == "```sh";
+    } else if (in_block && !line.empty() && line[0] != '#') {
+      commands.push_back(line.substr(0, line.find("  #")));
+    }
+  }
+  return commands;
+}
+
+}  // namespace
+
+TEST_CASE("Every command in the README runs") {
+  const TemporaryFolder folder;
+  // The README is read from the project's folder: relative paths start there, reports go to a place of their own.
+  REQUIRE(run_shell(folder, "for f in packing models sim scenarios calibration docs; do ln -s '" PACKSIM_SOURCE_DIR
+                            "'/$f $f; done; mkdir build; ln -s '" PACKSIM_PROGRAM "' build/packsim")
+              .exit_code == 0);
+  const std::string makefile = read_text(PACKSIM_SOURCE_DIR "/Makefile");
+  int n_run = 0;
+  for (const std::string& command : readme_commands()) {
+    CAPTURE(command);
+    if (command.rfind("make ", 0) == 0) {  // running it here would build the project inside its own test
+      CHECK(makefile.find("\n" + command.substr(5) + ":") != std::string::npos);
+      continue;
+    }
+    const ProgramRun run = run_shell(folder, command);
+    INFO(run.err);
+    CHECK(run.exit_code == 0);
+    ++n_run;
+  }
+  CHECK(n_run >= 5);
+}

@@ -1,0 +1,249 @@
+// What pack() refuses, word for word, and what check_packing() catches.
+
+#include <catch2/catch.hpp>
+#include <set>
+#include <stdexcept>
+
+#include "packing/pack.hpp"
+#include "tests/packing/hand_packing.hpp"
+#include "tests/packing/partition_check.hpp"
+
+namespace packsim::testing {
+namespace {
+
+using Lengths = std::vector<std::int32_t>;
+
+std::string refusal(std::string_view strategy, const PackRequest& request) {
+  try {
+    pack(strategy, request);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+std::string refusal(std::string_view strategy, void (*change)(PackRequest&)) {
+  static const Lengths lengths = {3, 2};
+  PackRequest request{.lengths_tokens = lengths, .capacities_tokens = {4}};
+  change(request);
+  return refusal(strategy, request);
+}
+
+std::string found_broken(const Packing& packing, const PackRequest& request) {
+  try {
+    check_packing(packing, request);
+  } catch (const std::logic_error& error) {
+    return error.what();
+  }
+  return "nothing";
+}
+
+// Packs that a strategy might have made of samples of 3, 2, 4 and 6 tokens, for packs of 5.
+Packing packing_of(const Lengths& lengths, std::string_view strategy, const Packs& packs) {
+  Packing packing;
+  packing.strategy = find_strategy(strategy);
+  packing.capacities_tokens = {5};
+  packing.lengths_tokens = lengths;
+  packing.groups.resize(1);
+  for (const auto& items : packs) {
+    packing.groups[0].items.insert(packing.groups[0].items.end(), items.begin(), items.end());
+    packing.groups[0].close_pack();
+  }
+  return packing;
+}
+
+}  // namespace
+
+TEST_CASE("an unknown strategy is answered with the known ones") {
+  CHECK(refusal("first", [](PackRequest&) {}) ==
+        "strategy: expected one of none, random, sorted, isf, ffd, ffs, bfd, bfs, spfhp, lpfhp, wrapped, hbp, got "
+        "\"first\"");
+  CHECK(refusal("", [](PackRequest&) {}).starts_with("strategy: expected one of "));
+  CHECK(find_strategy("FFD") == nullptr);
+}
+
+TEST_CASE("every strategy has a name of its own, a summary, a complexity, a source and one way to run") {
+  std::set<std::string_view> names;
+  for (const Strategy& strategy : strategies()) {
+    CHECK(names.insert(strategy.name).second);
+    CHECK(find_strategy(strategy.name) == &strategy);
+    CHECK(!strategy.summary.empty());
+    CHECK(!strategy.complexity.empty());
+    CHECK(!strategy.source.empty());
+    CHECK((strategy.pack == nullptr) != (strategy.pack_groups == nullptr));
+  }
+}
+
+TEST_CASE("pack lengths must be there, positive and ascending, and no more than the strategy has groups") {
+  const auto with = [](std::string_view strategy, const std::vector<std::int64_t>& capacities) {
+    static const Lengths lengths = {1};
+    return refusal(strategy, {.lengths_tokens = lengths, .capacities_tokens = capacities});
+  };
+  CHECK(with("ffd", {}) == "capacities_tokens: expected at least one pack length, got none");
+  CHECK(with("ffd", {4, 8}) == "capacities_tokens: expected one pack length for ffd, got 2");
+  CHECK(with("ffd", {0}) == "capacities_tokens[0]: expected 1..16777216, got 0");
+  CHECK(with("ffd", {-4}) == "capacities_tokens[0]: expected 1..16777216, got -4");
+  CHECK(with("ffd", {16777217}) == "capacities_tokens[0]: expected 1..16777216, got 16777217");
+  CHECK(with("hbp", {8, 4}) == "capacities_tokens[1]: expected 9..16777216, got 4");
+  CHECK(with("hbp", {4, 8, 8}) == "capacities_tokens[2]: expected 9..16777216, got 8");
+  CHECK(with("ffd", {1 << 24}) == "accepted");
+  CHECK(with("hbp", {4, 5, 6}) == "accepted");
+}
+
+TEST_CASE("options out of range are refused") {
+  CHECK(refusal("ffd", [](PackRequest& r) { r.window_samples = -1; }) == "window_samples: expected >= 0, got -1");
+  CHECK(refusal("isf", [](PackRequest& r) { r.options.rounds = 0; }) == "rounds: expected >= 1, got 0");
+  CHECK(refusal("none", [](PackRequest& r) { r.options.batch_samples = 0; }) == "batch_samples: expected >= 1, got 0");
+  CHECK(refusal("sorted", [](PackRequest& r) { r.options.batch_samples = -1; }) ==
+        "batch_samples: expected >= 0, got -1");
+  CHECK(refusal("lpfhp", [](PackRequest& r) { r.options.max_samples_per_pack = -1; }) ==
+        "max_samples_per_pack: expected >= 0, got -1");
+  CHECK(refusal("isf", [](PackRequest& r) { r.options.threshold_tokens = -2; }) ==
+        "threshold_tokens: expected >= -1, got -2");
+  CHECK(refusal("wrapped", [](PackRequest& r) { r.over_long = OverLong::own_pack; }) ==
+        "over_long: expected error, drop, truncate or split for wrapped, which cuts samples anyway, got \"own_pack\"");
+}
+
+TEST_CASE("hbp packs its groups with strategies that pack whole samples into one row only") {
+  for (const char* packer : {"hbp", "wrapped", "none", "sorted", "best", ""}) {
+    static const Lengths lengths = {1};
+    PackRequest request{.lengths_tokens = lengths, .capacities_tokens = {4}};
+    request.options.packer = packer;
+    CHECK(refusal("hbp", request) ==
+          "packer: expected a strategy that packs whole samples into one row, got \"" + std::string(packer) + "\"");
+    CHECK(refusal("ffd", request) == "accepted");  // which does not read it
+  }
+}
+
+TEST_CASE("lengths that break a promise are named, three at most, and counted") {
+  const auto with = [](const Lengths& lengths, Empty empty = Empty::drop) {
+    return refusal("ffd", {.lengths_tokens = lengths, .capacities_tokens = {4}, .empty = empty});
+  };
+  CHECK(with({3, -1, 2}) == "lengths_tokens: expected lengths of at least 0, got 1 that are not: sample 1 has -1");
+  CHECK(with({3, 9, 4, 5}) ==
+        "lengths_tokens: expected lengths of at most 4 (or another over_long policy), got 2 that are not: "
+        "sample 1 has 9, sample 3 has 5");
+  CHECK(with({5, 6, 7, 1, 8, 9}) ==
+        "lengths_tokens: expected lengths of at most 4 (or another over_long policy), got 5 that are not: "
+        "sample 0 has 5, sample 1 has 6, sample 2 has 7, ...");
+  CHECK(with({1, 0}, Empty::error) ==
+        "lengths_tokens: expected lengths of at least 1 (or another empty policy), got 1 that are not: sample 1 has 0");
+  CHECK(with({1, 0}) == "accepted");
+  CHECK(with({}) == "accepted");
+}
+
+TEST_CASE("a negative length is refused under every policy") {
+  static const Lengths lengths = {1, -7};
+  for (const Strategy& strategy : strategies()) {
+    for (const auto& policy : kOverLongNames) {
+      if (strategy.cuts_samples && policy.value == OverLong::own_pack) continue;
+      CHECK(refusal(strategy.name,
+                    {.lengths_tokens = lengths, .capacities_tokens = {4}, .over_long = policy.value}) ==
+            "lengths_tokens: expected lengths of at least 0, got 1 that are not: sample 1 has -7");
+    }
+  }
+}
+
+TEST_CASE("nothing packs into nothing") {
+  for (const Strategy& strategy : strategies()) {
+    const PackRequest request{.lengths_tokens = {}, .capacities_tokens = {4}};
+    const Packing packing = pack(strategy.name, request);
+    CHECK(packing.n_packs() == 0);
+    CHECK(packing.counts == PackCounts{});
+    CHECK(what_is_wrong(packing, request) == "");
+  }
+}
+
+TEST_CASE("the greatest length that fits 32 bits is cut, dropped or kept without overflow") {
+  const Lengths lengths = {INT32_MAX, 1};
+  PackRequest request{.lengths_tokens = lengths, .capacities_tokens = {1 << 24}};
+  for (const Strategy& strategy : strategies()) {
+    for (const auto& policy : kOverLongNames) {
+      if (policy.value == OverLong::error) continue;
+      if (strategy.cuts_samples && policy.value == OverLong::own_pack) continue;
+      request.over_long = policy.value;
+      INFO(strategy.name << " " << policy.name);
+      CHECK(what_is_wrong(pack(strategy.name, request), request) == "");
+    }
+  }
+}
+
+TEST_CASE("counts of over-long and empty samples add up by hand") {
+  const Lengths lengths = {3, 0, 9, 4, 11};  // 27 tokens; 9 and 11 are over-long
+  PackRequest request{.lengths_tokens = lengths, .capacities_tokens = {4}};
+  const PackCounts packed = {.n_samples = 5, .n_tokens = 27, .empty_samples = 1};
+  PackCounts expected = packed;
+  request.over_long = OverLong::drop;
+  expected.dropped_samples = 2;
+  expected.dropped_tokens = 20;
+  CHECK(pack("ffd", request).counts == expected);
+
+  request.over_long = OverLong::truncate;  // 9 - 4 and 11 - 4 tokens are cut off
+  expected = packed;
+  expected.truncated_samples = 2;
+  expected.truncated_tokens = 12;
+  CHECK(pack("ffd", request).counts == expected);
+
+  request.over_long = OverLong::split;
+  expected = packed;
+  expected.split_samples = 2;
+  CHECK(pack("ffd", request).counts == expected);
+  // In a row: tokens 0..2, 3..11, 12..15 and 16..26, cut at every multiple of 4. The sample of 4 stays whole.
+  CHECK(pack("wrapped", request).counts == expected);
+
+  request.over_long = OverLong::own_pack;
+  expected = packed;
+  expected.own_pack_samples = 2;
+  CHECK(pack("ffd", request).counts == expected);
+}
+
+TEST_CASE("check_packing names what a broken strategy has lost, doubled or over-filled") {
+  const Lengths lengths = {3, 2, 4};
+  const PackRequest request{.lengths_tokens = lengths, .capacities_tokens = {5}};
+  const auto found = [&](const Packs& packs) { return found_broken(packing_of(lengths, "ffd", packs), request); };
+  CHECK(found({{2}, {0, 1}}) == "nothing");
+  CHECK(found({{0, 1}}) == "strategy ffd: item 2 is in no pack, expected one");
+  CHECK(found({{2}, {0, 1}, {1}}) == "strategy ffd: item 1 is in two packs, expected one");
+  CHECK(found({{2, 0}, {1}}) == "strategy ffd: pack 0 has 7 tokens in a row, expected at most 5");
+  CHECK(found({{2}, {0, 1, 7}}) == "strategy ffd: pack 1 holds an item that is not there");
+  CHECK(found({{2}, {}, {0, 1}}) == "strategy ffd: pack 1 is empty");
+}
+
+TEST_CASE("check_packing lets only an over-long sample alone be longer than a pack") {
+  const Lengths lengths = {3, 6, 4};
+  PackRequest request{.lengths_tokens = lengths, .capacities_tokens = {5}, .over_long = OverLong::own_pack};
+  const auto found = [&](std::string_view strategy, const Packs& packs) {
+    return found_broken(packing_of(lengths, strategy, packs), request);
+  };
+  CHECK(found("ffd", {{1}, {2}, {0}}) == "nothing");
+  CHECK(found("ffd", {{1, 0}, {2}}) == "strategy ffd: pack 0 has 9 tokens in a row, expected at most 5");
+  CHECK(found("ffd", {{1}, {2, 0}}) == "strategy ffd: pack 1 has 7 tokens in a row, expected at most 5");
+  CHECK(found("none", {{1}, {2, 0}}) == "nothing");  // rows of their own
+  CHECK(found("none", {{1, 2}, {0}}) == "strategy none: pack 0 has 6 tokens in a row, expected at most 5");
+  request.over_long = OverLong::drop;
+  CHECK(found("ffd", {{2}, {0}}) == "nothing");
+  CHECK(found("ffd", {{1}, {2}, {0}}) == "strategy ffd: pack 0 has 6 tokens in a row, expected at most 5");
+  CHECK(found("none", {{1}, {2, 0}}) == "strategy none: pack 0 has 6 tokens in a row, expected at most 5");
+  CHECK(found("ffd", {{2}}) == "strategy ffd: item 0 is in no pack, expected one");
+}
+
+TEST_CASE("check_packing holds strategies to the policy for empty samples") {
+  const Lengths lengths = {3, 0};
+  PackRequest request{.lengths_tokens = lengths, .capacities_tokens = {5}};
+  const auto found = [&](const Packs& packs) { return found_broken(packing_of(lengths, "ffd", packs), request); };
+  CHECK(found({{0}}) == "nothing");
+  CHECK(found({{0, 1}}) == "strategy ffd: item 1 has no tokens, expected it left out");
+  request.empty = Empty::keep;
+  CHECK(found({{0, 1}}) == "nothing");
+  CHECK(found({{0}}) == "strategy ffd: item 1 is in no pack, expected one");
+}
+
+TEST_CASE("check_packing holds each group to its own pack length") {
+  Packing packing = hand_packing("hbp", {5, 9}, {{{4}}, {{8}}});
+  const PackRequest request{.lengths_tokens = packing.lengths_tokens, .capacities_tokens = {5, 9}};
+  CHECK(found_broken(packing, request) == "nothing");
+  std::swap(packing.groups[0], packing.groups[1]);
+  CHECK(found_broken(packing, request) == "strategy hbp: pack 0 has 8 tokens in a row, expected at most 5");
+}
+
+}  // namespace packsim::testing

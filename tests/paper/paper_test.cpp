@@ -1,0 +1,70 @@
+// The published numbers of HBP (arXiv 2503.07680, NeurIPS text) on the shipped paper-like data. The length samples
+// were fitted to the paper's ratios, and the profile to its step times; no GPU-days were used in either.
+
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "cli/run_scenario.hpp"
+#include "scenarios/loader/load_scenario.hpp"
+
+using namespace packsim;
+
+namespace {
+
+const std::map<std::string, StrategyResult>& paper_runs() {
+  static const std::map<std::string, StrategyResult> runs = [] {
+    const Scenario scenario = load_scenario("llama3.1-8b-hybrid-128k", {.root = PACKSIM_SOURCE_DIR});
+    std::map<std::string, StrategyResult> by_name;
+    for (StrategyResult& run : run_scenario(scenario, {.n_threads = 2}).runs) by_name[run.name] = std::move(run);
+    return by_name;
+  }();
+  return runs;
+}
+
+}  // namespace
+
+TEST_CASE("ISF, hierarchical packing and balance batching have the ratios of HBP's table 6") {
+  const StrategyResult& isf = paper_runs().at("isf");
+  CHECK(isf.abr == Approx(0.506).margin(0.01));
+  CHECK(isf.cr == 1.0);
+  CHECK(isf.pr <= 0.01);
+  const StrategyResult& hierarchical = paper_runs().at("hierarchical");
+  CHECK(hierarchical.abr_slots == Approx(0.288).margin(0.02));
+  CHECK(hierarchical.cr == Approx(0.173).margin(0.01));
+  const StrategyResult& hbp = paper_runs().at("hbp");
+  CHECK(hbp.abr == Approx(0.002).margin(0.001));
+  CHECK(hbp.cr == Approx(0.173).margin(0.01));
+}
+
+TEST_CASE("Shuffled packers have the ABR of HBP's table 13 on 4 ranks") {
+  CHECK(paper_runs().at("random").abr == Approx(0.53).margin(0.02));
+  CHECK(paper_runs().at("isf").abr == Approx(0.506).margin(0.02));
+  CHECK(paper_runs().at("ffs").abr == Approx(0.508).margin(0.02));
+  CHECK(paper_runs().at("bfs").abr == Approx(0.508).margin(0.02));
+}
+
+TEST_CASE("FFD and SPFHP miss the ABR that table 13 prints, and keep its ratio of GPU-days to ISF") {
+  // The paper prints .515 and .512; no convention tried gives them (docs/accuracy.md). Longest-first packing puts
+  // the long samples together, which must raise ABR over ISF's. The printed GPU-days, 5.48 / 5.22 = 1.050 and
+  // 5.40 / 5.22 = 1.034, do show such a rise.
+  const double isf_gpu_days = paper_runs().at("isf").gpu_days;
+  CHECK(paper_runs().at("ffd").abr == Approx(0.584).margin(0.01));
+  CHECK(paper_runs().at("spfhp").abr == Approx(0.584).margin(0.01));
+  CHECK(paper_runs().at("ffd").gpu_days / isf_gpu_days == Approx(5.48 / 5.22).epsilon(0.02));
+  CHECK(paper_runs().at("spfhp").gpu_days / isf_gpu_days == Approx(5.40 / 5.22).epsilon(0.02));
+}
+
+TEST_CASE("GPU-days are within 5 % of HBP's table 6, from a profile fitted to step times alone") {
+  CHECK(paper_runs().at("isf").gpu_days == Approx(5.22).epsilon(0.05));
+  CHECK(paper_runs().at("hierarchical").gpu_days == Approx(4.51).epsilon(0.05));
+  CHECK(paper_runs().at("hbp").gpu_days == Approx(3.73).epsilon(0.05));
+}
+
+TEST_CASE("Every token of the paper-like data is trained twice, or counted") {
+  constexpr std::int64_t kEpochs = 2;
+  for (const auto& [name, run] : paper_runs()) {
+    CAPTURE(name);
+    CHECK(run.feasible);
+    CHECK(run.trained_tokens == kEpochs * 867324283 + run.repeated_tokens - run.dropped_tokens - run.truncated_tokens);
+  }
+}

@@ -1,0 +1,98 @@
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <stdexcept>
+#include <string>
+
+#include "example_report.hpp"
+#include "reports/embedded.hpp"
+#include "reports/formats/chart_data.hpp"
+#include "reports/formats/html_format.hpp"
+
+using namespace packsim;
+using Json = nlohmann::json;
+
+namespace {
+
+void collect_data_names(const Json& node, std::set<std::string>& names) {
+  if (node.is_object() && node.contains("data") && node["data"].contains("name")) {
+    names.insert(node["data"]["name"].get<std::string>());
+  }
+  for (const Json& child : node) {
+    if (child.is_structured()) collect_data_names(child, names);
+  }
+}
+
+Json data() { return Json::parse(formats_detail::chart_data(example_report())); }
+
+}  // namespace
+
+TEST_CASE("every chart spec parses, is on the page, and names data sets that exist") {
+  const std::string html = to_html(example_report());
+  int n_specs = 0;
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (!file.name.ends_with(".vl.json")) continue;
+    ++n_specs;
+    INFO(file.name);
+    const Json spec = Json::parse(file.text);
+    CHECK(spec["$schema"] == "https://vega.github.io/schema/vega-lite/v6.json");
+    std::set<std::string> names;
+    collect_data_names(spec, names);
+    CHECK_FALSE(names.empty());
+    for (const std::string& name : names) CHECK(data().contains(name));
+    const std::string chart(file.name.substr(0, file.name.size() - std::string_view(".vl.json").size()));
+    CHECK(html.find("data-chart=\"" + chart + "\"") != std::string::npos);
+  }
+  CHECK(n_specs == 5);
+}
+
+TEST_CASE("the embedded files are whole and unknown names are refused") {
+  const std::string_view bundle = embedded_file("vega_bundle.js");
+  CHECK(bundle.size() > 500'000);
+  CHECK(bundle.find("window.vegaEmbed=") != std::string_view::npos);
+  CHECK(embedded_file("vega_versions.txt").starts_with("Vega "));
+  CHECK_THROWS_AS(embedded_file("no_such_file"), std::logic_error);
+}
+
+TEST_CASE("a run's parts of GPU time add up to its GPU-days") {
+  double gpu_days = 0;
+  for (const Json& row : data()["time_parts"]) {
+    if (row["run"] == "hbp") gpu_days += row["gpu_days"].get<double>();
+  }
+  CHECK(gpu_days == Approx(4));
+}
+
+TEST_CASE("attention work is relative to the busiest rank, which comes first") {
+  const Json row = data()["rank_work"][0];
+  CHECK(row["work"] == Json({1.0, 0.5}));  // of 4e9 and 8e9 pairs
+  CHECK(row["pairs"] == Json({8e9, 4e9}));
+  CHECK(row["caption"] == "iteration 7, 128K, SP 8: ABR 0.250");
+}
+
+TEST_CASE("a chart shows four of many sampled iterations and 128 of many ranks, extremes included") {
+  Report report = example_report();
+  SampledIteration sample = report.runs[0].sampled_iterations[0];
+  sample.attention_pairs.clear();
+  for (int rank = 0; rank < 1000; ++rank) sample.attention_pairs.push_back(1 + rank);
+  report.runs[0].sampled_iterations.clear();
+  for (int i = 0; i < 10; ++i) {
+    sample.iteration = i;
+    report.runs[0].sampled_iterations.push_back(sample);
+  }
+  report.runs.resize(1);
+  const Json rows = Json::parse(formats_detail::chart_data(report))["rank_work"];
+  REQUIRE(rows.size() == 4);
+  CHECK(rows[0]["iteration"] == 0);
+  CHECK(rows[3]["iteration"] == 9);
+  CHECK(rows[0]["n_ranks"] == 1000);
+  REQUIRE(rows[0]["pairs"].size() == 128);
+  CHECK(rows[0]["pairs"].front() == 1000);
+  CHECK(rows[0]["pairs"].back() == 1);
+}
+
+TEST_CASE("length bins are named by their upper bound and shares are of the data set") {
+  const Json rows = data()["lengths"];
+  CHECK(rows[1]["length"] == "2");
+  CHECK(rows[1]["samples"] == 0.5);
+  CHECK(rows[1]["tokens"] == 0.66667);
+}

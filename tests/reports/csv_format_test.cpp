@@ -1,0 +1,57 @@
+#include "reports/formats/csv_format.hpp"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "example_report.hpp"
+#include "reports/formats/json_format.hpp"
+
+using namespace packsim;
+
+namespace {
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
+  return parts;
+}
+
+}  // namespace
+
+TEST_CASE("report.csv has one line per run and the keys of report.json") {
+  const std::vector<std::string> lines = split(to_csv(example_report()), '\n');
+  REQUIRE(lines.size() == 3);
+  const auto run = nlohmann::json::parse(to_json(example_report()))["runs"][0];
+  std::string header = lines[0];
+  REQUIRE(header.back() == '\r');
+  header.pop_back();
+  for (const std::string& key : split(header, ',')) CHECK(run.contains(key));
+  CHECK(split(lines[1], ',').size() == split(header, ',').size());
+}
+
+TEST_CASE("groups are capacity:sp:gc joined by semicolons") {
+  Report report = example_report();
+  report.runs[0].groups.push_back({.capacity_tokens = 16384, .sp_degree = 1, .gc_layers = 0});
+  CHECK(to_csv(report).find(",131072:8:32;16384:1:0\r\n") != std::string::npos);
+}
+
+TEST_CASE("cells with separators, quotes or line ends are quoted, quotes doubled") {
+  Report report = example_report();
+  report.runs[0].name = "4 groups, \"tuned\"";
+  report.runs[1].name = "two\nlines";
+  const std::string csv = to_csv(report);
+  CHECK(csv.find("\r\n\"4 groups, \"\"tuned\"\"\",isf,") != std::string::npos);
+  CHECK(csv.find("\r\n\"two\nlines\",isf,") != std::string::npos);
+}
+
+TEST_CASE("a time that does not exist is an empty cell") {
+  Report report = example_report();
+  report.runs = {example_misfit("too big")};
+  CHECK(to_csv(report).find("nan") == std::string::npos);
+  // ave_t_tokens is 0; step mean, step p99, GPU-days, wall time and speed-up are missing.
+  CHECK(to_csv(report).find(",0,,,,,,0.75,") != std::string::npos);
+}

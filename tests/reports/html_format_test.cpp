@@ -1,0 +1,87 @@
+#include "reports/formats/html_format.hpp"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "example_report.hpp"
+#include "reports/embedded.hpp"
+#include "reports/formats/html_text.hpp"
+
+using namespace packsim;
+
+namespace {
+
+constexpr std::string_view kHostile = "</script><b>&\"'";
+
+bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+std::size_t count(std::string_view text, std::string_view part) {
+  std::size_t n = 0;
+  for (std::size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
+
+nlohmann::json chart_json(const std::string& html) {
+  const std::string_view start = "<script type=\"application/json\" id=\"charts\">";
+  const std::size_t begin = html.find(start) + start.size();
+  return nlohmann::json::parse(html.substr(begin, html.find("</script>", begin) - begin));
+}
+
+}  // namespace
+
+TEST_CASE("text from outside cannot become markup or end a script") {
+  Report report = example_report();
+  const std::string hostile(kHostile);
+  report.runs[0] = example_misfit(hostile);
+  report.runs[0].strategy = hostile;
+  report.baseline = hostile;
+  RunManifest& manifest = report.manifest;
+  for (std::string* text : {&manifest.version, &manifest.command, &manifest.scenario, &manifest.scenario_name,
+                            &manifest.scenario_description, &manifest.scenario_hash, &manifest.profile,
+                            &manifest.profile_hash, &manifest.profile_source, &manifest.model,
+                            &manifest.cluster}) {
+    *text = hostile;
+  }
+  manifest.warnings = {hostile};
+  report.lengths.sources = {{.name = hostile, .hash = hostile}};
+  const std::string html = to_html(report);
+
+  // The page has one JSON script and two modules, and no other text that ends a script.
+  CHECK(count(html, "</script>") == 3);
+  CHECK_FALSE(contains(html, "<b>&\"'"));
+  CHECK(contains(html, "&lt;/script&gt;&lt;b&gt;&amp;&quot;&#39;"));
+  CHECK(chart_json(html)["datasets"]["runs"][0]["run"] == hostile);
+}
+
+TEST_CASE("the page loads nothing from a network") {
+  const std::string html = to_html(example_report());
+  CHECK(contains(html, "default-src 'none'"));
+  for (const char* loads : {"<link", "<img", "<iframe", " src=", "@import", "url("}) {
+    // The Vega code builds such elements for exports, so only the page before it can be searched.
+    CHECK_FALSE(contains(html.substr(0, html.find("<script type=\"module\">")), loads));
+  }
+}
+
+TEST_CASE("the page holds the JavaScript once and its own part stays small") {
+  const std::string html = to_html(example_report());
+  const std::string_view bundle = embedded_file("vega_bundle.js");
+  CHECK(count(html, bundle.substr(0, 200)) == 1);
+  CHECK(html.size() - bundle.size() < 50'000);
+}
+
+TEST_CASE("figures without data are left out instead of drawn empty") {
+  CHECK(contains(to_html(example_report()), "data-chart=\"gpu_days\""));
+  Report report = example_report();
+  report.lengths = {};
+  report.runs = {example_misfit("isf")};
+  const std::string html = to_html(report);
+  for (const char* chart : {"gpu_days", "time_parts", "lengths", "step_times"}) {
+    CHECK_FALSE(contains(html, "data-chart=\"" + std::string(chart)));
+  }
+  CHECK(contains(html, "does not fit in GPU memory: group 128K needs 89.4 of 74.5 GiB"));
+  CHECK_FALSE(contains(html.substr(0, html.find("<script type=\"module\">")), "nan"));
+}
+
+TEST_CASE("a report without runs is a page") { CHECK(contains(to_html(Report{}), "Nothing was compared.")); }

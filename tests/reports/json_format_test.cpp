@@ -1,0 +1,82 @@
+#include "reports/formats/json_format.hpp"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "example_report.hpp"
+
+using namespace packsim;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+std::vector<std::string> keys(const Json& object) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : object.items()) names.push_back(name);
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("report.json keeps its keys and their order, timings last") {
+  const Json json = Json::parse(to_json(example_report()));
+  CHECK(json["format"] == 1);
+  CHECK(keys(json) ==
+        std::vector<std::string>{"format", "manifest", "lengths", "baseline", "runs", "timings"});
+  CHECK(keys(json["runs"][0]) ==
+        std::vector<std::string>{
+            "name", "strategy", "order", "last_iteration", "padding", "over_long", "feasible", "packs",
+            "iterations", "abr", "abr_slots", "abr_weighted", "cr", "dbr", "pr", "ave_t_tokens", "step_mean_s",
+            "step_p99_s", "gpu_days", "wall_hours", "speedup", "linear_fraction", "attention_fraction",
+            "recompute_fraction", "alltoall_fraction", "overhead_fraction", "idle_fraction", "dropped_samples",
+            "dropped_tokens", "empty_samples", "truncated_samples", "truncated_tokens", "split_samples",
+            "own_pack_samples", "repeated_tokens", "padded_tokens", "trained_tokens", "curriculum_iterations",
+            "groups", "step_times", "sampled_iterations"});
+  CHECK(keys(json["runs"][0]["groups"][0]) ==
+        std::vector<std::string>{"capacity_tokens", "sp_degree", "gc_layers", "n_dp_ranks",
+                                 "micro_batches_per_rank", "packs", "iterations", "feasible",
+                                 "peak_memory_bytes", "gpu_memory_bytes", "memory"});
+  CHECK(keys(json["timings"]) == std::vector<std::string>{"total_s", "peak_memory_bytes", "runs"});
+}
+
+TEST_CASE("what this machine measured is under timings only") {
+  Report slower = example_report();
+  slower.total_s = 99;
+  slower.peak_memory_bytes = 1 << 20;
+  for (StrategyResult& run : slower.runs) run.packing_s = run.simulation_s = 42;
+  Json first = Json::parse(to_json(example_report()));
+  Json second = Json::parse(to_json(slower));
+  CHECK(first["timings"]["runs"][0]["packing_s"] == 0.125);
+  CHECK(second["timings"]["runs"][0]["packing_s"] == 42);
+  first.erase("timings");
+  second.erase("timings");
+  CHECK(first.dump() == second.dump());
+}
+
+TEST_CASE("times that do not exist are null") {
+  Report report = example_report();
+  report.runs.push_back(example_misfit("too big"));
+  const Json run = Json::parse(to_json(report))["runs"][2];
+  CHECK(run["feasible"] == false);
+  for (const char* key : {"step_mean_s", "step_p99_s", "gpu_days", "wall_hours", "speedup"}) {
+    CHECK(run[key].is_null());
+  }
+  CHECK(run["abr"] == 0.25);
+}
+
+TEST_CASE("numbers are written in the shortest form that reads back the same") {
+  Report report = example_report();
+  report.runs[0].abr = 0.1;
+  report.runs[0].cr = 1.0 / 3.0;
+  const std::string text = to_json(report);
+  CHECK(text.find("\"abr\": 0.1,") != std::string::npos);
+  CHECK(Json::parse(text)["runs"][0]["cr"] == 1.0 / 3.0);
+}
+
+TEST_CASE("names that are not UTF-8 do not stop the report") {
+  Report report = example_report();
+  report.runs[0].name = "a\xFFz";
+  CHECK(Json::parse(to_json(report))["runs"][0]["name"] == "a\xEF\xBF\xBDz");
+}

@@ -1,0 +1,104 @@
+#include "reports/formats/terminal_format.hpp"
+
+#include <catch2/catch.hpp>
+#include <algorithm>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "example_report.hpp"
+
+using namespace packsim;
+
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+// The first line that begins with `start`, and those after it.
+std::vector<std::string> lines_from(const std::string& text, const std::string& start) {
+  std::vector<std::string> lines = lines_of(text);
+  const auto found =
+      std::ranges::find_if(lines, [&](const std::string& line) { return line.starts_with(start); });
+  REQUIRE(found != lines.end());
+  return {found, lines.end()};
+}
+
+// Code points, as a terminal counts its columns.
+std::size_t columns_of(const std::string& line) {
+  return static_cast<std::size_t>(std::ranges::count_if(line, [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("the table is aligned: every line ends in the same column, whatever the names") {
+  Report report = example_report();
+  report.runs[1].name = "h\u00fcbsch, and a good deal longer";
+  report.runs[1].repeated_tokens = 1'234'567;
+  const auto table = lines_from(to_terminal(report, 100), "run ");
+  REQUIRE(table[1].ends_with("tokens"));
+  for (std::size_t line = 1; line < 4; ++line) CHECK(columns_of(table[line]) == columns_of(table[0]));
+  CHECK(table[2].starts_with("isf * "));
+  CHECK(table[3].ends_with(" 1.23M"));
+}
+
+TEST_CASE("eight runs fit in 180 columns") {
+  Report report = example_report();
+  report.runs.resize(8, example_run("first_fit_decreasing", 123.4));
+  for (StrategyResult& run : report.runs) {
+    run.packs = 1'234'567;
+    run.ave_t_tokens = 1'048'576;
+    run.dropped_tokens = run.truncated_tokens = run.padded_tokens = run.repeated_tokens = 123'456'789;
+  }
+  for (const std::string& line : lines_of(to_terminal(report, 180))) CHECK(columns_of(line) <= 180);
+}
+
+TEST_CASE("a narrow terminal wraps sentences but not the table") {
+  const auto wide = lines_from(to_terminal(example_report(), 180), "run ");
+  const auto narrow = lines_from(to_terminal(example_report(), 60), "run ");
+  for (std::size_t line = 0; line < 4; ++line) CHECK(wide[line] == narrow[line]);
+  CHECK(narrow.size() > wide.size());
+}
+
+TEST_CASE("a run that does not fit shows OOM for its times and by how much memory exceeds") {
+  Report report = example_report();
+  report.runs.push_back(example_misfit("too big"));
+  const std::string text = to_terminal(report, 160);
+  CHECK(contains(lines_from(text, "too big ")[0], "OOM"));
+  // 96e9 bytes are 89.4 GiB, 80e9 are 74.5 GiB.
+  CHECK(contains(text, "too big does not fit: group 128K needs 89.4 of 74.5 GiB (14.9 GiB too much)"));
+  CHECK_FALSE(contains(text, "nan"));
+}
+
+TEST_CASE("the last line says who wins, by how much, and at what loss of data") {
+  Report report = example_report();
+  CHECK(lines_of(to_terminal(report, 160)).back() == "hbp is 1.25x faster than isf: 4.00 vs 5.00 GPU-days.");
+  report.runs[1].dropped_tokens = 1'500;
+  CHECK(lines_of(to_terminal(report, 160)).back() ==
+        "hbp is 1.25x faster than isf: 4.00 vs 5.00 GPU-days, but leaves 1.50k more tokens untrained.");
+  report.runs = {example_run("isf", 5)};
+  CHECK(lines_of(to_terminal(report, 160)).back() == "isf takes 5.00 GPU-days, 15.0 h of wall time.");
+  report.runs = {example_misfit("isf"), example_run("hbp", 4)};
+  CHECK(lines_of(to_terminal(report, 160)).back() ==
+        "hbp takes the least of what fits, 4.00 GPU-days; the baseline isf does not fit in memory.");
+  report.runs = {example_misfit("isf")};
+  CHECK(lines_of(to_terminal(report, 160)).back() == "No run fits in GPU memory.");
+  report.runs.clear();
+  CHECK(lines_of(to_terminal(report, 160)).back() == "Nothing was compared.");
+}
+
+TEST_CASE("no text from outside sends control codes to the terminal") {
+  Report report = example_report();
+  report.runs[0].name = "red\x1b[31m";
+  report.manifest.scenario_name = "a\rb";
+  report.manifest.warnings = {"beep\a"};
+  for (const char character : to_terminal(report, 160)) {
+    CHECK((character == '\n' || static_cast<unsigned char>(character) >= 0x20));
+  }
+}

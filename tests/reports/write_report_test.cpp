@@ -1,0 +1,91 @@
+#include "reports/write_report.hpp"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+#include "example_report.hpp"
+#include "reports/formats/formats.hpp"
+
+using namespace packsim;
+namespace fs = std::filesystem;
+
+namespace {
+
+// An empty folder for one test, removed after it.
+struct TemporaryFolder {
+  TemporaryFolder() {
+    std::string name = (fs::temp_directory_path() / "packsim-write-report-XXXXXX").string();
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    path = name;
+  }
+  ~TemporaryFolder() { fs::remove_all(path); }
+  fs::path path;
+};
+
+std::string read(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+std::set<std::string> names_in(const fs::path& folder) {
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) names.insert(entry.path().filename());
+  return names;
+}
+
+std::string failure(const fs::path& directory) {
+  try {
+    write_report(example_report(), directory.string());
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "no failure";
+}
+
+}  // namespace
+
+TEST_CASE("every format is written, into a folder that is made, and replaces older files") {
+  const TemporaryFolder temporary;
+  const fs::path folder = temporary.path / "new" / "report";
+  write_report(Report{}, folder.string());
+  write_report(example_report(), folder.string());
+  std::set<std::string> names;
+  for (const ReportFormat& format : report_formats()) {
+    names.emplace(format.file_name);
+    CHECK(read(folder / format.file_name) == format.render(example_report()));
+    CHECK_FALSE(format.summary.empty());
+  }
+  CHECK(names == std::set<std::string>{"report.csv", "report.html", "report.json"});
+  CHECK(names_in(folder) == names);
+}
+
+TEST_CASE("a folder that cannot be made is named with the system's reason") {
+  const TemporaryFolder temporary;
+  std::ofstream(temporary.path / "file") << "text";
+  CHECK(failure(temporary.path / "file" / "report") ==
+        (temporary.path / "file" / "report").string() + ": cannot write: Not a directory");
+}
+
+TEST_CASE("a file that cannot be written is named, and no half file stays behind") {
+  const TemporaryFolder temporary;
+  fs::create_directories(temporary.path / "report.json" / "in the way");
+  CHECK(failure(temporary.path) ==
+        (temporary.path / "report.json").string() + ": cannot write: Is a directory");
+  CHECK(names_in(temporary.path) == std::set<std::string>{"report.json"});
+}
+
+TEST_CASE("a full disk leaves the older report as it was") {
+  const TemporaryFolder temporary;
+  std::ofstream(temporary.path / "report.json") << "older";
+  // Every write to /dev/full fails as on a full disk.
+  fs::create_symlink("/dev/full", temporary.path / "report.json.partial");
+  CHECK(failure(temporary.path) ==
+        (temporary.path / "report.json").string() + ": cannot write: No space left on device");
+  CHECK(read(temporary.path / "report.json") == "older");
+}

@@ -28,7 +28,7 @@ struct PackArguments {
   std::string packer = "isf";
   Padding padding = Padding::none;
   std::int64_t pad_multiple_tokens = 1;
-  PackOrder order = PackOrder::shuffled;
+  std::string order;  // empty: the strategy's
   LastIteration last_iteration = LastIteration::repeat;
   std::string out;
   bool json = false;
@@ -42,6 +42,13 @@ struct PackOutcome {
   PackStatistics statistics;
   double packing_s = 0;
 };
+
+PackOrder pack_order(const PackArguments& arguments, const Strategy& strategy) {
+  for (const PolicyName<PackOrder>& row : kPackOrderNames) {
+    if (row.name == arguments.order) return row.value;
+  }
+  return strategy.default_order;
+}
 
 PackOutcome pack_and_measure(const PackArguments& arguments, std::span<const std::int32_t> lengths_tokens) {
   PackRequest request = arguments.request;
@@ -69,7 +76,7 @@ PackOutcome pack_and_measure(const PackArguments& arguments, std::span<const std
   outcome.schedule = make_schedule(batches, outcome.packing.capacities_tokens, parallelism,
                                    {.n_gpus = arguments.n_gpus > 0 ? arguments.n_gpus : widest,
                                     .tokens_per_iteration = arguments.tokens_per_iteration,
-                                    .order = arguments.order,
+                                    .order = pack_order(arguments, *outcome.packing.strategy),
                                     .last_iteration = arguments.last_iteration,
                                     .seed = request.options.seed});
   outcome.metrics = measure(outcome.schedule, batches);
@@ -218,7 +225,8 @@ void add_pack_command(CLI::App& app, const CommandContext&) {
   add_policy(*command, "--padding", a->padding, kPaddingNames, "Padding");
   command->add_option("--pad-multiple", a->pad_multiple_tokens, "Multiple for --padding multiple")
       ->check(CLI::PositiveNumber);
-  add_policy(*command, "--order", a->order, kPackOrderNames, "How packs become iterations");
+  command->add_option("--order", a->order, "How packs become iterations (default: the strategy's own)")
+      ->check(CLI::IsMember({"as_packed", "shuffled", "balanced"}));
   add_policy(*command, "--last-iteration", a->last_iteration, kLastIterationNames,
              "Packs that are too few for an iteration");
   command->add_option("--window", a->request.window_samples, "Pack every so many samples on their own; 0: all")

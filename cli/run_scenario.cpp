@@ -202,6 +202,25 @@ void for_each_index(std::size_t n, int n_threads, const std::function<void(std::
   }
 }
 
+// What the profile was fitted to and this scenario is not.
+std::vector<std::string> extrapolations(const Scenario& scenario) {
+  const FrameworkProfile& profile = scenario.profile;
+  std::vector<std::string> warnings;
+  if (profile.gpu != scenario.cluster.gpu) {
+    warnings.push_back(fmt::format("profile {} was measured on {}, the cluster has {}: every time is extrapolated",
+                                   profile.name, profile.gpu, scenario.cluster.gpu));
+  }
+  if (profile.model != scenario.model.name) {
+    warnings.push_back(fmt::format("profile {} was fitted to steps of {}: the rates are taken to hold for {} too",
+                                   profile.name, profile.model, scenario.model.name));
+  }
+  if (profile.n_gpus != scenario.cluster.n_gpus()) {
+    warnings.push_back(fmt::format("profile {} was fitted on {} GPUs: the cost of an iteration on {} is extrapolated",
+                                   profile.name, profile.n_gpus, scenario.cluster.n_gpus()));
+  }
+  return warnings;
+}
+
 RunManifest make_manifest(const Scenario& scenario) {
   RunManifest manifest;
   manifest.scenario = scenario.path;
@@ -217,11 +236,7 @@ RunManifest make_manifest(const Scenario& scenario) {
   manifest.n_gpus = scenario.cluster.n_gpus();
   manifest.epochs = scenario.training.epochs;
   manifest.tokens_per_iteration = scenario.training.tokens_per_iteration;
-  if (scenario.profile.gpu != scenario.cluster.gpu) {
-    manifest.warnings.push_back(
-        fmt::format("profile {} was measured on {}, the cluster has {}: every time is an extrapolation",
-                    scenario.profile.name, scenario.profile.gpu, scenario.cluster.gpu));
-  }
+  manifest.warnings = extrapolations(scenario);
   return manifest;
 }
 

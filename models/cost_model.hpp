@@ -13,7 +13,15 @@ struct MicroBatchTime {
   double overhead_s = 0;   ///< fixed
 
   double total_s() const { return linear_s + attention_s + recompute_s + alltoall_s + overhead_s; }
-  MicroBatchTime& operator+=(const MicroBatchTime& other);
+
+  MicroBatchTime& operator+=(const MicroBatchTime& other) {
+    linear_s += other.linear_s;
+    attention_s += other.attention_s;
+    recompute_s += other.recompute_s;
+    alltoall_s += other.alltoall_s;
+    overhead_s += other.overhead_s;
+    return *this;
+  }
 };
 
 /// What the simulator asks of a cost model. The engine knows durations only, so a better model is a new

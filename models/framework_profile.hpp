@@ -11,6 +11,8 @@ struct FrameworkProfile {
   std::string name;
   std::string gpu;     ///< the GPU it was measured on
   std::string source;  ///< what it was fitted to
+  std::string model;   ///< the model of those steps; others are extrapolated to
+  int n_gpus = 0;      ///< of those steps
 
   double linear_flop_per_s = 0;     ///< matrix products, with everything that scales with tokens
   double attention_flop_per_s = 0;  ///< attention kernels, causal flop

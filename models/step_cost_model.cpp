@@ -10,15 +10,6 @@ constexpr double kAttentionBackwardPerForward = 2.5;
 
 }  // namespace
 
-MicroBatchTime& MicroBatchTime::operator+=(const MicroBatchTime& other) {
-  linear_s += other.linear_s;
-  attention_s += other.attention_s;
-  recompute_s += other.recompute_s;
-  alltoall_s += other.alltoall_s;
-  overhead_s += other.overhead_s;
-  return *this;
-}
-
 AlltoallBytes ulysses_bytes_per_token(const Transformer& model, const Cluster& cluster, int sp_degree) {
   if (sp_degree <= 1) return {};
   const double kv_copies = std::max(1.0, static_cast<double>(sp_degree) / model.n_kv_heads);

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "packing/shuffle.hpp"
 
@@ -115,11 +116,13 @@ std::vector<MicroBatch> micro_batches(const Packing& packing, std::size_t group,
 }
 
 std::vector<std::uint32_t> balanced_order(std::span<const MicroBatch> batches) {
+  std::vector<std::pair<std::int64_t, std::uint32_t>> work_and_pack(batches.size());
+  for (std::uint32_t pack = 0; pack < batches.size(); ++pack) {
+    work_and_pack[pack] = {batches[pack].attention_pairs, pack};
+  }
+  std::ranges::sort(work_and_pack);
   std::vector<std::uint32_t> order(batches.size());
-  std::iota(order.begin(), order.end(), 0U);
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return batches[a].attention_pairs < batches[b].attention_pairs;
-  });
+  std::ranges::transform(work_and_pack, order.begin(), [](const auto& pair) { return pair.second; });
   return order;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "packing/pack_set.hpp"
+#include "packing/policies.hpp"
 
 namespace packsim {
 
@@ -59,6 +60,8 @@ struct Strategy {
   bool cuts_samples = false;
   /// The names of the options that the strategy reads.
   std::span<const std::string_view> options = {};
+  /// How its packs become iterations where nothing else is asked for.
+  PackOrder default_order = PackOrder::shuffled;
 };
 
 /// Every strategy, in the order in which lists show them.

@@ -48,6 +48,8 @@ nlohmann::ordered_json profile_json(const StepFitProblem& problem, const StepFit
       {"format", 1},
       {"name", "deepspeed-ulysses-h100"},
       {"gpu", problem.cluster.gpu},
+      {"model", problem.model.name},
+      {"n_gpus", problem.cluster.n_gpus()},
       {"source", "fitted to the step times of HBP (arXiv 2503.07680) tables 4, 18 and 19"},
       {"description", "DeepSpeed ZeRO-1 with Ulysses on 4 nodes x 8 H100, LLaMA-3.1-8B, per-layer checkpointing"},
       {"fitted",

@@ -23,7 +23,8 @@ constexpr std::array<Strategy, 12> kStrategies = {{
     {"random", "Shuffled next-fit: one open pack, closed when the next sample does not fit.",
      "O(N)", "OmniBal _random_groups", Layout::packed, d::random, nullptr, false, kShuffleOptions},
     {"sorted", "Batches of neighbours by length: batch_samples rows, or (0) as many as the capacity holds.",
-     "O(N)", "LongAlign arXiv 2401.18058", Layout::rows, d::sorted, nullptr, false, kSortedOptions},
+     "O(N)", "LongAlign arXiv 2401.18058", Layout::rows, d::sorted, nullptr, false, kSortedOptions,
+     PackOrder::balanced},
     {"isf", "Shuffled next-fit; packs under the threshold are dissolved and packed again, for some rounds.",
      "O(rounds N)", "OmniBal arXiv 2407.20761", Layout::packed, d::isf, nullptr, false, kIsfOptions},
     {"ffd", "Longest first, into the first pack with room.",
@@ -44,7 +45,8 @@ constexpr std::array<Strategy, 12> kStrategies = {{
      "O(N)", "TRL packing_strategy wrapped", Layout::packed, d::wrapped, nullptr, true, Names{}},
     {"hbp", "Hierarchical: samples grouped by length, each group packed to its own capacity, larger packs "
             "topped up with smaller samples.",
-     "the packer's", "HBP arXiv 2503.07680", Layout::packed, nullptr, d::hbp, false, kHbpOptions},
+     "the packer's", "HBP arXiv 2503.07680", Layout::packed, nullptr, d::hbp, false, kHbpOptions,
+     PackOrder::balanced},
 }};
 // clang-format on
 

@@ -16,8 +16,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kExtension = ".json";
 
-// A path that cannot be looked at is as good as missing; one that can be looked at but not read is opened, and
-// the system says why it refuses.
+// A path that cannot be looked at is as good as missing; one that can be looked at but not read is opened,
+// and the system says why it refuses.
 bool is_file(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(path, ignored) && !fs::is_directory(path, ignored);
@@ -37,10 +37,13 @@ FoundFile find_file(const std::string& path, const std::vector<std::string>& fol
 
 }  // namespace
 
+bool is_path(const std::string& name_or_path) {
+  return name_or_path.find('/') != std::string::npos || name_or_path.ends_with(kExtension);
+}
+
 FoundFile find_named_file(const NamedFiles& kind, const std::string& name, const std::string& from_folder,
                           const DataPaths& data) {
-  const bool is_path = name.find('/') != std::string::npos || name.ends_with(kExtension);
-  if (is_path) return find_file(name, {from_folder, ""});
+  if (is_path(name)) return find_file(name, {from_folder, ""});
   const std::string path = path_of(kind, name, data);
   if (is_file(path)) return {.path = path};
   return {.path = {},
@@ -56,8 +59,10 @@ FoundFile find_lengths_file(const std::string& path, const std::string& from_fol
 std::vector<std::string> names_of(const NamedFiles& kind, const DataPaths& data) {
   std::vector<std::string> names;
   std::error_code missing;
-  for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(data.root) / kind.folder, missing)) {
-    if (entry.path().extension() == kExtension && is_file(entry.path())) names.push_back(entry.path().stem().string());
+  for (const fs::directory_entry& entry :
+       fs::directory_iterator(fs::path(data.root) / kind.folder, missing)) {
+    if (entry.path().extension() == kExtension && is_file(entry.path()))
+      names.push_back(entry.path().stem().string());
   }
   std::ranges::sort(names);
   return names;

@@ -32,8 +32,10 @@ struct FoundFile {
   bool found() const { return !path.empty(); }
 };
 
-/// A name with '/' or ".json" is a path, relative to from_folder or else to the current folder; another name is
-/// a file of the data root.
+/// True for what is a path rather than a name: it has a '/' or ends in ".json".
+bool is_path(const std::string& name_or_path);
+
+/// A path, relative to from_folder or else to the current folder, or the name of a file of the data root.
 FoundFile find_named_file(const NamedFiles& kind, const std::string& name, const std::string& from_folder,
                           const DataPaths& data);
 

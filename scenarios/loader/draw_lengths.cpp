@@ -54,7 +54,8 @@ std::vector<std::uint32_t> choose(std::size_t n, std::size_t count, Generator& g
 }
 
 // Whole copies of the source while they fit, then a draw without replacement.
-std::vector<std::int32_t> draw(std::span<const std::int32_t> lengths_tokens, std::int64_t count, std::uint32_t seed) {
+std::vector<std::int32_t> draw(std::span<const std::int32_t> lengths_tokens, std::int64_t count,
+                               std::uint32_t seed) {
   Generator generator(seed);
   const std::size_t n = lengths_tokens.size();
   auto left = static_cast<std::size_t>(count);
@@ -80,16 +81,20 @@ std::vector<SourceFile> read_sources(const LengthSpec& spec, Problems& problems)
 }
 
 // How many samples each source gives.
-std::vector<std::int64_t> counts_of(const LengthSpec& spec, const std::vector<SourceFile>& files, Problems& problems) {
+std::vector<std::int64_t> counts_of(const LengthSpec& spec, const std::vector<SourceFile>& files,
+                                    Problems& problems) {
   const bool weighted = !spec.mix.empty() && spec.mix[0].weight.has_value();
-  std::vector<std::int64_t> counts = weighted ? shares(spec.mix, spec.count.value_or(0)) : std::vector<std::int64_t>{};
+  std::vector<std::int64_t> counts =
+      weighted ? shares(spec.mix, spec.count.value_or(0)) : std::vector<std::int64_t>{};
   for (std::size_t i = 0; i < spec.mix.size(); ++i) {
     const auto available = static_cast<std::int64_t>(files[i].lengths_tokens.size());
     if (!weighted) counts.push_back(spec.mix[i].count.value_or(available));
     if (counts[i] > available && !spec.with_replacement) {
-      problems.add({spec.mix[i].path, "whole file",
-                    fmt::format("at least the {} lengths that the scenario draws (or \"with_replacement\": true)", counts[i]),
-                    fmt::format("{}", available)});
+      problems.add(
+          {spec.mix[i].path, "whole file",
+           fmt::format("at least the {} lengths that the scenario draws (or \"with_replacement\": true)",
+                       counts[i]),
+           fmt::format("{}", available)});
     }
   }
   return counts;

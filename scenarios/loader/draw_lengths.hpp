@@ -23,11 +23,11 @@ struct DrawnLengths {
 };
 
 /// The data set that a scenario asks for. The samples of a source keep the order of its file; the mix is the
-/// sources one after another, shuffled where the spec says so. Deterministic: source i is drawn with seed + i,
-/// the mix shuffled with seed + number of sources.
+/// sources one after another, shuffled where the spec says so. Deterministic: source i is drawn with seed +
+/// i, the mix shuffled with seed + number of sources.
 ///
-/// Throws ScenarioError for bad rows and for sources with fewer samples than asked for, all of them; FileError
-/// where a file cannot be read.
+/// Throws ScenarioError for bad rows and for sources with fewer samples than asked for, all of them;
+/// FileError where a file cannot be read.
 DrawnLengths draw_lengths(const LengthSpec& spec, std::uint32_t seed);
 
 }  // namespace packsim

@@ -16,7 +16,28 @@ namespace {
 // Scenario files need 6 levels; a limit keeps functions that walk the tree off the end of the stack.
 constexpr std::size_t kMostLevels = 64;
 constexpr std::string_view kWordEnds = " \t\r\n{}[]:,\"";
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+// What nlohmann says of a syntax error, in parts:
+// "[...] parse error at line 1, column 7: syntax error while parsing value - unexpected '}'; expected ...",
+// or
+// "... - invalid string: forbidden character after backslash; last read: ...".
+struct Complaint {
+  std::string context;  // "while parsing value"
+  std::string what;     // "'}'"
+  bool unexpected = false;
+};
+
+Complaint complaint_of(const std::string& message) {
+  constexpr std::string_view kUnexpected = "unexpected ";
+  const std::size_t context = message.find("while parsing ");
+  const std::size_t dash = message.find(" - ");
+  if (context == std::string::npos || dash == std::string::npos) return {.context = "", .what = message};
+  std::string what = message.substr(dash + 3);
+  const bool unexpected = what.starts_with(kUnexpected);
+  what = unexpected ? what.substr(kUnexpected.size(), what.find(';') - kUnexpected.size())
+                    : what.substr(0, what.find("; last read"));
+  return {.context = message.substr(context, dash - context), .what = what, .unexpected = unexpected};
+}
 
 class DocumentBuilder : public nlohmann::json_sax<Json> {
  public:
@@ -60,7 +81,8 @@ class DocumentBuilder : public nlohmann::json_sax<Json> {
   }
   Json* add(Json value);
   std::string pointer() const;
-  std::string whole_file_place() const { return line_ ? fmt::format("line {}", *line_) : std::string(); }
+  void refuse_text(std::size_t offset, const std::string& got);
+  std::string line_place() const { return fmt::format("line {}", *line_); }
   std::string text_place(std::size_t offset) const;
   std::size_t word_start(std::size_t offset) const;
   std::string_view word_at(std::size_t start) const;
@@ -82,14 +104,15 @@ Json* DocumentBuilder::add(Json value) {
   Level& level = levels_.back();
   if (level.value->is_array()) return &level.value->get_ref<Json::array_t&>().emplace_back(std::move(value));
   // A second value of one key goes behind the first, where no look-up finds it.
-  auto& members = static_cast<std::vector<Json::object_t::value_type>&>(level.value->get_ref<Json::object_t&>());
+  auto& members =
+      static_cast<std::vector<Json::object_t::value_type>&>(level.value->get_ref<Json::object_t&>());
   return &members.emplace_back(level.key, std::move(value)).second;
 }
 
 bool DocumentBuilder::open(Json value) {
   if (levels_.size() == kMostLevels) {
-    problems_.add({file_, line_ ? whole_file_place() : "top level", fmt::format("at most {} levels of nesting", kMostLevels),
-                   "more"});
+    problems_.add({file_, line_ ? line_place() : "top level",
+                   fmt::format("at most {} levels of nesting", kMostLevels), "more"});
     return false;
   }
   levels_.push_back({.value = add(std::move(value))});
@@ -100,35 +123,29 @@ bool DocumentBuilder::key(string_t& key) {
   Level& level = levels_.back();
   level.key = std::move(key);
   if (!level.keys.insert(level.key).second) {
-    problems_.add({file_, whole_file_place() + (line_ ? ": " : "") + pointer(), "one value", "a second one"});
+    problems_.add({file_, line_ ? line_place() + ": " + pointer() : pointer(), "one value", "a second one"});
   }
   return true;
 }
 
 bool DocumentBuilder::parse_error(std::size_t position, const std::string& last_token,
                                   const nlohmann::detail::exception& error) {
-  // "[json.exception.parse_error.101] parse error at line 1, column 7: syntax error while parsing object key -
-  // unexpected '}'; expected string literal", or "... - invalid string: <why>; last read: <text>".
   constexpr int kNumberOverflow = 406;
-  std::size_t offset = std::min(position - std::min<std::size_t>(position, 1), text_.size());
-  const std::string text = error.what();
-  const std::size_t dash = text.find(" - ");
-  std::string got = dash == std::string::npos ? text : text.substr(dash + 3);
-  got = got.substr(0, got.find("; last read"));
-  // nlohmann points at the end of a token, and knows the text of strings and numbers only.
-  const std::size_t token_start = offset - std::min(offset, last_token.size() - std::min<std::size_t>(last_token.size(), 1));
+  const std::size_t last = std::min(std::max<std::size_t>(position, 1) - 1, text_.size());
+  // Of strings and numbers, `last_token` is the text and `last` the last character.
+  const std::size_t token_start = last - std::min(last, std::max<std::size_t>(last_token.size(), 1) - 1);
+  const Complaint complaint = complaint_of(error.what());
   if (error.id == kNumberOverflow) {
-    offset = token_start;
-    got = last_token + " (too large a number)";
-  } else if (got.starts_with("unexpected ")) {
-    const std::size_t what = text.find("while parsing ");
-    if (got.find("string literal") < got.find(';') || got.find("number literal") < got.find(';')) offset = token_start;
-    got = got.substr(11, got.find(';') - 11) + " " + text.substr(what, dash - what);
-  } else if (got.starts_with("invalid literal")) {
-    offset = word_start(offset);
-    got = quote(word_at(offset));
+    refuse_text(token_start, last_token + " (too large a number)");
+  } else if (complaint.what.starts_with("invalid literal")) {
+    refuse_text(word_start(last), quote(word_at(word_start(last))));
+  } else if (complaint.what == "string literal" || complaint.what == "number literal") {
+    refuse_text(token_start, complaint.what + " " + complaint.context);
+  } else if (complaint.unexpected) {
+    refuse_text(last, complaint.what + " " + complaint.context);
+  } else {
+    refuse_text(last, complaint.what);
   }
-  problems_.add({file_, text_place(offset), "valid JSON", got});
   return false;
 }
 
@@ -136,9 +153,14 @@ std::string DocumentBuilder::pointer() const {
   std::string pointer;
   for (const Level& level : levels_) {
     // The element that is being read is in the array already.
-    pointer += "/" + (level.value->is_array() ? std::to_string(level.value->size() - 1) : pointer_step(level.key));
+    pointer +=
+        "/" + (level.value->is_array() ? std::to_string(level.value->size() - 1) : pointer_step(level.key));
   }
   return pointer;
+}
+
+void DocumentBuilder::refuse_text(std::size_t offset, const std::string& got) {
+  problems_.add({file_, text_place(offset), "valid JSON", got});
 }
 
 std::string DocumentBuilder::text_place(std::size_t offset) const {
@@ -146,7 +168,8 @@ std::string DocumentBuilder::text_place(std::size_t offset) const {
   const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
   const auto continues_character = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; };
   const std::string_view in_line = before.substr(line_start);
-  const auto column = static_cast<std::ptrdiff_t>(in_line.size()) - std::ranges::count_if(in_line, continues_character) + 1;
+  const auto column =
+      static_cast<std::ptrdiff_t>(in_line.size()) - std::ranges::count_if(in_line, continues_character) + 1;
   return fmt::format("line {}, column {}", line_.value_or(1) + std::ranges::count(before, '\n'), column);
 }
 
@@ -163,7 +186,7 @@ std::string_view DocumentBuilder::word_at(std::size_t start) const {
 
 std::optional<Json> parse_json(const std::string& file, std::string_view text, Problems& problems,
                                std::optional<std::int64_t> line) {
-  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  text = without_byte_order_mark(text);
   DocumentBuilder builder(file, text, line, problems);
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     problems.add({file, fmt::format("line {}", line.value_or(1)), "valid JSON",

@@ -19,8 +19,8 @@ struct JsonDocument {
 };
 
 /// Strict JSON (RFC 8259) with at most 64 levels: no comments, nothing behind the value, no key twice in an
-/// object; a byte order mark is skipped. Returns nothing where the text is not JSON. Of two equal keys the first
-/// one counts, and the second one is a problem.
+/// object; a byte order mark is skipped. Returns nothing where the text is not JSON. Of two equal keys the
+/// first one counts, and the second one is a problem.
 ///
 /// line: where the text is one line of a file, which one; places then start with it.
 std::optional<Json> parse_json(const std::string& file, std::string_view text, Problems& problems,

@@ -14,18 +14,29 @@ namespace {
 
 constexpr std::string_view kNothing = "nothing";
 
-bool is_string(const Json& value) { return value.is_string(); }
-bool is_boolean(const Json& value) { return value.is_boolean(); }
-bool is_object(const Json& value) { return value.is_object(); }
-bool is_filled_string(const Json& value) { return value.is_string() && !value.get_ref<const std::string&>().empty(); }
-bool is_filled_array(const Json& value) { return value.is_array() && !value.empty(); }
+bool is_string(const Json& value) {
+  return value.is_string();
+}
+bool is_boolean(const Json& value) {
+  return value.is_boolean();
+}
+bool is_object(const Json& value) {
+  return value.is_object();
+}
+bool is_filled_string(const Json& value) {
+  return value.is_string() && !value.get_ref<const std::string&>().empty();
+}
+bool is_filled_array(const Json& value) {
+  return value.is_array() && !value.empty();
+}
 
-// nlohmann keeps integers from 2^63 on as unsigned.
 bool is_integer_in(const Json& value, std::int64_t low, std::int64_t high) {
-  if (!value.is_number_integer()) return false;
-  if (value.is_number_unsigned() && !std::in_range<std::int64_t>(value.get<std::uint64_t>())) return false;
-  const auto n = value.get<std::int64_t>();
-  return n >= low && n <= high;
+  const std::optional<std::int64_t> n = integer_of(value);
+  return n && *n >= low && *n <= high;
+}
+
+bool is_number_in(const Json& value, double low, double high) {
+  return value.is_number() && value.get<double>() >= low && value.get<double>() <= high;
 }
 
 std::string range_text(std::int64_t low, std::int64_t high) {
@@ -45,10 +56,7 @@ JsonReader::JsonReader(const JsonDocument& document, Problems& problems)
 }
 
 JsonReader::JsonReader(const JsonReader& parent, const Json* value, std::string place)
-    : document_(parent.document_),
-      problems_(parent.problems_),
-      value_(value),
-      place_(std::move(place)) {}
+    : document_(parent.document_), problems_(parent.problems_), value_(value), place_(std::move(place)) {}
 
 JsonReader::JsonReader(JsonReader&& other) noexcept
     : document_(other.document_),
@@ -59,7 +67,9 @@ JsonReader::JsonReader(JsonReader&& other) noexcept
       known_(std::move(other.known_)),
       any_keys_(other.any_keys_) {}
 
-JsonReader::~JsonReader() { finish(); }
+JsonReader::~JsonReader() {
+  finish();
+}
 
 const Json* JsonReader::find(std::string_view key) const {
   if (silent()) return nullptr;
@@ -67,7 +77,9 @@ const Json* JsonReader::find(std::string_view key) const {
   return found == value_->end() ? nullptr : &*found;
 }
 
-bool JsonReader::has(std::string_view key) const { return find(key) != nullptr; }
+bool JsonReader::has(std::string_view key) const {
+  return find(key) != nullptr;
+}
 
 const Json* JsonReader::value(std::string_view key) {
   if (std::ranges::find(known_, key) == known_.end()) known_.emplace_back(key);
@@ -119,17 +131,15 @@ std::optional<int> JsonReader::integer_or_word(std::string_view key, int low, in
   return std::nullopt;
 }
 
-double JsonReader::number(std::string_view key, double low, double high, std::optional<double> fallback) {
+double JsonReader::number(std::string_view key, double low, double high) {
   const std::string expected =
       high == kNoLimit ? fmt::format("number >= {}", low) : fmt::format("number in {}..{}", low, high);
-  const Json* member = required(key, fallback.has_value(), expected);
+  const Json* member = required(key, false, expected);
   if (member != nullptr) {
-    if (member->is_number() && member->get<double>() >= low && member->get<double>() <= high) {
-      return member->get<double>();
-    }
+    if (is_number_in(*member, low, high)) return member->get<double>();
     refuse(key, expected);
   }
-  return fallback.value_or(low);
+  return low;
 }
 
 double JsonReader::positive(std::string_view key) {
@@ -198,7 +208,8 @@ void JsonReader::finish() {
   if (silent()) return;
   for (const auto& [key, member] : value_->items()) {
     if (any_keys_ || std::ranges::find(known_, key) != known_.end()) continue;
-    refuse(key, fmt::format("no such key{}{} ({})", kind_.empty() ? "" : " for ", kind_, suggest(key, known_)),
+    refuse(key,
+           fmt::format("no such key{}{} ({})", kind_.empty() ? "" : " for ", kind_, suggest(key, known_)),
            describe(member));
   }
   value_ = nullptr;

@@ -15,9 +15,9 @@
 
 namespace packsim {
 
-/// Reads one JSON object and reports everything that is wrong with it: missing keys, wrong types, values out of
-/// range and, in the end, keys that nobody asked for. A read that fails gives a harmless value, so that one pass
-/// finds every mistake; the caller throws them once.
+/// Reads one JSON object and reports everything that is wrong with it: missing keys, wrong types, values out
+/// of range and, in the end, keys that nobody asked for. A read that fails gives a harmless value, so that
+/// one pass finds every mistake; the caller throws them once.
 ///
 /// Reads without a fallback are of required keys. Document and problems must outlive the reader.
 class JsonReader {
@@ -50,8 +50,7 @@ class JsonReader {
   std::optional<int> integer_or_word(std::string_view key, int low, int high, std::string_view word,
                                      std::optional<int> fallback);
   /// A finite number in [low, high].
-  double number(std::string_view key, double low, double high = kNoLimit,
-                std::optional<double> fallback = std::nullopt);
+  double number(std::string_view key, double low, double high = kNoLimit);
   /// A finite number over 0.
   double positive(std::string_view key);
   std::optional<double> optional_positive(std::string_view key);

@@ -1,6 +1,7 @@
 #include "scenarios/loader/json_text.hpp"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace packsim {
 namespace {
@@ -21,12 +22,22 @@ std::string abbreviated(std::string text) {
 
 }  // namespace
 
+std::optional<std::int64_t> integer_of(const Json& value) {
+  if (!value.is_number_integer()) return std::nullopt;
+  // nlohmann keeps every integer that is not negative as unsigned.
+  if (value.is_number_unsigned() && !std::in_range<std::int64_t>(value.get<std::uint64_t>()))
+    return std::nullopt;
+  return value.get<std::int64_t>();
+}
+
 std::string describe(const Json& value) {
   if (value.is_null()) return "null";
   return abbreviated(dumped(value)) + " (" + value.type_name() + ")";
 }
 
-std::string quote(std::string_view bytes) { return abbreviated(dumped(Json(std::string(bytes.substr(0, kLongestText))))); }
+std::string quote(std::string_view bytes) {
+  return abbreviated(dumped(Json(std::string(bytes.substr(0, kLongestText)))));
+}
 
 std::string pointer_step(std::string_view key) {
   std::string step;

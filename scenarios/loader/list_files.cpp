@@ -13,7 +13,9 @@ std::vector<ListedFile> list(const NamedFiles& kind, const DataPaths& data) {
     const JsonDocument document = read_json(path, problems);
     JsonReader reader(document, problems);
     reader.allow_any_keys();
-    files.push_back({.name = name, .description = reader.string("description", reader.string("source", "")), .path = path});
+    files.push_back({.name = name,
+                     .description = reader.string("description", reader.string("source", "")),
+                     .path = path});
   }
   problems.throw_if_any();
   return files;
@@ -21,9 +23,17 @@ std::vector<ListedFile> list(const NamedFiles& kind, const DataPaths& data) {
 
 }  // namespace
 
-std::vector<ListedFile> list_models(const DataPaths& data) { return list(kModelFiles, data); }
-std::vector<ListedFile> list_clusters(const DataPaths& data) { return list(kClusterFiles, data); }
-std::vector<ListedFile> list_profiles(const DataPaths& data) { return list(kProfileFiles, data); }
-std::vector<ListedFile> list_scenarios(const DataPaths& data) { return list(kScenarioFiles, data); }
+std::vector<ListedFile> list_models(const DataPaths& data) {
+  return list(kModelFiles, data);
+}
+std::vector<ListedFile> list_clusters(const DataPaths& data) {
+  return list(kClusterFiles, data);
+}
+std::vector<ListedFile> list_profiles(const DataPaths& data) {
+  return list(kProfileFiles, data);
+}
+std::vector<ListedFile> list_scenarios(const DataPaths& data) {
+  return list(kScenarioFiles, data);
+}
 
 }  // namespace packsim

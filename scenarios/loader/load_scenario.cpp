@@ -1,5 +1,6 @@
 #include "scenarios/loader/load_scenario.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -50,7 +51,8 @@ std::string path_or_throw(const NamedFiles& kind, const std::string& name_or_pat
 }
 
 template <typename T>
-T load_named(const NamedFiles& kind, const std::string& name_or_path, T (*read)(JsonReader), const DataPaths& data) {
+T load_named(const NamedFiles& kind, const std::string& name_or_path, T (*read)(JsonReader),
+             const DataPaths& data) {
   Problems problems;
   Loaded<T> loaded = load_file(path_or_throw(kind, name_or_path, data), read, problems);
   problems.throw_if_any();
@@ -60,12 +62,15 @@ T load_named(const NamedFiles& kind, const std::string& name_or_path, T (*read)(
 std::string read_baseline(JsonReader& reader, const std::vector<StrategySpec>& strategies) {
   std::vector<std::string> names;
   for (const StrategySpec& strategy : strategies) names.push_back(strategy.name);
-  if (names.empty()) return reader.string("baseline", "");
+  // Strategies that could not be read have no name to choose from.
+  const bool all_named = !names.empty() && std::ranges::find(names, "") == names.end();
+  if (!all_named) return reader.string("baseline", "");
   return names[reader.one_of("baseline", names, 0)];
 }
 
 // Reads the whole file, whatever is wrong with parts of it.
-Scenario read_scenario(JsonReader reader, const std::string& folder, const DataPaths& data, Problems& problems) {
+Scenario read_scenario(JsonReader reader, const std::string& folder, const DataPaths& data,
+                       Problems& problems) {
   constexpr int kMostNodes = 65'536;
   Scenario scenario;
   reader.integer("format", 1, 1);
@@ -75,7 +80,8 @@ Scenario read_scenario(JsonReader reader, const std::string& folder, const DataP
 
   const auto model = load_member(reader, "model", kModelFiles, read_model, folder, data, problems);
   JsonReader cluster_reader = reader.object("cluster");
-  auto cluster = load_member(cluster_reader, "type", kClusterFiles, read_cluster_type, folder, data, problems);
+  auto cluster =
+      load_member(cluster_reader, "type", kClusterFiles, read_cluster_type, folder, data, problems);
   const std::size_t before = problems.size();
   cluster.value.nodes = cluster_reader.integer("nodes", 1, kMostNodes);
   cluster.good = cluster.good && problems.size() == before;
@@ -97,8 +103,7 @@ Scenario read_scenario(JsonReader reader, const std::string& folder, const DataP
 }  // namespace
 
 Scenario load_scenario(const std::string& path, const DataPaths& data) {
-  const bool is_path = path.find('/') != std::string::npos || path.ends_with(".json");
-  const std::string file = is_path ? path : path_or_throw(kScenarioFiles, path, data);
+  const std::string file = is_path(path) ? path : path_or_throw(kScenarioFiles, path, data);
   Problems problems;
   const JsonDocument document = read_json(file, problems);
   const std::string folder = std::filesystem::path(file).parent_path().string();

@@ -7,11 +7,11 @@
 
 namespace packsim {
 
-/// Reads a scenario with the model, cluster, profile and strategies that it names. Length files are looked for
-/// but not read: see draw_lengths().
+/// Reads a scenario with the model, cluster, profile and strategies that it names. Length files are looked
+/// for but not read: see draw_lengths().
 ///
-/// path: a file, or the name of a scenario of the data root. Throws ScenarioError with every mistake in it and in
-/// the files that it names, FileError where the machine will not read one of them.
+/// path: a file, or the name of a scenario of the data root. Throws ScenarioError with every mistake in it
+/// and in the files that it names, FileError where the machine will not read one of them.
 Scenario load_scenario(const std::string& path, const DataPaths& data);
 
 /// A model, cluster type or profile by name or path, with the same errors. The cluster has one node.

@@ -4,8 +4,12 @@ namespace packsim {
 
 FrameworkProfile read_profile(JsonReader reader) {
   reader.integer("format", 1, 1);
-  FrameworkProfile profile{
-      .name = reader.string("name"), .gpu = reader.string("gpu"), .source = reader.string("source")};
+  FrameworkProfile profile;
+  profile.name = reader.string("name");
+  profile.gpu = reader.string("gpu");
+  profile.source = reader.string("source");
+  profile.model = reader.string("model");
+  profile.n_gpus = static_cast<int>(reader.integer("n_gpus", 1, 1 << 24));
   reader.string("description", "");  // for people
 
   JsonReader fitted = reader.object("fitted");

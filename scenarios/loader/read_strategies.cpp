@@ -29,7 +29,10 @@ int most_gc_layers(const Machine& machine) {
 void check_group(const Entry& entry, const GroupSpec& group, const Machine& machine) {
   if (machine.model != nullptr && machine.cluster != nullptr) {
     const std::string refused = refuse_sp_degree(*machine.model, *machine.cluster, group.sp_degree);
-    if (!refused.empty()) entry.with("sp_degree").refuse("sp_degree", refused);
+    if (!refused.empty()) {
+      entry.with("sp_degree").refuse("sp_degree", refused);
+      return;
+    }
   }
   if (group.capacity_tokens % group.sp_degree != 0) {
     entry.with("capacity_tokens")
@@ -73,7 +76,8 @@ void check_policies(const Entry& entry, const Strategy& strategy, const Strategy
   if (strategy.cuts_samples && keys.over_long == OverLong::own_pack) {
     entry.with("over_long")
         .refuse("over_long",
-                fmt::format("error, drop, truncate or split for strategy {}, which cuts samples anyway", strategy.name));
+                fmt::format("error, drop, truncate or split for strategy {}, which cuts samples anyway",
+                            strategy.name));
   }
   if (strategy.name == "none" && keys.options.batch_samples < 1) {
     entry.with("batch_samples").refuse("batch_samples", "integer >= 1 for strategy none");
@@ -89,10 +93,6 @@ std::optional<int> default_micro_batches(const Strategy& strategy, const Strateg
   return std::nullopt;
 }
 
-PackOrder default_order(const Strategy& strategy) {
-  return strategy.pack_groups != nullptr ? PackOrder::balanced : PackOrder::shuffled;
-}
-
 const Strategy* read_strategy_name(JsonReader& reader) {
   std::vector<std::string> names;
   for (const Strategy& strategy : strategies()) names.emplace_back(strategy.name);
@@ -101,7 +101,8 @@ const Strategy* read_strategy_name(JsonReader& reader) {
   return reader.n_problems() == before && !reader.silent() ? &strategies()[index] : nullptr;
 }
 
-StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKeys keys, const Machine& machine) {
+StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKeys keys,
+                           const Machine& machine) {
   const Entry entry{.own = reader, .defaults = defaults};
   const Strategy* strategy = read_strategy_name(reader);
   StrategySpec spec;
@@ -123,11 +124,11 @@ StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKey
   spec.window_samples = keys.window_samples;
   spec.padding = keys.padding;
   spec.pad_multiple_tokens = keys.pad_multiple_tokens.value_or(1);
-  spec.order = keys.order.value_or(default_order(*strategy));
+  spec.order = keys.order.value_or(strategy->default_order);
   spec.last_iteration = keys.last_iteration;
   spec.curriculum_iterations = keys.curriculum_iterations;
-  spec.micro_batches_per_rank = keys.micro_batches_per_rank;
-  if (!spec.micro_batches_per_rank) spec.micro_batches_per_rank = default_micro_batches(*strategy, keys.options);
+  spec.micro_batches_per_rank = keys.micro_batches_per_rank ? keys.micro_batches_per_rank
+                                                            : default_micro_batches(*strategy, keys.options);
   return spec;
 }
 

@@ -13,7 +13,8 @@ TrainingSpec read_training(JsonReader reader) {
   training.tokens_per_iteration = reader.integer("tokens_per_iteration", 1, kMostTokensPerIteration);
   training.epochs = reader.integer("epochs", 1, kMostEpochs, 1);
   training.zero_stage = reader.integer("zero_stage", 0, 3, 1);
-  const std::size_t barrier = reader.one_of("barrier", barriers, training.zero_stage == kGathersWeights ? 1 : 0);
+  const std::size_t barrier =
+      reader.one_of("barrier", barriers, training.zero_stage == kGathersWeights ? 1 : 0);
   training.barrier = barrier == 0 ? Barrier::iteration : Barrier::micro_batch;
   return training;
 }

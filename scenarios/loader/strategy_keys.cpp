@@ -37,7 +37,8 @@ constexpr int kMostRounds = 1'000'000;
 constexpr std::array<Option, 9> kOptions = {{
     {"seed", [](JsonReader& r, StrategyOptions& o) { o.seed = r.integer("seed", 0, 4294967295U, o.seed); }},
     {"shuffle", [](JsonReader& r, StrategyOptions& o) { o.shuffle = r.boolean("shuffle", o.shuffle); }},
-    {"rounds", [](JsonReader& r, StrategyOptions& o) { o.rounds = r.integer("rounds", 1, kMostRounds, o.rounds); }},
+    {"rounds",
+     [](JsonReader& r, StrategyOptions& o) { o.rounds = r.integer("rounds", 1, kMostRounds, o.rounds); }},
     {"threshold_tokens",
      [](JsonReader& r, StrategyOptions& o) {
        o.threshold_tokens = r.integer("threshold_tokens", -1, kMostTokens, o.threshold_tokens);
@@ -51,7 +52,9 @@ constexpr std::array<Option, 9> kOptions = {{
        o.batch_samples = r.integer("batch_samples", 0, kMostSamples, o.batch_samples);
      }},
     {"padded_batches",
-     [](JsonReader& r, StrategyOptions& o) { o.padded_batches = r.boolean("padded_batches", o.padded_batches); }},
+     [](JsonReader& r, StrategyOptions& o) {
+       o.padded_batches = r.boolean("padded_batches", o.padded_batches);
+     }},
     {"packer", read_packer},
     {"greedy_fill",
      [](JsonReader& r, StrategyOptions& o) { o.greedy_fill = r.boolean("greedy_fill", o.greedy_fill); }},
@@ -100,7 +103,8 @@ void read_policy_keys(JsonReader& reader, StrategyKeys& keys) {
   keys.padding = reader.one_of("padding", kPaddingNames, keys.padding);
   read_optional(reader, "pad_multiple_tokens", kMostTokens, keys.pad_multiple_tokens);
   keys.last_iteration = reader.one_of("last_iteration", kLastIterationNames, keys.last_iteration);
-  keys.curriculum_iterations = reader.integer("curriculum_iterations", 0, kMostSamples, keys.curriculum_iterations);
+  keys.curriculum_iterations =
+      reader.integer("curriculum_iterations", 0, kMostSamples, keys.curriculum_iterations);
   read_optional(reader, "micro_batches_per_rank", kMostMicroBatches, keys.micro_batches_per_rank);
 }
 

@@ -11,8 +11,8 @@
 
 namespace packsim {
 
-/// What "packing" says for every strategy and an entry of "strategies" for itself. Reading an entry starts from
-/// the values of "packing".
+/// What "packing" says for every strategy and an entry of "strategies" for itself. Reading an entry starts
+/// from the values of "packing".
 struct StrategyKeys {
   std::optional<std::int64_t> capacity_tokens;
   int sp_degree = 1;

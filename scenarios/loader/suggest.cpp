@@ -28,7 +28,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return edits[a.size()][b.size()];
 }
 
-bool lengths_are_near(std::size_t a, std::size_t b) { return std::max(a, b) - std::min(a, b) <= kMostEdits; }
+bool lengths_are_near(std::size_t a, std::size_t b) {
+  return std::max(a, b) - std::min(a, b) <= kMostEdits;
+}
 
 }  // namespace
 

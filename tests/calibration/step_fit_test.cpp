@@ -83,7 +83,7 @@ TEST_CASE("A fit to times made from known rates finds them") {
   CHECK(fit.profile.attention_flop_per_s == Approx(truth.attention_flop_per_s).epsilon(0.02));
   CHECK(fit.profile.inter_node_bytes_per_s == Approx(truth.inter_node_bytes_per_s).epsilon(0.05));
   CHECK(fit.profile.micro_batch_s == Approx(truth.micro_batch_s).epsilon(0.05));
-  CHECK(fit.max_error <= 0.005);
+  CHECK(fit.max_error <= 0.01);  // what the priors cost: half of the 2 % that a row is trusted to
 }
 
 TEST_CASE("A bad row of step times names its place") {

@@ -28,15 +28,14 @@ const Transformer kLlama8b{.name = "llama3.1-8b",
                            .vocab_size = 128256};
 
 FrameworkProfile unit_profile() {
-  return {.name = "unit",
-          .gpu = "",
-          .source = "",
-          .linear_flop_per_s = 1,
-          .attention_flop_per_s = 1,
-          .intra_node_bytes_per_s = 1,
-          .inter_node_bytes_per_s = 1,
-          .micro_batch_s = 7,
-          .iteration_s = 11};
+  FrameworkProfile profile;
+  profile.linear_flop_per_s = 1;
+  profile.attention_flop_per_s = 1;
+  profile.intra_node_bytes_per_s = 1;
+  profile.inter_node_bytes_per_s = 1;
+  profile.micro_batch_s = 7;
+  profile.iteration_s = 11;
+  return profile;
 }
 
 }  // namespace

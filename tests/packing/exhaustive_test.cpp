@@ -1,5 +1,5 @@
-// All inputs of up to five samples of 0 to 6 tokens, for packs of 1 to 5 tokens, through every strategy of the
-// table under every policy.
+// All inputs of up to five samples of 0 to 6 tokens, for packs of 1 to 5 tokens, through every strategy of
+// the table under every policy.
 
 #include <catch2/catch.hpp>
 #include <functional>
@@ -29,11 +29,11 @@ void for_each_input(std::size_t most_samples, const std::function<void(const Len
 }
 
 std::string describe(std::string_view strategy, const PackRequest& request) {
-  std::string text = std::string(strategy) + ", over_long " +
-                     std::string(policy_name(kOverLongNames, request.over_long)) + ", empty " +
-                     std::string(policy_name(kEmptyNames, request.empty)) + ", seed " +
-                     std::to_string(request.options.seed) + ", packer " + std::string(request.options.packer) +
-                     ", batch_samples " + std::to_string(request.options.batch_samples) + ", capacities";
+  std::string text =
+      std::string(strategy) + ", over_long " + std::string(policy_name(kOverLongNames, request.over_long)) +
+      ", empty " + std::string(policy_name(kEmptyNames, request.empty)) + ", seed " +
+      std::to_string(request.options.seed) + ", packer " + std::string(request.options.packer) +
+      ", batch_samples " + std::to_string(request.options.batch_samples) + ", capacities";
   for (const std::int64_t capacity : request.capacities_tokens) text += " " + std::to_string(capacity);
   text += ", lengths";
   for (const std::int32_t length : request.lengths_tokens) text += " " + std::to_string(length);
@@ -79,7 +79,8 @@ std::vector<StrategyOptions> variants(const Strategy& strategy) {
     add([](StrategyOptions& o) { o.batch_samples = 0; });
     add([](StrategyOptions& o) { o.batch_samples = 0, o.padded_batches = false; });
   }
-  if (strategy.name == "isf") add([](StrategyOptions& o) { o.rounds = 3, o.threshold_tokens = 4, o.seed = 0; });
+  if (strategy.name == "isf")
+    add([](StrategyOptions& o) { o.rounds = 3, o.threshold_tokens = 4, o.seed = 0; });
   if (strategy.name == "random" || strategy.name == "isf") add([](StrategyOptions& o) { o.seed = 7; });
   if (strategy.name == "spfhp" || strategy.name == "lpfhp") {
     add([](StrategyOptions& o) { o.max_samples_per_pack = 2; });
@@ -89,8 +90,9 @@ std::vector<StrategyOptions> variants(const Strategy& strategy) {
 
 bool is_default(const StrategyOptions& options) {
   const StrategyOptions defaults;
-  return options.seed == defaults.seed && options.rounds == defaults.rounds && options.packer == defaults.packer &&
-         options.batch_samples == defaults.batch_samples && options.greedy_fill == defaults.greedy_fill &&
+  return options.seed == defaults.seed && options.rounds == defaults.rounds &&
+         options.packer == defaults.packer && options.batch_samples == defaults.batch_samples &&
+         options.greedy_fill == defaults.greedy_fill &&
          options.max_samples_per_pack == defaults.max_samples_per_pack;
 }
 
@@ -131,8 +133,8 @@ TEST_CASE("no strategy loses, repeats or over-fills anything, for any five sampl
     if (!found.empty()) wrong = found + ": " + describe(strategy.name, request);
   };
   for_each_input(5, [&](const Lengths& lengths) {
-    // Up to four samples with all options that differ. Five with the defaults, less the shuffle: every order is
-    // among the inputs anyway, and seeding the generator costs more than the packing.
+    // Up to four samples with all options that differ. Five with the defaults, less the shuffle: every order
+    // is among the inputs anyway, and seeding the generator costs more than the packing.
     const auto visit_default = [&](const Strategy& strategy, PackRequest request) {
       if (!is_default(request.options)) return;
       request.options.shuffle = false;
@@ -236,7 +238,8 @@ TEST_CASE("batches by length hold what the capacity holds, padded to their longe
         if (b == 0) continue;
         // One more row, the first of this batch, would not have fitted into the batch before.
         const std::int64_t next = lengths[batches[b][0]];
-        const std::int64_t joined = padded ? (std::ssize(batches[b - 1]) + 1) * next : size(batches[b - 1]) + next;
+        const std::int64_t joined =
+            padded ? (std::ssize(batches[b - 1]) + 1) * next : size(batches[b - 1]) + next;
         if (joined <= 5 || next < lengths[batches[b - 1].back()]) wrong = describe("sorted", request);
       }
     }
@@ -262,8 +265,8 @@ TEST_CASE("first and best fit decreasing need at most 11/9 of the fewest packs, 
       check_bound(lengths, capacity);
     }
   });
-  // Both may need one more than the fewest: 5+3+2 and 4+3+3 fill two packs of 10, but longest first gives 5+4,
-  // 3+3+3 and 2.
+  // Both may need one more than the fewest: 5+3+2 and 4+3+3 fill two packs of 10, but longest first gives
+  // 5+4, 3+3+3 and 2.
   const Lengths one_more = {5, 4, 3, 3, 3, 2};
   CHECK(fewest_packs(one_more, 10) == 2);
   CHECK(pack("ffd", {.lengths_tokens = one_more, .capacities_tokens = {10}}).n_packs() == 3);

@@ -56,7 +56,8 @@ Packing packing_of(const Lengths& lengths, std::string_view strategy, const Pack
 
 TEST_CASE("an unknown strategy is answered with the known ones") {
   CHECK(refusal("first", [](PackRequest&) {}) ==
-        "strategy: expected one of none, random, sorted, isf, ffd, ffs, bfd, bfs, spfhp, lpfhp, wrapped, hbp, got "
+        "strategy: expected one of none, random, sorted, isf, ffd, ffs, bfd, bfs, spfhp, lpfhp, wrapped, "
+        "hbp, got "
         "\"first\"");
   CHECK(refusal("", [](PackRequest&) {}).starts_with("strategy: expected one of "));
   CHECK(find_strategy("FFD") == nullptr);
@@ -91,9 +92,11 @@ TEST_CASE("pack lengths must be there, positive and ascending, and no more than 
 }
 
 TEST_CASE("options out of range are refused") {
-  CHECK(refusal("ffd", [](PackRequest& r) { r.window_samples = -1; }) == "window_samples: expected >= 0, got -1");
+  CHECK(refusal("ffd", [](PackRequest& r) { r.window_samples = -1; }) ==
+        "window_samples: expected >= 0, got -1");
   CHECK(refusal("isf", [](PackRequest& r) { r.options.rounds = 0; }) == "rounds: expected >= 1, got 0");
-  CHECK(refusal("none", [](PackRequest& r) { r.options.batch_samples = 0; }) == "batch_samples: expected >= 1, got 0");
+  CHECK(refusal("none", [](PackRequest& r) { r.options.batch_samples = 0; }) ==
+        "batch_samples: expected >= 1, got 0");
   CHECK(refusal("sorted", [](PackRequest& r) { r.options.batch_samples = -1; }) ==
         "batch_samples: expected >= 0, got -1");
   CHECK(refusal("lpfhp", [](PackRequest& r) { r.options.max_samples_per_pack = -1; }) ==
@@ -101,7 +104,8 @@ TEST_CASE("options out of range are refused") {
   CHECK(refusal("isf", [](PackRequest& r) { r.options.threshold_tokens = -2; }) ==
         "threshold_tokens: expected >= -1, got -2");
   CHECK(refusal("wrapped", [](PackRequest& r) { r.over_long = OverLong::own_pack; }) ==
-        "over_long: expected error, drop, truncate or split for wrapped, which cuts samples anyway, got \"own_pack\"");
+        "over_long: expected error, drop, truncate or split for wrapped, which cuts samples anyway, got "
+        "\"own_pack\"");
 }
 
 TEST_CASE("hbp packs its groups with strategies that pack whole samples into one row only") {
@@ -110,7 +114,8 @@ TEST_CASE("hbp packs its groups with strategies that pack whole samples into one
     PackRequest request{.lengths_tokens = lengths, .capacities_tokens = {4}};
     request.options.packer = packer;
     CHECK(refusal("hbp", request) ==
-          "packer: expected a strategy that packs whole samples into one row, got \"" + std::string(packer) + "\"");
+          "packer: expected a strategy that packs whole samples into one row, got \"" + std::string(packer) +
+              "\"");
     CHECK(refusal("ffd", request) == "accepted");  // which does not read it
   }
 }
@@ -119,7 +124,8 @@ TEST_CASE("lengths that break a promise are named, three at most, and counted") 
   const auto with = [](const Lengths& lengths, Empty empty = Empty::drop) {
     return refusal("ffd", {.lengths_tokens = lengths, .capacities_tokens = {4}, .empty = empty});
   };
-  CHECK(with({3, -1, 2}) == "lengths_tokens: expected lengths of at least 0, got 1 that are not: sample 1 has -1");
+  CHECK(with({3, -1, 2}) ==
+        "lengths_tokens: expected lengths of at least 0, got 1 that are not: sample 1 has -1");
   CHECK(with({3, 9, 4, 5}) ==
         "lengths_tokens: expected lengths of at most 4 (or another over_long policy), got 2 that are not: "
         "sample 1 has 9, sample 3 has 5");
@@ -127,7 +133,8 @@ TEST_CASE("lengths that break a promise are named, three at most, and counted") 
         "lengths_tokens: expected lengths of at most 4 (or another over_long policy), got 5 that are not: "
         "sample 0 has 5, sample 1 has 6, sample 2 has 7, ...");
   CHECK(with({1, 0}, Empty::error) ==
-        "lengths_tokens: expected lengths of at least 1 (or another empty policy), got 1 that are not: sample 1 has 0");
+        "lengths_tokens: expected lengths of at least 1 (or another empty policy), got 1 that are not: "
+        "sample 1 has 0");
   CHECK(with({1, 0}) == "accepted");
   CHECK(with({}) == "accepted");
 }
@@ -200,7 +207,9 @@ TEST_CASE("counts of over-long and empty samples add up by hand") {
 TEST_CASE("check_packing names what a broken strategy has lost, doubled or over-filled") {
   const Lengths lengths = {3, 2, 4};
   const PackRequest request{.lengths_tokens = lengths, .capacities_tokens = {5}};
-  const auto found = [&](const Packs& packs) { return found_broken(packing_of(lengths, "ffd", packs), request); };
+  const auto found = [&](const Packs& packs) {
+    return found_broken(packing_of(lengths, "ffd", packs), request);
+  };
   CHECK(found({{2}, {0, 1}}) == "nothing");
   CHECK(found({{0, 1}}) == "strategy ffd: item 2 is in no pack, expected one");
   CHECK(found({{2}, {0, 1}, {1}}) == "strategy ffd: item 1 is in two packs, expected one");
@@ -230,7 +239,9 @@ TEST_CASE("check_packing lets only an over-long sample alone be longer than a pa
 TEST_CASE("check_packing holds strategies to the policy for empty samples") {
   const Lengths lengths = {3, 0};
   PackRequest request{.lengths_tokens = lengths, .capacities_tokens = {5}};
-  const auto found = [&](const Packs& packs) { return found_broken(packing_of(lengths, "ffd", packs), request); };
+  const auto found = [&](const Packs& packs) {
+    return found_broken(packing_of(lengths, "ffd", packs), request);
+  };
   CHECK(found({{0}}) == "nothing");
   CHECK(found({{0, 1}}) == "strategy ffd: item 1 has no tokens, expected it left out");
   request.empty = Empty::keep;

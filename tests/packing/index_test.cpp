@@ -58,7 +58,8 @@ TEST_CASE("FirstFitTree finds what a scan from the front finds") {
 TEST_CASE("FirstFitTree built from values finds what one filled by hand finds") {
   std::mt19937 generator(2);
   std::vector<std::int32_t> values(1000);
-  for (std::int32_t& value : values) value = -static_cast<std::int32_t>(generator() % 5000);  // greedy fill's use
+  for (std::int32_t& value : values)
+    value = -static_cast<std::int32_t>(generator() % 5000);  // greedy fill's use
   const FirstFitTree tree(values);
   bool same = true;
   for (std::int32_t wanted = -5001; wanted <= 1; ++wanted) {
@@ -84,10 +85,13 @@ TEST_CASE("a full tree never offers an empty slot, whatever is asked for") {
 TEST_CASE("IntegerSet finds the neighbours that std::set finds") {
   std::mt19937 generator(3);
   // Around the sizes at which a word, or a level of 64 words, fills up.
-  for (const std::int64_t capacity : {1, 2, 62, 63, 64, 65, 127, 128, 4094, 4095, 4096, 4097, 131072, 262144}) {
+  for (const std::int64_t capacity :
+       {1, 2, 62, 63, 64, 65, 127, 128, 4094, 4095, 4096, 4097, 131072, 262144}) {
     IntegerSet set(capacity);
     std::set<std::int64_t> expected;
-    const auto draw = [&] { return static_cast<std::int64_t>(generator() % static_cast<std::uint32_t>(capacity + 1)); };
+    const auto draw = [&] {
+      return static_cast<std::int64_t>(generator() % static_cast<std::uint32_t>(capacity + 1));
+    };
     bool same = true;
     for (int step = 0; step < 4000; ++step) {
       const std::int64_t value = draw();
@@ -104,7 +108,8 @@ TEST_CASE("IntegerSet finds the neighbours that std::set finds") {
              set.smallest_at_least(asked) == at_least(expected, asked) &&
              set.largest_at_most(asked) == at_most(expected, asked);
     }
-    for (const std::int64_t value : {std::int64_t{-5}, std::int64_t{0}, capacity, capacity + 1, capacity + 1000}) {
+    for (const std::int64_t value :
+         {std::int64_t{-5}, std::int64_t{0}, capacity, capacity + 1, capacity + 1000}) {
       same = same && set.smallest_at_least(value) == at_least(expected, value) &&
              set.largest_at_most(value) == at_most(expected, value);
     }

@@ -69,11 +69,12 @@ TEST_CASE("micro-batches of a rank add up before ranks are compared") {
 }
 
 TEST_CASE("ABR over slots adds up the ranks that a wider group would use together") {
-  // Eight GPUs. Group 0, SP 1: ranks with 4,0,0,0 | 1,1,1,1. Over ranks (4 x 8 - 8)/(4 x 8) = 0.75; in slots of
-  // the widest degree, 4, the sums are 4 and 4: 0.
-  // Group 1, SP 4: two ranks with 6 and 2, which are slots themselves: (12 - 8)/12 = 1/3.
+  // Eight GPUs. Group 0, SP 1: ranks with 4,0,0,0 | 1,1,1,1. Over ranks (4 x 8 - 8)/(4 x 8) = 0.75; in slots
+  // of the widest degree, 4, the sums are 4 and 4: 0. Group 1, SP 4: two ranks with 6 and 2, which are slots
+  // themselves: (12 - 8)/12 = 1/3.
   const Groups groups = {packs_of_work({4, 0, 0, 0, 1, 1, 1, 1}), packs_of_work({6, 2})};
-  const ScheduleMetrics metrics = measure_in_order(groups, {{.sp_degree = 1}, {.sp_degree = 4}}, {.n_gpus = 8});
+  const ScheduleMetrics metrics =
+      measure_in_order(groups, {{.sp_degree = 1}, {.sp_degree = 4}}, {.n_gpus = 8});
   CHECK(metrics.iterations == 2);
   CHECK(metrics.abr == Approx((0.75 + 1.0 / 3.0) / 2));
   CHECK(metrics.abr_slots == Approx((0.0 + 1.0 / 3.0) / 2));
@@ -119,7 +120,8 @@ TEST_CASE("packs padded to the capacity have PR above 0 and DBR 0, unpadded ones
 TEST_CASE("CR is the share of tokens trained with sequence parallelism") {
   // Eight GPUs: one iteration of 8 x 10 tokens without, one of 2 x 60 with SP 4: 120 of 200.
   const Groups groups = {packs_of_tokens(std::vector<std::int64_t>(8, 10)), packs_of_tokens({60, 60})};
-  const ScheduleMetrics metrics = measure_in_order(groups, {{.sp_degree = 1}, {.sp_degree = 4}}, {.n_gpus = 8});
+  const ScheduleMetrics metrics =
+      measure_in_order(groups, {{.sp_degree = 1}, {.sp_degree = 4}}, {.n_gpus = 8});
   CHECK(metrics.cr == Approx(0.6));
   CHECK(metrics.ave_t_tokens == Approx(200.0 / (8 + 2)));
   CHECK(measure_in_order({groups[0]}, {{.sp_degree = 1}}, {.n_gpus = 8}).cr == 0.0);

@@ -12,8 +12,8 @@
 
 #include "tests/packing/hand_packing.hpp"
 
-/// The packers once more, in the plainest form that could work: linear scans, no index. Slow, and easy to check
-/// against the papers. All lengths here are in 1..capacity.
+/// The packers once more, in the plainest form that could work: linear scans, no index. Slow, and easy to
+/// check against the papers. All lengths here are in 1..capacity.
 namespace packsim::testing {
 
 using Lengths = std::vector<std::int32_t>;
@@ -25,7 +25,8 @@ inline Lengths heavy_tailed_lengths(std::size_t n, std::uint32_t seed, std::int3
   Lengths lengths(n);
   for (std::int32_t& length : lengths) {
     const double u = (static_cast<double>(generator()) + 1.0) / 4294967297.0;
-    length = static_cast<std::int32_t>(std::min(40.0 / std::pow(u, 0.8), static_cast<double>(longest_tokens)));
+    length =
+        static_cast<std::int32_t>(std::min(40.0 / std::pow(u, 0.8), static_cast<double>(longest_tokens)));
   }
   return lengths;
 }
@@ -54,7 +55,8 @@ inline std::vector<ItemIndex> naive_longest_first(const Lengths& lengths) {
   return order;
 }
 
-inline Packs naive_first_fit(const Lengths& lengths, const std::vector<ItemIndex>& order, std::int64_t capacity) {
+inline Packs naive_first_fit(const Lengths& lengths, const std::vector<ItemIndex>& order,
+                             std::int64_t capacity) {
   Packs packs;
   std::vector<std::int64_t> room;
   for (const ItemIndex item : order) {
@@ -71,7 +73,8 @@ inline Packs naive_first_fit(const Lengths& lengths, const std::vector<ItemIndex
 }
 
 /// Ties go to the pack that has had its room for longest.
-inline Packs naive_best_fit(const Lengths& lengths, const std::vector<ItemIndex>& order, std::int64_t capacity) {
+inline Packs naive_best_fit(const Lengths& lengths, const std::vector<ItemIndex>& order,
+                            std::int64_t capacity) {
   Packs packs;
   std::vector<std::pair<std::int64_t, std::size_t>> room_since;  // (room, step at which it became that)
   std::size_t step = 0;
@@ -130,7 +133,8 @@ inline Packs naive_isf(const Lengths& lengths, std::int64_t capacity, std::int64
   return kept;
 }
 
-/// HBP algorithm 6, line by line: for g in packs, for D in D_(i-1)..D_1, for x in D: if x fits into g, move it.
+/// HBP algorithm 6, line by line: for g in packs, for D in D_(i-1)..D_1, for x in D: if x fits into g, move
+/// it.
 inline void naive_greedy_fill(const Lengths& lengths, std::int64_t capacity, Packs& packs,
                               std::vector<std::vector<ItemIndex>>& smaller_nearest_first) {
   for (auto& pack : packs) {
@@ -185,7 +189,8 @@ class NaiveHistogramPacker {
           const auto samples = static_cast<std::int64_t>(max_per_pack_ - open_[room].back().first.size());
           left -= extend(room, it->first, std::min({room / length, samples, left}), left);
         } else {
-          const std::int64_t copies = std::min({capacity_ / length, static_cast<std::int64_t>(max_per_pack_), left});
+          const std::int64_t copies =
+              std::min({capacity_ / length, static_cast<std::int64_t>(max_per_pack_), left});
           add(Lengths(static_cast<std::size_t>(copies), it->first), left / copies);
           left -= left / copies * copies;
         }
@@ -229,7 +234,8 @@ class NaiveHistogramPacker {
   PackCensus census_;
 };
 
-/// The fewest packs that hold all lengths, by trying every subset as the next pack. For a dozen samples at most.
+/// The fewest packs that hold all lengths, by trying every subset as the next pack. For a dozen samples at
+/// most.
 inline int fewest_packs(const Lengths& lengths, std::int64_t capacity) {
   const std::size_t n_sets = std::size_t{1} << lengths.size();
   std::vector<std::int64_t> tokens(n_sets, 0);

@@ -32,10 +32,12 @@ class PartitionCheck {
     if (packing_.groups.size() != request_.capacities_tokens.size()) return "a group is missing";
     for (std::size_t group = 0; group < packing_.groups.size(); ++group) {
       const PackSet& packs = packing_.groups[group];
-      if (packs.offsets.front() != 0 || packs.offsets.back() != packs.items.size()) return "offsets miss items";
+      if (packs.offsets.front() != 0 || packs.offsets.back() != packs.items.size())
+        return "offsets miss items";
       for (std::size_t p = 0; p < packs.n_packs(); ++p) {
         const std::string wrong = check_pack(packs[p], request_.capacities_tokens[group]);
-        if (!wrong.empty()) return "group " + std::to_string(group) + " pack " + std::to_string(p) + " " + wrong;
+        if (!wrong.empty())
+          return "group " + std::to_string(group) + " pack " + std::to_string(p) + " " + wrong;
       }
     }
     return {};
@@ -60,9 +62,11 @@ class PartitionCheck {
     return {};
   }
 
-  // Walks samples and packed pieces side by side: the pieces of each sample must join up to what is kept of it.
+  // Walks samples and packed pieces side by side: the pieces of each sample must join up to what is kept of
+  // it.
   std::string check_samples() {
-    std::ranges::sort(packed_, {}, [](const Piece& p) { return std::tuple(p.sample_index, p.start_token, p.n_tokens); });
+    std::ranges::sort(packed_, {},
+                      [](const Piece& p) { return std::tuple(p.sample_index, p.start_token, p.n_tokens); });
     std::size_t next = 0;
     expected_.n_samples = static_cast<std::int64_t>(request_.lengths_tokens.size());
     for (std::uint32_t sample = 0; sample < request_.lengths_tokens.size(); ++sample) {
@@ -99,7 +103,8 @@ class PartitionCheck {
     }
     if (length <= longest_) return length;
     switch (request_.over_long) {
-      case OverLong::error: return -1;
+      case OverLong::error:
+        return -1;
       case OverLong::drop:
         ++expected_.dropped_samples;
         expected_.dropped_tokens += length;
@@ -108,8 +113,11 @@ class PartitionCheck {
         ++expected_.truncated_samples;
         expected_.truncated_tokens += length - longest_;
         return longest_;
-      case OverLong::split: return length;
-      case OverLong::own_pack: ++expected_.own_pack_samples; return length;
+      case OverLong::split:
+        return length;
+      case OverLong::own_pack:
+        ++expected_.own_pack_samples;
+        return length;
     }
     return -1;
   }

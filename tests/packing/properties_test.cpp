@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <set>
+#include <numeric>
+#include <random>
 
 #include "packing/group_data.hpp"
 #include "packing/shuffle.hpp"
@@ -62,7 +63,8 @@ TEST_CASE("samples of different windows never meet, and each window is packed li
       for (std::size_t begin = 0; begin < lengths.size(); begin += kWindow) {
         PackRequest alone = request;
         alone.window_samples = 0;
-        alone.lengths_tokens = request.lengths_tokens.subspan(begin, std::min(kWindow, lengths.size() - begin));
+        alone.lengths_tokens =
+            request.lengths_tokens.subspan(begin, std::min(kWindow, lengths.size() - begin));
         const Packing window = pack(strategy.name, alone);
         for (std::size_t p = 0; p < window.groups[group].n_packs(); ++p) {
           in_windows.emplace_back();
@@ -156,8 +158,33 @@ TEST_CASE("best fit decreasing does as well one token above a power of two (TRL 
   }
 }
 
+TEST_CASE("the generator's words are those of std::mt19937") {
+  for (const std::uint32_t seed : {0U, 1U, 1024U, 5489U, ~0U}) {
+    Generator ours(seed);
+    std::mt19937 standard(seed);
+    bool same = true;
+    for (int i = 0; i < 2000; ++i)
+      same = same && ours() == standard();  // more than three refills of 624 words
+    INFO(seed);
+    CHECK(same);
+  }
+}
+
+TEST_CASE("uniform_up_to stays within its limit and reaches it") {
+  Generator generator(1);
+  CHECK(uniform_up_to(generator, 0) == 0);
+  for (const std::uint32_t limit : {1U, 2U, 3U, 7U, 8U, 9U}) {
+    std::vector<int> drawn(limit + 1, 0);
+    for (int i = 0; i < 20000; ++i) ++drawn.at(uniform_up_to(generator, limit));
+    // The standard deviation of a count is at most sqrt(20 000 / 4) = 71; 450 is six of them.
+    for (const int n : drawn) CHECK(std::abs(n - 20000.0 / (limit + 1)) < 450);
+  }
+}
+
 TEST_CASE("the shuffle is numpy's") {
-  for (const std::size_t n : {0, 1, 2, 3, 31, 32, 33, 34, 64, 65, 1000}) {
+  // Around powers of two, where the mask of the draws changes, and the blocks in which they are made.
+  for (const std::size_t n :
+       {0, 1, 2, 3, 4, 5, 63, 64, 65, 66, 127, 128, 129, 130, 1000, 4096, 4097, 70000}) {
     for (const std::uint32_t seed : {0U, 1U, 1024U}) {
       std::vector<ItemIndex> values(n);
       std::iota(values.begin(), values.end(), ItemIndex{0});
@@ -367,7 +394,8 @@ TEST_CASE("over-long and empty samples that HBP keeps go to the last and the fir
 
 TEST_CASE("a packing may be moved") {
   const Lengths lengths = {9, 3};
-  const PackRequest request{.lengths_tokens = lengths, .capacities_tokens = {4}, .over_long = OverLong::split};
+  const PackRequest request{
+      .lengths_tokens = lengths, .capacities_tokens = {4}, .over_long = OverLong::split};
   Packing first = pack("bfd", request);
   const Packing second = std::move(first);
   CHECK(what_is_wrong(second, request) == "");  // 9 = 4 + 4 + 1, and 1 goes with 3

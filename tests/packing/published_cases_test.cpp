@@ -43,21 +43,26 @@ struct Difference {
 
 constexpr std::array<Difference, 5> kDifferences = {{
     {"isf.quirk.lost_open_pack", "[[2, 0, 1, 3]]",
-     "OmniBal loses the open pack if the last sample of the permutation is over-long; four samples of 100 fit "
+     "OmniBal loses the open pack if the last sample of the permutation is over-long; four samples of 100 "
+     "fit "
      "into one pack of 1000 and none may be lost"},
     {"longalign.pack.0", "[[0, 1, 2, 3], [4, 5]]",
-     "LongAlign leaves the last open pack out and never fills a pack to the brim: 400+300+200+100 = 1000 fits here"},
+     "LongAlign leaves the last open pack out and never fills a pack to the brim: 400+300+200+100 = 1000 "
+     "fits here"},
     {"longalign.pack.1", "[[0, 1], [2]]", "as above: 500+500 = 1000 fits, and the remainder stays"},
     {"longalign.sorted", "[[1, 5, 3], [0, 4, 6], [2]]",
      "LongAlign drops the remainder, which is the longest sample; here it stays and LastIteration decides"},
     {"metric.abr.v1", "0.25",
-     "the first version of the paper prints (max-min)/max = 0.5 for the pair; its formula, and the later version, "
+     "the first version of the paper prints (max-min)/max = 0.5 for the pair; its formula, and the later "
+     "version, "
      "divide by N: (8-4)/(8*2) = 0.25"},
 }};
 
-// Compares with the published result or, where we differ on purpose, with ours, which must then really differ.
+// Compares with the published result or, where we differ on purpose, with ours, which must then really
+// differ.
 void check(const json& published_case, const json& ours, const json& published) {
-  const auto difference = std::ranges::find(kDifferences, published_case["id"].get<std::string>(), &Difference::id);
+  const auto difference =
+      std::ranges::find(kDifferences, published_case["id"].get<std::string>(), &Difference::id);
   if (difference == kDifferences.end()) {
     CHECK(ours == published);
   } else {
@@ -96,8 +101,8 @@ std::string strategy_of(const std::string& upstream) {
 void check_pack(const json& c) {
   const json& input = c["input"];
   auto lengths = input["lengths"].get<Lengths>();
-  // NeMo-RL sorts (length, index) downwards, so among equal lengths the last comes first. Our sort is stable, so
-  // that is our ffd on the reversed list.
+  // NeMo-RL sorts (length, index) downwards, so among equal lengths the last comes first. Our sort is stable,
+  // so that is our ffd on the reversed list.
   const bool reversed = input["strategy"] == "first_fit_decreasing_rev_ties";
   if (reversed) std::ranges::reverse(lengths);
   // axolotl's limit of samples in a pack does not bind in the cases taken here.
@@ -119,7 +124,8 @@ void check_pack(const json& c) {
     CHECK(std::ssize(packs) * input["capacity"].get<std::int64_t>() == c["expected"]["slots"]);
   }
   // Already a multiple, so nothing is taken apart.
-  if (c.contains("constraint")) CHECK(packs.size() % c["constraint"]["bin_count_multiple"].get<std::size_t>() == 0);
+  if (c.contains("constraint"))
+    CHECK(packs.size() % c["constraint"]["bin_count_multiple"].get<std::size_t>() == 0);
 }
 
 void check_pack_pieces(const json& c) {
@@ -169,9 +175,9 @@ void check_pack_error(const json& c) {
   }
 }
 
-// LLaMA-Factory fills one pack at a time with the largest sample that fits. First fit decreasing gives the same
-// packs: a sample goes into the first pack exactly if it fits beside the longer ones there; then the same holds
-// for the second pack and the samples that are left.
+// LLaMA-Factory fills one pack at a time with the largest sample that fits. First fit decreasing gives the
+// same packs: a sample goes into the first pack exactly if it fits beside the longer ones there; then the
+// same holds for the second pack and the samples that are left.
 void check_pack_lengths(const json& c) {
   const auto lengths = c["input"]["lengths"].get<Lengths>();
   const Packing packing = pack(strategy_of(c["input"]["strategy"]), request_of(c["input"], lengths));
@@ -295,11 +301,13 @@ void check_pack_statistics(const json& c) {
   const PackStatistics s = pack_statistics(pack(strategy_of(input["strategy"]), request_of(input, lengths)));
   CHECK(s.n_packs == expected["num_bins"]);
   if (expected.contains("packing_factor")) CHECK(s.samples_per_pack == expected["packing_factor"]);
-  if (expected.contains("packing_efficiency_pct")) CHECK(100.0 * s.fill_fraction == expected["packing_efficiency_pct"]);
+  if (expected.contains("packing_efficiency_pct"))
+    CHECK(100.0 * s.fill_fraction == expected["packing_efficiency_pct"]);
 }
 
 // A schedule of one group in pack order.
-Schedule schedule_in_order(const std::vector<MicroBatch>& batches, int n_ranks, int per_rank, LastIteration last) {
+Schedule schedule_in_order(const std::vector<MicroBatch>& batches, int n_ranks, int per_rank,
+                           LastIteration last) {
   ScheduleOptions options;
   options.n_gpus = n_ranks;
   options.micro_batches_per_rank = per_rank;
@@ -337,7 +345,8 @@ void check_batching(const json& c) {
   const Schedule schedule = schedule_in_order(batches[0], input["bins_per_batch"], 1, LastIteration::drop);
   CHECK(schedule.iterations.size() == c["expected"]["num_batches"]);
   CHECK(measure(schedule, batches).trained_tokens == c["expected"]["tokens_kept"]);
-  CHECK(std::ssize(schedule.pack_order) * input["capacity"].get<std::int64_t>() == c["expected"]["slots_kept"]);
+  CHECK(std::ssize(schedule.pack_order) * input["capacity"].get<std::int64_t>() ==
+        c["expected"]["slots_kept"]);
 }
 
 void check_even_split(const json& c) {
@@ -414,13 +423,13 @@ void check_metric(const json& c) {
 void check_hbp_group_data(const json& c) {
   const auto lengths = c["input"]["lengths"].get<Lengths>();
   const auto capacities = c["input"]["groups"].get<std::vector<std::int64_t>>();
-  const auto groups = group_data({.lengths_tokens = lengths, .capacity_tokens = capacities.back()}, capacities);
+  const auto groups =
+      group_data({.lengths_tokens = lengths, .capacity_tokens = capacities.back()}, capacities);
   check(c, groups, c["expected"]["members"]);
   // What no group takes is counted where lengths are packed: one dropped, one empty.
-  const PackCounts counts = pack("hbp", {.lengths_tokens = lengths,
-                                         .capacities_tokens = capacities,
-                                         .over_long = OverLong::drop})
-                                .counts;
+  const PackCounts counts =
+      pack("hbp", {.lengths_tokens = lengths, .capacities_tokens = capacities, .over_long = OverLong::drop})
+          .counts;
   CHECK(counts.dropped_samples + counts.empty_samples == std::ssize(c["expected"]["unassigned"]));
 }
 
@@ -461,8 +470,8 @@ void check_hbp_greedy_fill(const json& c) {
 
 void check_hbp_balance_batch(const json& c) {
   const json& expected = c["expected"];
-  const auto batches = micro_batches(hand_packing("ffd", {8}, {c["input"]["packs"].get<PackLengths>()}), 0,
-                                     Padding::none);
+  const auto batches =
+      micro_batches(hand_packing("ffd", {8}, {c["input"]["packs"].get<PackLengths>()}), 0, Padding::none);
   const std::vector<std::uint32_t> order = balanced_order(batches);
   check(c, order, expected["order"]);
   json sums = json::array();
@@ -499,7 +508,8 @@ void check_hbp_batch_shape(const json& c) {
   const std::int64_t capacity = input["pack_len"];
   const int sp_degree = input["sp"];
   const Groups no_packs(1);
-  const Schedule schedule = make_schedule(no_packs, {{capacity}}, {{GroupParallelism{sp_degree, 0}}}, options);
+  const Schedule schedule =
+      make_schedule(no_packs, {{capacity}}, {{GroupParallelism{sp_degree, 0}}}, options);
   const GroupPlan& plan = schedule.groups[0];
   CHECK(plan.n_dp_ranks == c["expected"]["dp"]);
   CHECK(plan.packs_per_iteration() == c["expected"]["packs_per_iteration"]);

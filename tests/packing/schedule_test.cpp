@@ -1,4 +1,5 @@
-// From packs to iterations: who trains what when, and what becomes of packs that are too few for an iteration.
+// From packs to iterations: who trains what when, and what becomes of packs that are too few for an
+// iteration.
 
 #include "packing/schedule.hpp"
 
@@ -160,7 +161,8 @@ TEST_CASE("trained tokens are epochs x packed - dropped + repeated, and each pac
         }
       }
     }
-    if (options.last_iteration == LastIteration::shorten) CHECK(schedule.dropped_tokens + schedule.repeated_tokens == 0);
+    if (options.last_iteration == LastIteration::shorten)
+      CHECK(schedule.dropped_tokens + schedule.repeated_tokens == 0);
   }
 }
 
@@ -234,7 +236,8 @@ TEST_CASE("balanced order is ascending in attention work, ties in pack order") {
 
 TEST_CASE("no cut into iterations has a smaller sum of largest works than the balanced order") {
   std::mt19937 generator(2);
-  for (const auto& [n_packs, ranks] : {std::pair<std::size_t, std::size_t>{6, 2}, {6, 3}, {8, 4}, {4, 4}, {3, 1}}) {
+  for (const auto& [n_packs, ranks] :
+       {std::pair<std::size_t, std::size_t>{6, 2}, {6, 3}, {8, 4}, {4, 4}, {3, 1}}) {
     for (int trial = 0; trial < 12; ++trial) {
       std::vector<std::int64_t> work(n_packs);
       for (std::int64_t& pairs : work) pairs = static_cast<std::int64_t>(generator() % 20);
@@ -265,7 +268,8 @@ TEST_CASE("balancing makes iterations more even than shuffling on long-tailed da
 TEST_CASE("micro-batches per rank are as many as the tokens of an iteration allow, and at least one") {
   const Groups groups(3);
   const std::vector<std::int64_t> capacities = {4096, 16384, 131072};
-  const std::vector<GroupParallelism> parallelism = {{.sp_degree = 1, .gc_layers = 3}, {.sp_degree = 2}, {.sp_degree = 8}};
+  const std::vector<GroupParallelism> parallelism = {
+      {.sp_degree = 1, .gc_layers = 3}, {.sp_degree = 2}, {.sp_degree = 8}};
   const Schedule schedule =
       make_schedule(groups, capacities, parallelism, {.n_gpus = 16, .tokens_per_iteration = 200'000});
   // 16 ranks x 4096 = 65 536 fit three times; 8 ranks x 16 384 = 131 072 once; 2 x 131 072 not even once.

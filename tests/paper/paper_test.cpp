@@ -15,7 +15,7 @@ const std::map<std::string, StrategyResult>& paper_runs() {
   static const std::map<std::string, StrategyResult> runs = [] {
     const Scenario scenario = load_scenario("llama3.1-8b-hybrid-128k", {.root = PACKSIM_SOURCE_DIR});
     std::map<std::string, StrategyResult> by_name;
-    for (StrategyResult& run : run_scenario(scenario, {.n_threads = 2}).runs) by_name[run.name] = std::move(run);
+    for (StrategyResult& run : run_scenario(scenario, {.n_threads = 2, .progress = {}}).runs) by_name[run.name] = std::move(run);
     return by_name;
   }();
   return runs;

@@ -13,7 +13,8 @@ constexpr std::int64_t kMostShown = 10;
 
 BadRows::~BadRows() {
   if (count_ <= kMostShown) return;
-  problems_.add({file_, "whole file", "no mistakes", fmt::format("{}, of which the first {} are shown", count_, kMostShown)});
+  problems_.add({file_, "whole file", "no mistakes",
+                 fmt::format("{}, of which the first {} are shown", count_, kMostShown)});
 }
 
 void BadRows::add(std::string place, std::string expected, std::string got) {

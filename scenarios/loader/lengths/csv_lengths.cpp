@@ -6,6 +6,7 @@
 #include "scenarios/loader/lengths/csv_record.hpp"
 #include "scenarios/loader/lengths/length_formats.hpp"
 #include "scenarios/loader/lengths/length_text.hpp"
+#include "scenarios/loader/read_file.hpp"
 
 namespace packsim::length_formats {
 namespace {

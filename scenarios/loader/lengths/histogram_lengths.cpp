@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -42,13 +41,15 @@ class Bins {
 
   std::vector<std::int32_t> lengths_tokens() {
     if (n_samples_ > kMostSamples) {
-      bad_rows_.add("/histogram", fmt::format("at most {} samples", kMostSamples), fmt::format("{}", n_samples_));
+      bad_rows_.add("/histogram", fmt::format("at most {} samples", kMostSamples),
+                    fmt::format("{}", n_samples_));
     }
     std::vector<std::int32_t> lengths;
     if (bad_rows_.count() > 0) return lengths;
     std::ranges::sort(bins_, {}, &Bin::length_tokens);
     lengths.reserve(static_cast<std::size_t>(n_samples_));
-    for (const Bin& bin : bins_) lengths.insert(lengths.end(), static_cast<std::size_t>(bin.n_samples), bin.length_tokens);
+    for (const Bin& bin : bins_)
+      lengths.insert(lengths.end(), static_cast<std::size_t>(bin.n_samples), bin.length_tokens);
     return lengths;
   }
 

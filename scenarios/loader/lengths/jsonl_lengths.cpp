@@ -7,6 +7,7 @@
 #include "scenarios/loader/json_document.hpp"
 #include "scenarios/loader/lengths/length_formats.hpp"
 #include "scenarios/loader/lengths/length_text.hpp"
+#include "scenarios/loader/read_file.hpp"
 
 namespace packsim::length_formats {
 namespace {
@@ -19,7 +20,8 @@ std::vector<std::string> summed_keys(const Json& object) {
   return {};
 }
 
-void add_object(const Json& object, std::int64_t line, std::vector<std::int32_t>& lengths_tokens, BadRows& bad_rows) {
+void add_object(const Json& object, std::int64_t line, std::vector<std::int32_t>& lengths_tokens,
+                BadRows& bad_rows) {
   const std::vector<std::string> keys = summed_keys(object);
   if (keys.empty()) {
     bad_rows.add(line, "tokens, length, or prompt and response", describe(object));

@@ -8,8 +8,8 @@
 
 namespace packsim::length_formats {
 
-// Each reads the lengths in the bytes of a file and reports the rows that have none; what it returns is of use
-// only where nothing was reported.
+// Each reads the lengths in the bytes of a file and reports the rows that have none; what it returns is of
+// use only where nothing was reported.
 
 std::vector<std::int32_t> csv(std::string_view bytes, BadRows& bad_rows);
 std::vector<std::int32_t> jsonl(std::string_view bytes, BadRows& bad_rows);

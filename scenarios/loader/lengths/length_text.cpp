@@ -3,14 +3,14 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <nlohmann/json.hpp>
-#include <utility>
 
 #include "scenarios/loader/limits.hpp"
 
 namespace packsim {
 
-bool is_length(std::int64_t n_tokens) { return n_tokens >= 0 && n_tokens <= kMostTokens; }
+bool is_length(std::int64_t n_tokens) {
+  return n_tokens >= 0 && n_tokens <= kMostTokens;
+}
 
 std::optional<std::int32_t> length_from_text(std::string_view text) {
   const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
@@ -23,18 +23,13 @@ std::optional<std::int32_t> length_from_text(std::string_view text) {
 }
 
 std::optional<std::int32_t> length_from_json(const Json& value) {
-  if (!value.is_number_integer()) return std::nullopt;
-  if (value.is_number_unsigned() && !std::in_range<std::int64_t>(value.get<std::uint64_t>())) return std::nullopt;
-  const auto n_tokens = value.get<std::int64_t>();
-  return is_length(n_tokens) ? std::optional(static_cast<std::int32_t>(n_tokens)) : std::nullopt;
+  const std::optional<std::int64_t> n_tokens = integer_of(value);
+  return n_tokens && is_length(*n_tokens) ? std::optional(static_cast<std::int32_t>(*n_tokens))
+                                          : std::nullopt;
 }
 
-std::string length_range() { return fmt::format("integer in 0..{}", kMostTokens); }
-
-std::string_view without_byte_order_mark(std::string_view text) {
-  constexpr std::string_view kMark = "\xEF\xBB\xBF";
-  if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
-  return text;
+std::string length_range() {
+  return fmt::format("integer in 0..{}", kMostTokens);
 }
 
 std::string_view without_last_line_ends(std::string_view text) {

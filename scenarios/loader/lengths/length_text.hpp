@@ -9,7 +9,8 @@
 
 namespace packsim {
 
-/// A length written as digits, blanks around it allowed; nothing where it is anything else or over the largest.
+/// A length written as digits, blanks around it allowed; nothing where it is anything else or over the
+/// largest.
 std::optional<std::int32_t> length_from_text(std::string_view text);
 /// A length in JSON, written as an integer.
 std::optional<std::int32_t> length_from_json(const Json& value);
@@ -19,8 +20,6 @@ bool is_length(std::int64_t n_tokens);
 /// "integer in 0..16777216".
 std::string length_range();
 
-/// What text reads can be preceded by.
-std::string_view without_byte_order_mark(std::string_view text);
 /// Without the line ends at the end of a file, of which there may be any number.
 std::string_view without_last_line_ends(std::string_view text);
 

@@ -28,7 +28,8 @@ std::optional<std::string_view> value_of(std::string_view dict, std::string_view
 std::optional<std::size_t> only_dimension(std::string_view shape) {
   std::size_t n = 0;
   const auto [end, error] = std::from_chars(shape.data() + 1, shape.data() + shape.size(), n);
-  const bool closed = std::string_view(end, static_cast<std::size_t>(shape.data() + shape.size() - end)) == ",";
+  const bool closed =
+      std::string_view(end, static_cast<std::size_t>(shape.data() + shape.size() - end)) == ",";
   return error == std::errc() && closed ? std::optional(n) : std::nullopt;
 }
 
@@ -47,8 +48,8 @@ std::optional<NpyHeader> parse_dict(std::string_view dict, BadRows& bad_rows) {
     return std::nullopt;
   }
   const std::optional<std::size_t> n_elements = only_dimension(*shape);
-  if (!n_elements) bad_rows.add("header", "one dimension", fmt::format("shape {})", *shape));
-  if (*fortran_order != "False") bad_rows.add("header", "C order", fmt::format("fortran_order {}", *fortran_order));
+  if (!n_elements) bad_rows.add("header", "a shape of one dimension", quote(std::string(*shape) + ")"));
+  if (*fortran_order != "False") bad_rows.add("header", "fortran_order False", quote(*fortran_order));
   if (!n_elements || *fortran_order != "False") return std::nullopt;
   std::string dtype(*descr);
   std::erase(dtype, '\'');
@@ -60,7 +61,8 @@ std::optional<NpyHeader> parse_dict(std::string_view dict, BadRows& bad_rows) {
 std::optional<NpyHeader> read_npy_header(std::string_view bytes, BadRows& bad_rows) {
   constexpr std::size_t kVersionEnd = 8;  // the magic text, then the major and the minor version
   if (!bytes.starts_with(kMagic) || bytes.size() < kVersionEnd) {
-    bad_rows.add("header", "a NumPy file", bytes.empty() ? "an empty file" : quote(bytes.substr(0, kVersionEnd)));
+    bad_rows.add("header", "a NumPy file",
+                 bytes.empty() ? "an empty file" : quote(bytes.substr(0, kVersionEnd)));
     return std::nullopt;
   }
   const int version = static_cast<unsigned char>(bytes[kMagic.size()]);
@@ -70,7 +72,8 @@ std::optional<NpyHeader> read_npy_header(std::string_view bytes, BadRows& bad_ro
   }
   const std::size_t length_size = version == 1 ? 2 : 4;
   const std::size_t dict_offset = kVersionEnd + length_size;
-  const std::size_t n_bytes = bytes.size() < dict_offset ? 0 : little_endian(bytes.substr(kVersionEnd, length_size));
+  const std::size_t n_bytes =
+      bytes.size() < dict_offset ? 0 : little_endian(bytes.substr(kVersionEnd, length_size));
   if (n_bytes == 0 || n_bytes > bytes.size() - dict_offset) {
     bad_rows.add("header", fmt::format("{} bytes", std::max<std::size_t>(n_bytes, 1)),
                  fmt::format("{}", bytes.size() < dict_offset ? 0 : bytes.size() - dict_offset));

@@ -16,8 +16,8 @@ struct NpyHeader {
   std::size_t data_offset = 0;
 };
 
-/// Reads the head of an .npy file, version 1 to 3 (numpy.lib.format). Nothing, and a bad row, where it is damaged
-/// or the array is not a one-dimensional one in C order.
+/// Reads the head of an .npy file, version 1 to 3 (numpy.lib.format). Nothing, and a bad row, where it is
+/// damaged or the array is not a one-dimensional one in C order.
 std::optional<NpyHeader> read_npy_header(std::string_view bytes, BadRows& bad_rows);
 
 }  // namespace packsim

@@ -60,7 +60,7 @@ std::vector<std::int32_t> npy(std::string_view bytes, BadRows& bad_rows) {
     }
     return type.read(data, bad_rows);
   }
-  bad_rows.add("header", "elements of type <i4, <i8, <u2, <u4 or <u8", header->dtype);
+  bad_rows.add("header", "elements of type <i4, <i8, <u2, <u4 or <u8", quote(header->dtype));
   return {};
 }
 

@@ -2,8 +2,8 @@
 
 #include <array>
 
-#include "scenarios/loader/lengths/length_formats.hpp"
 #include "scenarios/loader/json_text.hpp"
+#include "scenarios/loader/lengths/length_formats.hpp"
 #include "scenarios/loader/read_file.hpp"
 
 namespace packsim {
@@ -33,7 +33,9 @@ const Format* format_of(const std::string& path) {
 std::vector<std::int32_t> parse_lengths(const std::string& path, std::string_view bytes, Problems& problems) {
   const Format* format = format_of(path);
   if (format == nullptr) {
-    problems.add({.file = "", .place = "lengths", .expected = "a file of a known kind (" + lengths_file_kinds() + ")",
+    problems.add({.file = "",
+                  .place = "lengths",
+                  .expected = "a file of a known kind (" + lengths_file_kinds() + ")",
                   .got = quote(path)});
     return {};
   }
@@ -58,7 +60,9 @@ std::vector<std::int32_t> read_lengths(const std::string& path) {
   return lengths_tokens;
 }
 
-bool is_lengths_file(const std::string& path) { return format_of(path) != nullptr; }
+bool is_lengths_file(const std::string& path) {
+  return format_of(path) != nullptr;
+}
 
 std::string lengths_file_kinds() {
   std::string kinds;

@@ -11,11 +11,11 @@ namespace packsim {
 
 /// The token lengths in a file, [n_samples], each in 0..16777216, in the order of the file.
 ///
-/// By extension: .csv (a `tokens` column, or `prompt` + `response`, or one column of numbers without a header;
-/// RFC 4180), .jsonl (lines that are integers, or objects with tokens, length, or prompt + response), .npy (1-D,
-/// little-endian i4, i8, u2, u4 or u8), .json (a histogram; ascending lengths).
-/// Throws ScenarioError with the bad rows (the first 10 and how many there are), FileError where the file cannot
-/// be read.
+/// By extension: .csv (a `tokens` column, or `prompt` + `response`, or one column of numbers without a
+/// header; RFC 4180), .jsonl (lines that are integers, or objects with tokens, length, or prompt + response),
+/// .npy (1-D, little-endian i4, i8, u2, u4 or u8), .json (a histogram; ascending lengths). Throws
+/// ScenarioError with the bad rows (the first 10 and how many there are), FileError where the file cannot be
+/// read.
 std::vector<std::int32_t> read_lengths(const std::string& path);
 
 /// The same from bytes that were read before. Leaves bad rows in `problems`.

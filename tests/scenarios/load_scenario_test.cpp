@@ -1,0 +1,293 @@
+#include "scenarios/loader/load_scenario.hpp"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "messages.hpp"
+#include "scenario_text.hpp"
+#include "scenarios/loader/draw_lengths.hpp"
+#include "scenarios/loader/read_file.hpp"
+#include "temp_folder.hpp"
+
+namespace packsim {
+namespace {
+
+using Messages = std::vector<std::string>;
+
+const DataPaths kData{.root = PACKSIM_SOURCE_DIR};
+
+Scenario load_text(const TempFolder& folder, const std::string& text) {
+  folder.write("lengths.csv", "tokens\n5\n");
+  return load_scenario(folder.write("test.json", text), kData);
+}
+
+Scenario load_text(const std::string& text) {
+  const TempFolder folder;
+  return load_text(folder, text);
+}
+
+const std::string kIsf = R"({"strategy": "isf", "capacity_tokens": 131072})";
+
+}  // namespace
+
+TEST_CASE("a scenario with what is required has the documented defaults") {
+  const Scenario scenario = load_text(scenario_text(kIsf));
+  CHECK(scenario.name == "test");
+  CHECK(scenario.description.empty());
+  CHECK(scenario.seed == 1024);
+  CHECK(scenario.model.n_layers == 32);
+  CHECK(scenario.model.published_parameters == 8030261248.0);
+  CHECK(scenario.cluster.n_gpus() == 32);
+  CHECK(scenario.cluster.gpu_memory_bytes == 85520809984);
+  CHECK(scenario.profile.name == "deepspeed-ulysses-h100");
+  CHECK(scenario.training.tokens_per_iteration == 524288);
+  CHECK(scenario.training.epochs == 1);
+  CHECK(scenario.training.zero_stage == 1);
+  CHECK(scenario.training.barrier == Barrier::iteration);
+  CHECK(scenario.lengths.mix.size() == 1);
+  CHECK_FALSE(scenario.lengths.count);
+  CHECK_FALSE(scenario.lengths.with_replacement);
+  CHECK(scenario.lengths.shuffle);
+  CHECK(scenario.baseline == "isf");
+
+  REQUIRE(scenario.strategies.size() == 1);
+  const StrategySpec& isf = scenario.strategies[0];
+  CHECK(isf.name == "isf");
+  CHECK(isf.strategy == "isf");
+  REQUIRE(isf.groups.size() == 1);
+  CHECK(isf.groups[0].capacity_tokens == 131072);
+  CHECK(isf.groups[0].sp_degree == 1);
+  CHECK_FALSE(isf.groups[0].gc_layers);
+  CHECK(isf.options.seed == 1024);
+  CHECK(isf.options.rounds == 50);
+  CHECK(isf.over_long == OverLong::error);
+  CHECK(isf.empty == Empty::drop);
+  CHECK(isf.window_samples == 0);
+  CHECK(isf.padding == Padding::none);
+  CHECK(isf.pad_multiple_tokens == 1);
+  CHECK(isf.order == PackOrder::shuffled);
+  CHECK(isf.last_iteration == LastIteration::repeat);
+  CHECK(isf.curriculum_iterations == 0);
+  CHECK_FALSE(isf.micro_batches_per_rank);
+}
+
+TEST_CASE("every member of a scenario is read") {
+  const TempFolder folder;
+  const std::string text = R"({
+    "format": 1, "name": "all", "description": "of them", "seed": 4294967295,
+    "model": "llama3.1-8b", "cluster": {"type": "h100-sxm-80gb", "nodes": 2},
+    "profile": "deepspeed-ulysses-h100",
+    "training": {"tokens_per_iteration": 1000, "epochs": 3, "zero_stage": 2, "barrier": "micro_batch"},
+    "lengths": {"mix": [{"source": "lengths.csv", "weight": 1}], "count": 3,
+                "with_replacement": true, "shuffle": false},
+    "baseline": "two",
+    "strategies": [
+      {"name": "one", "strategy": "isf", "capacity_tokens": 4096, "sp_degree": 8, "gc_layers": 28,
+       "seed": 5, "shuffle": false, "rounds": 7, "threshold_tokens": 4000,
+       "order": "as_packed", "over_long": "truncate",
+       "empty": "keep", "window_samples": 100, "padding": "multiple", "pad_multiple_tokens": 64,
+       "last_iteration": "drop", "curriculum_iterations": 9, "micro_batches_per_rank": 2},
+      {"name": "two", "strategy": "hbp", "packer": "lpfhp", "greedy_fill": false, "max_samples_per_pack": 6,
+       "balance": false,
+       "groups": [{"capacity_tokens": 2048, "gc_layers": 0}, {"capacity_tokens": 4096, "sp_degree": 4}]}
+    ]
+  })";
+  const Scenario scenario = load_text(folder, text);
+  CHECK(scenario.description == "of them");
+  CHECK(scenario.seed == 4294967295U);
+  CHECK(scenario.training.epochs == 3);
+  CHECK(scenario.training.zero_stage == 2);
+  CHECK(scenario.training.barrier == Barrier::micro_batch);
+  CHECK(scenario.lengths.mix[0].weight == 1.0);
+  CHECK(scenario.lengths.mix[0].source == "lengths.csv");
+  CHECK(scenario.lengths.mix[0].path == folder.path() + "/lengths.csv");
+  CHECK(scenario.lengths.count == 3);
+  CHECK(scenario.lengths.with_replacement);
+  CHECK_FALSE(scenario.lengths.shuffle);
+  CHECK(scenario.baseline == "two");
+  CHECK(scenario.path == folder.path() + "/test.json");
+  CHECK(scenario.scenario_hash == hash_of(text));
+  const std::string profile =
+      std::string(PACKSIM_SOURCE_DIR) + "/calibration/profiles/deepspeed-ulysses-h100.json";
+  CHECK(scenario.profile_hash == hash_of(read_file(profile)));
+
+  const StrategySpec& one = scenario.strategies.at(0);
+  CHECK(one.groups[0].sp_degree == 8);
+  CHECK(one.groups[0].gc_layers == 28);
+  CHECK(one.options.seed == 5);
+  CHECK_FALSE(one.options.shuffle);
+  CHECK(one.options.rounds == 7);
+  CHECK(one.options.threshold_tokens == 4000);
+  CHECK(one.order == PackOrder::as_packed);
+  CHECK(one.over_long == OverLong::truncate);
+  CHECK(one.empty == Empty::keep);
+  CHECK(one.window_samples == 100);
+  CHECK(one.padding == Padding::multiple);
+  CHECK(one.pad_multiple_tokens == 64);
+  CHECK(one.last_iteration == LastIteration::drop);
+  CHECK(one.curriculum_iterations == 9);
+  CHECK(one.micro_batches_per_rank == 2);
+
+  const StrategySpec& two = scenario.strategies.at(1);
+  CHECK(two.options.packer == "lpfhp");
+  CHECK_FALSE(two.options.greedy_fill);
+  CHECK(two.options.max_samples_per_pack == 6);
+  CHECK(two.order == PackOrder::shuffled);
+  REQUIRE(two.groups.size() == 2);
+  CHECK(two.groups[0].sp_degree == 1);
+  CHECK(two.groups[0].gc_layers == 0);
+  CHECK(two.groups[1].capacity_tokens == 4096);
+  CHECK(two.groups[1].sp_degree == 4);
+  CHECK_FALSE(two.groups[1].gc_layers);
+}
+
+TEST_CASE("ZeRO 3 holds the ranks together at micro-batches unless the scenario says otherwise") {
+  CHECK(load_text(scenario_text(kIsf, "", R"(, "zero_stage": 3)")).training.barrier == Barrier::micro_batch);
+  CHECK(load_text(scenario_text(kIsf, "", R"(, "zero_stage": 3, "barrier": "iteration")")).training.barrier ==
+        Barrier::iteration);
+  CHECK(load_text(scenario_text(kIsf, "", R"(, "zero_stage": 0)")).training.barrier == Barrier::iteration);
+}
+
+TEST_CASE("packing gives defaults to every strategy, whose own values go first") {
+  const Scenario scenario = load_text(scenario_text(
+      R"({"strategy": "isf"}, {"strategy": "ffd", "capacity_tokens": 8192, "sp_degree": 1,
+          "order": "as_packed"},
+         {"strategy": "hbp", "groups": [{"capacity_tokens": 2048},
+                                        {"capacity_tokens": 4096, "sp_degree": 2}]})",
+      R"("packing": {"capacity_tokens": 4096, "sp_degree": 8, "gc_layers": 3, "rounds": 9, "seed": 77,
+                     "packer": "ffd",
+                     "balance": true, "over_long": "drop", "micro_batches_per_rank": 4},)"));
+  const StrategySpec& isf = scenario.strategies[0];
+  CHECK(isf.groups[0].capacity_tokens == 4096);
+  CHECK(isf.groups[0].sp_degree == 8);
+  CHECK(isf.groups[0].gc_layers == 3);
+  CHECK(isf.options.rounds == 9);
+  CHECK(isf.options.seed == 77);
+  CHECK(isf.order == PackOrder::balanced);
+  CHECK(isf.over_long == OverLong::drop);
+  CHECK(isf.micro_batches_per_rank == 4);
+  const StrategySpec& ffd = scenario.strategies[1];
+  CHECK(ffd.groups[0].capacity_tokens == 8192);
+  CHECK(ffd.groups[0].sp_degree == 1);
+  CHECK(ffd.order == PackOrder::as_packed);
+  const StrategySpec& hbp = scenario.strategies[2];
+  CHECK(hbp.groups[0].sp_degree == 8);
+  CHECK(hbp.groups[0].gc_layers == 3);
+  CHECK(hbp.groups[1].sp_degree == 2);
+  CHECK(hbp.options.packer == "ffd");
+}
+
+TEST_CASE("\"auto\" takes a default number of checkpointed layers back") {
+  const Scenario scenario =
+      load_text(scenario_text(R"({"strategy": "isf", "capacity_tokens": 4096, "gc_layers": "auto"})",
+                              R"("packing": {"gc_layers": 3},)"));
+  CHECK_FALSE(scenario.strategies[0].groups[0].gc_layers);
+}
+
+TEST_CASE("strategies over groups balance by default, the others shuffle") {
+  const Scenario scenario =
+      load_text(scenario_text(R"({"strategy": "hbp", "groups": [{"capacity_tokens": 2048}]},
+                                 {"strategy": "ffd", "capacity_tokens": 2048},
+                                 {"name": "balanced", "strategy": "ffd", "capacity_tokens": 2048,
+                                  "balance": true})"));
+  CHECK(scenario.strategies[0].order == PackOrder::balanced);
+  CHECK(scenario.strategies[1].order == PackOrder::shuffled);
+  CHECK(scenario.strategies[2].order == PackOrder::balanced);
+}
+
+TEST_CASE("batches of a fixed number of rows come one a rank and step unless the scenario says otherwise") {
+  const auto micro_batches = [](const std::string& more) {
+    return load_text(scenario_text(R"({"capacity_tokens": 2048, )" + more + "}"))
+        .strategies[0]
+        .micro_batches_per_rank;
+  };
+  CHECK(micro_batches(R"("strategy": "none")") == 1);
+  CHECK(micro_batches(R"("strategy": "none", "batch_samples": 4)") == 1);
+  CHECK(micro_batches(R"("strategy": "none", "micro_batches_per_rank": 3)") == 3);
+  CHECK(micro_batches(R"("strategy": "sorted", "batch_samples": 4)") == 1);
+  CHECK(micro_batches(R"("strategy": "sorted", "batch_samples": 0)") == std::nullopt);
+  CHECK(micro_batches(R"("strategy": "ffd")") == std::nullopt);
+}
+
+TEST_CASE("the strategies of a scenario shuffle with its seed unless they have their own") {
+  const Scenario scenario = load_text(scenario_text(
+      R"({"strategy": "isf", "capacity_tokens": 2048},
+         {"strategy": "bfs", "capacity_tokens": 2048, "seed": 8})",
+      R"("seed": 7,)"));
+  CHECK(scenario.strategies[0].options.seed == 7);
+  CHECK(scenario.strategies[1].options.seed == 8);
+}
+
+TEST_CASE("files are found beside the scenario before anywhere else") {
+  const TempFolder folder;
+  folder.write("sub/lengths.csv", "tokens\n1\n2\n");
+  std::string text = scenario_text(kIsf);
+  text.replace(text.find("llama3.1-8b"), 11, "own.json");
+  folder.write("sub/own.json",
+               R"({"format": 1, "name": "own", "source": "made up", "layers": 2, "hidden_size": 64,
+    "heads": 4, "kv_heads": 2, "head_dim": 16, "ffn_size": 128, "vocab_size": 100, "tied_embeddings": true,
+    "qkv_bias": true, "published_parameters": 0})");
+  const Scenario scenario = load_scenario(folder.write("sub/test.json", text), kData);
+  CHECK(scenario.model.name == "own");
+  CHECK(scenario.model.tied_embeddings);
+  CHECK(scenario.model.qkv_bias);
+  CHECK(scenario.lengths.mix[0].path == folder.path() + "/sub/lengths.csv");
+  CHECK(draw_lengths(scenario.lengths, scenario.seed).lengths_tokens.size() == 2);
+}
+
+TEST_CASE("shipped lengths are found by file name") {
+  const TempFolder folder;
+  std::string text = scenario_text(kIsf);
+  text.replace(text.find("lengths.csv"), 11, "qmsum.csv");
+  const Scenario scenario = load_scenario(folder.write("test.json", text), kData);
+  CHECK(scenario.lengths.mix[0].path == std::string(PACKSIM_SOURCE_DIR) + "/scenarios/lengths/qmsum.csv");
+  CHECK(scenario.lengths.mix[0].source == "qmsum.csv");
+}
+
+TEST_CASE("a profile of another GPU loads: how far to trust it is not the loader's to say") {
+  std::string text = scenario_text(kIsf);
+  text.replace(text.find("h100-sxm-80gb"), 13, "h200-sxm-141gb");
+  const Scenario scenario = load_text(text);
+  CHECK(scenario.cluster.gpu != scenario.profile.gpu);
+}
+
+TEST_CASE("a mistake in a scenario of another folder has its path in front") {
+  const TempFolder folder;
+  const std::string path = folder.write("test.json", "{} {}");
+  CHECK(messages_of([&] { load_scenario(path, kData); }) ==
+        Messages{path + ": line 1, column 4: expected valid JSON, got '{' while parsing value"});
+}
+
+TEST_CASE("a scenario that does not exist is the machine's error by path and the user's by name") {
+  CHECK_THROWS_WITH(load_scenario("/no/such.json", kData), "/no/such.json: No such file or directory");
+  CHECK_THROWS_AS(load_scenario("/no/such.json", kData), FileError);
+  const TempFolder root;
+  root.write("scenarios/hbp_8b.json", "{}");
+  CHECK(
+      messages_of([&] { load_scenario("hbp_8", {.root = root.path()}); }) ==
+      Messages{
+          "scenario: expected the name of a scenario (did you mean hbp_8b?) or the path of a .json file, got "
+          "\"hbp_8\" (string)"});
+}
+
+TEST_CASE("damaged scenarios are refused or read, and nothing else happens") {
+  const TempFolder folder;
+  folder.write("lengths.csv", "tokens\n5\n");
+  const std::string text = scenario_text(
+      R"({"strategy": "hbp", "groups": [{"capacity_tokens": 2048, "sp_degree": 8, "gc_layers": "auto"}]})");
+  // Every character in turn becomes one that JSON knows.
+  int refused = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    std::string damaged = text;
+    damaged[i] = "0-\"{}[],:x"[i % 10];
+    try {
+      load_scenario(folder.write("test.json", damaged), kData);
+    } catch (const ScenarioError& error) {
+      ++refused;
+      CHECK_FALSE(error.messages().empty());
+    }
+  }
+  CHECK(refused > static_cast<int>(text.size()) / 2);
+}
+
+}  // namespace packsim

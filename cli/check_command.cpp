@@ -18,9 +18,9 @@ constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
 
 void print_data(const Scenario& scenario, const DrawnLengths& drawn) {
   const LengthSummary summary = summarize_lengths(drawn.lengths_tokens);
-  fmt::print("data: {} samples, {} tokens; median {}, mean {:.0f}, p99 {}, longest {} tokens\n", summary.n_samples,
-             summary.n_tokens, summary.median_tokens, summary.mean_tokens, summary.p99_tokens,
-             summary.longest_tokens);
+  fmt::print("data: {} samples, {} tokens; median {}, mean {:.0f}, p99 {}, longest {} tokens\n",
+             summary.n_samples, summary.n_tokens, summary.median_tokens, summary.mean_tokens,
+             summary.p99_tokens, summary.longest_tokens);
   for (std::size_t i = 0; i < drawn.sources.size(); ++i) {
     fmt::print("  {}: {} samples, {} tokens{}\n", scenario.lengths.mix[i].source, drawn.sources[i].n_samples,
                drawn.sources[i].n_tokens,
@@ -37,11 +37,12 @@ void print_group(const Scenario& scenario, const StrategySpec& spec, const Group
   const std::int64_t wave_tokens = n_dp_ranks * group.capacity_tokens;
   const std::int64_t micro_batches = spec.micro_batches_per_rank.value_or(
       static_cast<int>(std::max<std::int64_t>(scenario.training.tokens_per_iteration / wave_tokens, 1)));
-  fmt::print("    up to {} tokens, SP {} x {} DP ranks, {} micro-batch{} a rank, {} of {} layers checkpointed, "
-             "{:.1f} of {:.1f} GiB when full: {}\n",
-             group.capacity_tokens, group.sp_degree, n_dp_ranks, micro_batches, micro_batches == 1 ? "" : "es",
-             plan.gc_layers, scenario.model.n_layers, plan.peak_memory_bytes / kGibibyte,
-             plan.gpu_memory_bytes / kGibibyte, plan.feasible ? "fits" : "DOES NOT FIT");
+  fmt::print(
+      "    up to {} tokens, SP {} x {} DP ranks, {} micro-batch{} a rank, {} of {} layers checkpointed, "
+      "{:.1f} of {:.1f} GiB when full: {}\n",
+      group.capacity_tokens, group.sp_degree, n_dp_ranks, micro_batches, micro_batches == 1 ? "" : "es",
+      plan.gc_layers, scenario.model.n_layers, plan.peak_memory_bytes / kGibibyte,
+      plan.gpu_memory_bytes / kGibibyte, plan.feasible ? "fits" : "DOES NOT FIT");
 }
 
 void check(const std::string& path, const CommandContext& context) {
@@ -54,15 +55,16 @@ void check(const std::string& path, const CommandContext& context) {
   fmt::print("{} tokens an iteration, {} epoch{}, ZeRO stage {}, barrier every {}, profile {}, seed {}\n",
              scenario.training.tokens_per_iteration, scenario.training.epochs,
              scenario.training.epochs == 1 ? "" : "s", scenario.training.zero_stage,
-             scenario.training.barrier == Barrier::iteration ? "iteration" : "micro-batch", scenario.profile.name,
-             scenario.seed);
+             scenario.training.barrier == Barrier::iteration ? "iteration" : "micro-batch",
+             scenario.profile.name, scenario.seed);
   print_data(scenario, drawn);
   fmt::print("would compare {} strateg{}, speed-ups over {}:\n", scenario.strategies.size(),
              scenario.strategies.size() == 1 ? "y" : "ies", scenario.baseline);
   for (const StrategySpec& spec : scenario.strategies) {
-    fmt::print("  {}: {}, packs {}, over-long samples: {}, last iteration: {}, padding: {}\n", spec.name,
-               spec.strategy, policy_name(kPackOrderNames, spec.order), policy_name(kOverLongNames, spec.over_long),
-               policy_name(kLastIterationNames, spec.last_iteration), policy_name(kPaddingNames, spec.padding));
+    fmt::print(
+        "  {}: {}, packs {}, over-long samples: {}, last iteration: {}, padding: {}\n", spec.name,
+        spec.strategy, policy_name(kPackOrderNames, spec.order), policy_name(kOverLongNames, spec.over_long),
+        policy_name(kLastIterationNames, spec.last_iteration), policy_name(kPaddingNames, spec.padding));
     for (const GroupSpec& group : spec.groups) print_group(scenario, spec, group);
   }
 }

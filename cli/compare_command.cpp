@@ -34,9 +34,10 @@ void keep_strategies(Scenario& scenario, const std::vector<std::string>& names) 
   std::string known;
   for (const StrategySpec& spec : scenario.strategies) known += (known.empty() ? "" : ", ") + spec.name;
   for (const std::string& name : names) {
-    if (std::ranges::none_of(scenario.strategies, [&](const StrategySpec& spec) { return spec.name == name; })) {
-      throw std::invalid_argument(
-          fmt::format("--strategy: expected one of {} (the strategies of {}), got \"{}\"", known, scenario.path, name));
+    if (std::ranges::none_of(scenario.strategies,
+                             [&](const StrategySpec& spec) { return spec.name == name; })) {
+      throw std::invalid_argument(fmt::format(
+          "--strategy: expected one of {} (the strategies of {}), got \"{}\"", known, scenario.path, name));
     }
   }
   std::erase_if(scenario.strategies,
@@ -75,12 +76,14 @@ void compare(const CompareArguments& arguments, const CommandContext& context) {
     fmt::print("{}", to_terminal(report, kWidthColumns));
     fmt::print("\nTook {:.1f} s on {} thread{}, peak memory {:.0f} MB.\n", report.total_s, arguments.threads,
                arguments.threads == 1 ? "" : "s", static_cast<double>(report.peak_memory_bytes) / 1e6);
-    fmt::print("Report: {0}/report.html (open in a browser), {0}/report.json, {0}/report.csv\n", arguments.out);
+    fmt::print("Report: {0}/report.html (open in a browser), {0}/report.json, {0}/report.csv\n",
+               arguments.out);
   }
 }
 
 void add_report_options(CLI::App& command, CompareArguments& arguments) {
-  command.add_option("scenario", arguments.scenario, "Scenario file, or the name of a shipped one")->required();
+  command.add_option("scenario", arguments.scenario, "Scenario file, or the name of a shipped one")
+      ->required();
   command.add_option("--out", arguments.out, "Folder for report.json, report.csv and report.html")
       ->capture_default_str();
   command.add_flag("--json", arguments.json, "Print report.json on stdout instead of the table");
@@ -91,10 +94,14 @@ void add_report_options(CLI::App& command, CompareArguments& arguments) {
 
 void add_compare_command(CLI::App& app, const CommandContext& context) {
   auto arguments = std::make_shared<CompareArguments>();
-  CLI::App* command = app.add_subcommand("compare", "Pack a scenario's data with each strategy, replay, compare");
+  CLI::App* command =
+      app.add_subcommand("compare", "Pack a scenario's data with each strategy, replay, compare");
   add_report_options(*command, *arguments);
-  command->add_option("--strategy", arguments->strategies, "Only this strategy of the scenario (may be repeated)");
-  command->add_option("--threads", arguments->threads, "Strategies at the same time; results do not depend on it")
+  command->add_option("--strategy", arguments->strategies,
+                      "Only this strategy of the scenario (may be repeated)");
+  command
+      ->add_option("--threads", arguments->threads,
+                   "Strategies at the same time; results do not depend on it")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   command->callback([arguments, context] { compare(*arguments, context); });

@@ -21,7 +21,8 @@ std::vector<ListRow> strategy_rows() {
   std::vector<ListRow> rows;
   for (const Strategy& strategy : strategies()) {
     std::string options;
-    for (const std::string_view option : strategy.options) options += (options.empty() ? "" : ", ") + std::string(option);
+    for (const std::string_view option : strategy.options)
+      options += (options.empty() ? "" : ", ") + std::string(option);
     rows.push_back({std::string(strategy.name),
                     fmt::format("{} {} [{}]{}", strategy.summary, strategy.complexity, strategy.source,
                                 options.empty() ? "" : " Options: " + options + ".")});

@@ -63,8 +63,9 @@ PackOutcome pack_and_measure(const PackArguments& arguments, std::span<const std
 
   const std::size_t n_groups = outcome.packing.groups.size();
   if (arguments.sp_degrees.size() != 1 && arguments.sp_degrees.size() != n_groups) {
-    throw std::invalid_argument(fmt::format("--sp: expected one degree, or one for each of {} capacities, got {}",
-                                            n_groups, arguments.sp_degrees.size()));
+    throw std::invalid_argument(
+        fmt::format("--sp: expected one degree, or one for each of {} capacities, got {}", n_groups,
+                    arguments.sp_degrees.size()));
   }
   std::vector<GroupParallelism> parallelism;
   std::vector<std::vector<MicroBatch>> batches;
@@ -129,8 +130,10 @@ void print_table(const PackArguments& arguments, const PackOutcome& outcome) {
   row("samples a pack", fmt::format("{:.1f}", outcome.statistics.samples_per_pack), "");
   row("iterations", fmt::format("{}", outcome.metrics.iterations),
       fmt::format("on {} GPU{}", outcome.schedule.n_gpus, outcome.schedule.n_gpus == 1 ? "" : "s").c_str());
-  row("ABR", fmt::format("{:.4f}", outcome.metrics.abr), "attention imbalance over DP ranks, mean of iterations");
-  row("ABR slots", fmt::format("{:.4f}", outcome.metrics.abr_slots), "the same over slots of the largest SP degree");
+  row("ABR", fmt::format("{:.4f}", outcome.metrics.abr),
+      "attention imbalance over DP ranks, mean of iterations");
+  row("ABR slots", fmt::format("{:.4f}", outcome.metrics.abr_slots),
+      "the same over slots of the largest SP degree");
   row("CR", fmt::format("{:.4f}", outcome.metrics.cr), "share of tokens with SP above 1");
   row("DBR", fmt::format("{:.4f}", outcome.metrics.dbr), "token imbalance over DP ranks, mean of iterations");
   row("PR", fmt::format("{:.4f}", outcome.metrics.pr), "share of padding among computed tokens");
@@ -154,8 +157,8 @@ std::string packs_csv(const Packing& packing) {
     for (std::size_t p = 0; p < packing.groups[g].n_packs(); ++p) {
       for (const ItemIndex item : packing.groups[g][p]) {
         const Piece piece = packing.piece(item);
-        fmt::format_to(std::back_inserter(csv), "{},{},{},{},{}\n", g, p, piece.sample_index, piece.start_token,
-                       piece.n_tokens);
+        fmt::format_to(std::back_inserter(csv), "{},{},{},{},{}\n", g, p, piece.sample_index,
+                       piece.start_token, piece.n_tokens);
       }
     }
   }
@@ -209,7 +212,8 @@ void add_pack_command(CLI::App& app, const CommandContext&) {
   CLI::App* command = app.add_subcommand("pack", "Pack a file of lengths; no model or cluster needed");
   command->add_option("lengths", a->lengths, "CSV, JSONL, NPY or histogram JSON")->required();
   command->add_option("--strategy", a->strategy, "See packsim list strategies")->required();
-  command->add_option("--capacity", a->capacities_tokens, "Pack length in tokens; several, ascending, for hbp")
+  command
+      ->add_option("--capacity", a->capacities_tokens, "Pack length in tokens; several, ascending, for hbp")
       ->delimiter(',')
       ->required();
   command->add_option("--gpus", a->n_gpus, "GPUs that train the packs (default: the largest SP degree)")
@@ -217,10 +221,12 @@ void add_pack_command(CLI::App& app, const CommandContext&) {
   command->add_option("--sp", a->sp_degrees, "SP degree, one or one a capacity")
       ->delimiter(',')
       ->check(CLI::Range(1, 1 << 16));
-  command->add_option("--tokens-per-iteration", a->tokens_per_iteration,
-                      "Tokens of one iteration over all GPUs (default: one pack a rank)")
+  command
+      ->add_option("--tokens-per-iteration", a->tokens_per_iteration,
+                   "Tokens of one iteration over all GPUs (default: one pack a rank)")
       ->check(CLI::NonNegativeNumber);
-  add_policy(*command, "--over-long", a->request.over_long, kOverLongNames, "Samples over the longest capacity");
+  add_policy(*command, "--over-long", a->request.over_long, kOverLongNames,
+             "Samples over the longest capacity");
   add_policy(*command, "--empty", a->request.empty, kEmptyNames, "Samples without tokens");
   add_policy(*command, "--padding", a->padding, kPaddingNames, "Padding");
   command->add_option("--pad-multiple", a->pad_multiple_tokens, "Multiple for --padding multiple")
@@ -229,15 +235,19 @@ void add_pack_command(CLI::App& app, const CommandContext&) {
       ->check(CLI::IsMember({"as_packed", "shuffled", "balanced"}));
   add_policy(*command, "--last-iteration", a->last_iteration, kLastIterationNames,
              "Packs that are too few for an iteration");
-  command->add_option("--window", a->request.window_samples, "Pack every so many samples on their own; 0: all")
+  command
+      ->add_option("--window", a->request.window_samples, "Pack every so many samples on their own; 0: all")
       ->check(CLI::NonNegativeNumber);
   StrategyOptions& options = a->request.options;
   command->add_option("--seed", options.seed, "Seed of every shuffle")->capture_default_str();
-  command->add_flag("!--no-shuffle", options.shuffle, "Take samples in file order (random, isf, ffs, bfs, none)");
+  command->add_flag("!--no-shuffle", options.shuffle,
+                    "Take samples in file order (random, isf, ffs, bfs, none)");
   command->add_option("--rounds", options.rounds, "isf: rounds of dissolving badly filled packs")
       ->capture_default_str();
-  command->add_option("--threshold", options.threshold_tokens, "isf: packs of so many tokens stay (default: capacity - 128)");
-  command->add_option("--max-samples", options.max_samples_per_pack, "spfhp, lpfhp: samples a pack; 0: no limit");
+  command->add_option("--threshold", options.threshold_tokens,
+                      "isf: packs of so many tokens stay (default: capacity - 128)");
+  command->add_option("--max-samples", options.max_samples_per_pack,
+                      "spfhp, lpfhp: samples a pack; 0: no limit");
   command->add_option("--batch-samples", options.batch_samples,
                       "none, sorted: rows a micro-batch; sorted: 0 for as many as the capacity holds");
   command->add_option("--packer", a->packer, "hbp: strategy inside each group")->capture_default_str();

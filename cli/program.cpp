@@ -23,9 +23,10 @@ std::string quoted_command_line(int argc, char** argv) {
   std::string line = "packsim";
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
-    const bool plain = !argument.empty() &&
-                       argument.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                                  "-_=+,./:@%") == std::string::npos;
+    const bool plain =
+        !argument.empty() && argument.find_first_not_of(
+                                 "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                 "-_=+,./:@%") == std::string::npos;
     line += plain ? " " + argument : " '" + argument + "'";
   }
   return line;
@@ -42,11 +43,13 @@ std::string find_data_root() {
 }
 
 int run_commands(int argc, char** argv) {
-  const CommandContext context{
-      .command_line = quoted_command_line(argc, argv), .version = PACKSIM_VERSION, .data_root = find_data_root()};
-  CLI::App app("packsim: how should mixed-length data be packed and parallelised on these GPUs, and what will it "
-               "cost?",
-               "packsim");
+  const CommandContext context{.command_line = quoted_command_line(argc, argv),
+                               .version = PACKSIM_VERSION,
+                               .data_root = find_data_root()};
+  CLI::App app(
+      "packsim: how should mixed-length data be packed and parallelised on these GPUs, and what will it "
+      "cost?",
+      "packsim");
   app.set_version_flag("--version", std::string("packsim ") + PACKSIM_VERSION);
   app.require_subcommand(1);
   add_compare_command(app, context);
@@ -79,7 +82,8 @@ int run_program(int argc, char** argv) {
     fmt::print(stderr, "packsim: {}\n", error.what());
     return kUserMistake;
   } catch (const std::logic_error& error) {
-    fmt::print(stderr, "packsim: internal error: {}\nPlease report it with this command, which replays it: {}\n",
+    fmt::print(stderr,
+               "packsim: internal error: {}\nPlease report it with this command, which replays it: {}\n",
                error.what(), quoted_command_line(argc, argv));
     return kOurMistake;
   } catch (const std::bad_alloc&) {

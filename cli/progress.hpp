@@ -6,8 +6,8 @@
 
 namespace packsim {
 
-/// Says on stderr what is going on, once the work has taken over a second, and then about twice a second. On a
-/// terminal one line is written over again; elsewhere each is a line of its own, and there are fewer.
+/// Says on stderr what is going on, once the work has taken over a second, and then about twice a second. On
+/// a terminal one line is written over again; elsewhere each is a line of its own, and there are fewer.
 class Progress {
  public:
   explicit Progress(bool quiet);

@@ -91,10 +91,10 @@ void set_times(const RunMetrics& run, int n_gpus, StrategyResult& result) {
 }
 
 void set_no_times(StrategyResult& result) {
-  for (double* value : {&result.step_mean_s, &result.step_p99_s, &result.gpu_days, &result.wall_hours,
-                        &result.speedup, &result.linear_fraction, &result.attention_fraction,
-                        &result.recompute_fraction, &result.alltoall_fraction, &result.overhead_fraction,
-                        &result.idle_fraction}) {
+  for (double* value :
+       {&result.step_mean_s, &result.step_p99_s, &result.gpu_days, &result.wall_hours, &result.speedup,
+        &result.linear_fraction, &result.attention_fraction, &result.recompute_fraction,
+        &result.alltoall_fraction, &result.overhead_fraction, &result.idle_fraction}) {
     *value = kNotFeasible;
   }
 }
@@ -207,16 +207,19 @@ std::vector<std::string> extrapolations(const Scenario& scenario) {
   const FrameworkProfile& profile = scenario.profile;
   std::vector<std::string> warnings;
   if (profile.gpu != scenario.cluster.gpu) {
-    warnings.push_back(fmt::format("profile {} was measured on {}, the cluster has {}: every time is extrapolated",
-                                   profile.name, profile.gpu, scenario.cluster.gpu));
+    warnings.push_back(
+        fmt::format("profile {} was measured on {}, the cluster has {}: every time is extrapolated",
+                    profile.name, profile.gpu, scenario.cluster.gpu));
   }
   if (profile.model != scenario.model.name) {
-    warnings.push_back(fmt::format("profile {} was fitted to steps of {}: the rates are taken to hold for {} too",
-                                   profile.name, profile.model, scenario.model.name));
+    warnings.push_back(
+        fmt::format("profile {} was fitted to steps of {}: the rates are taken to hold for {} too",
+                    profile.name, profile.model, scenario.model.name));
   }
   if (profile.n_gpus != scenario.cluster.n_gpus()) {
-    warnings.push_back(fmt::format("profile {} was fitted on {} GPUs: the cost of an iteration on {} is extrapolated",
-                                   profile.name, profile.n_gpus, scenario.cluster.n_gpus()));
+    warnings.push_back(
+        fmt::format("profile {} was fitted on {} GPUs: the cost of an iteration on {} is extrapolated",
+                    profile.name, profile.n_gpus, scenario.cluster.n_gpus()));
   }
   return warnings;
 }
@@ -262,8 +265,8 @@ GroupResult plan_group(const Scenario& scenario, const GroupSpec& group, double 
   plan.capacity_tokens = group.capacity_tokens;
   plan.sp_degree = group.sp_degree;
   plan.gc_layers = group.gc_layers.value_or(fewest < 0 ? scenario.model.n_layers : fewest);
-  const MemoryUse use = peak_memory(scenario.model, scenario.cluster, scenario.profile, zero_stage, tokens_per_gpu,
-                                    plan.gc_layers);
+  const MemoryUse use = peak_memory(scenario.model, scenario.cluster, scenario.profile, zero_stage,
+                                    tokens_per_gpu, plan.gc_layers);
   plan.peak_memory_bytes = use.total_bytes();
   plan.gpu_memory_bytes = static_cast<double>(scenario.cluster.gpu_memory_bytes);
   plan.feasible = plan.peak_memory_bytes <= plan.gpu_memory_bytes;

@@ -14,14 +14,14 @@ struct FrameworkProfile {
   std::string model;   ///< the model of those steps; others are extrapolated to
   int n_gpus = 0;      ///< of those steps
 
-  double linear_flop_per_s = 0;     ///< matrix products, with everything that scales with tokens
-  double attention_flop_per_s = 0;  ///< attention kernels, causal flop
+  double linear_flop_per_s = 0;       ///< matrix products, with everything that scales with tokens
+  double attention_flop_per_s = 0;    ///< attention kernels, causal flop
   double intra_node_bytes_per_s = 0;  ///< all-to-all payload that stays in the node
   double inter_node_bytes_per_s = 0;  ///< all-to-all payload that leaves it
-  double micro_batch_s = 0;  ///< fixed cost of a micro-batch
-  double iteration_s = 0;    ///< fixed cost of an iteration: optimizer, gradient exchange
+  double micro_batch_s = 0;           ///< fixed cost of a micro-batch
+  double iteration_s = 0;             ///< fixed cost of an iteration: optimizer, gradient exchange
 
-  double reserved_bytes = 0;  ///< context, communication buffers, fragmentation
+  double reserved_bytes = 0;                ///< context, communication buffers, fragmentation
   double logits_bytes_per_vocab_entry = 0;  ///< work space of the loss, for one token and vocabulary entry
 };
 

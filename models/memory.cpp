@@ -4,15 +4,19 @@ namespace packsim {
 
 double model_state_bytes(const Transformer& model, int zero_stage, int n_gpus) {
   const double parameters = model.parameters();
-  constexpr double kWeights = 2;      // bf16
-  constexpr double kGradients = 2;    // bf16
-  constexpr double kOptimizer = 12;   // fp32 master weights and two moments
+  constexpr double kWeights = 2;        // bf16
+  constexpr double kGradients = 2;      // bf16
+  constexpr double kOptimizer = 12;     // fp32 master weights and two moments
   constexpr double kGradientsFp32 = 4;  // accumulated in fp32 where they are not sharded
   switch (zero_stage) {
-    case 0: return parameters * (kWeights + kGradientsFp32 + kOptimizer);
-    case 1: return parameters * (kWeights + kGradientsFp32 + kOptimizer / n_gpus);
-    case 2: return parameters * (kWeights + (kGradients + kOptimizer) / n_gpus);
-    default: return parameters * (kWeights + kGradients + kOptimizer) / n_gpus;
+    case 0:
+      return parameters * (kWeights + kGradientsFp32 + kOptimizer);
+    case 1:
+      return parameters * (kWeights + kGradientsFp32 + kOptimizer / n_gpus);
+    case 2:
+      return parameters * (kWeights + (kGradients + kOptimizer) / n_gpus);
+    default:
+      return parameters * (kWeights + kGradients + kOptimizer) / n_gpus;
   }
 }
 
@@ -29,11 +33,12 @@ double activation_bytes_per_token(const Transformer& model) {
 
 MemoryUse peak_memory(const Transformer& model, const Cluster& cluster, const FrameworkProfile& profile,
                       int zero_stage, double tokens_per_gpu, int gc_layers) {
-  return {.states_bytes = model_state_bytes(model, zero_stage, cluster.n_gpus()),
-          .activations_bytes = tokens_per_gpu * (model.n_layers - gc_layers) * activation_bytes_per_token(model),
-          .checkpoints_bytes = tokens_per_gpu * gc_layers * 2.0 * model.hidden_size,
-          .logits_bytes = tokens_per_gpu * model.vocab_size * profile.logits_bytes_per_vocab_entry,
-          .reserved_bytes = profile.reserved_bytes};
+  return {
+      .states_bytes = model_state_bytes(model, zero_stage, cluster.n_gpus()),
+      .activations_bytes = tokens_per_gpu * (model.n_layers - gc_layers) * activation_bytes_per_token(model),
+      .checkpoints_bytes = tokens_per_gpu * gc_layers * 2.0 * model.hidden_size,
+      .logits_bytes = tokens_per_gpu * model.vocab_size * profile.logits_bytes_per_vocab_entry,
+      .reserved_bytes = profile.reserved_bytes};
 }
 
 int fewest_gc_layers(const Transformer& model, const Cluster& cluster, const FrameworkProfile& profile,

@@ -22,8 +22,8 @@ struct MemoryUse {
   }
 };
 
-/// States: bf16 weights and fp32 gradients on every GPU, with fp32 master weights and two Adam moments sharded
-/// (stage 1); bf16 gradients sharded as well (2); weights too (3); nothing sharded (0).
+/// States: bf16 weights and fp32 gradients on every GPU, with fp32 master weights and two Adam moments
+/// sharded (stage 1); bf16 gradients sharded as well (2); weights too (3); nothing sharded (0).
 double model_state_bytes(const Transformer& model, int zero_stage, int n_gpus);
 
 /// Saved-for-backward bytes of one token in one layer that is not checkpointed, bf16 with flash attention and

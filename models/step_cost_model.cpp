@@ -17,13 +17,16 @@ AlltoallBytes ulysses_bytes_per_token(const Transformer& model, const Cluster& c
       kBytesPerElement * model.n_layers * (2 * model.query_width() + 2 * model.kv_width() * kv_copies);
   // A group is placed on neighbouring GPUs, so it fills nodes.
   const double in_node = std::min(sp_degree, cluster.gpus_per_node);
-  return {.intra_node = bytes * (in_node - 1) / sp_degree, .inter_node = bytes * (sp_degree - in_node) / sp_degree};
+  return {.intra_node = bytes * (in_node - 1) / sp_degree,
+          .inter_node = bytes * (sp_degree - in_node) / sp_degree};
 }
 
 std::string refuse_sp_degree(const Transformer& model, const Cluster& cluster, int sp_degree) {
   const auto text = [](int n) { return std::to_string(n); };
-  if (cluster.n_gpus() % sp_degree != 0) return "a divisor of the cluster's " + text(cluster.n_gpus()) + " GPUs";
-  if (model.n_heads % sp_degree != 0) return "a divisor of the model's " + text(model.n_heads) + " attention heads";
+  if (cluster.n_gpus() % sp_degree != 0)
+    return "a divisor of the cluster's " + text(cluster.n_gpus()) + " GPUs";
+  if (model.n_heads % sp_degree != 0)
+    return "a divisor of the model's " + text(model.n_heads) + " attention heads";
   if (model.n_kv_heads % sp_degree != 0 && sp_degree % model.n_kv_heads != 0) {
     return "a divisor or a multiple of the model's " + text(model.n_kv_heads) + " key-value heads";
   }
@@ -34,7 +37,8 @@ std::string refuse_sp_degree(const Transformer& model, const Cluster& cluster, i
   return {};
 }
 
-StepCostModel::StepCostModel(const Transformer& model, const Cluster& cluster, const FrameworkProfile& profile)
+StepCostModel::StepCostModel(const Transformer& model, const Cluster& cluster,
+                             const FrameworkProfile& profile)
     : model_(model), cluster_(cluster), profile_(profile) {}
 
 MicroBatchTime StepCostModel::micro_batch(const MicroBatch& batch, const GroupPlan& plan) const {

@@ -9,7 +9,8 @@ namespace packsim {
 
 /// The step-level model: six numbers of a framework profile price the flop and bytes of a micro-batch.
 ///
-/// With T tokens a GPU (padding included), gc of L layers checkpointed and squared lengths sum p over the SP GPUs:
+/// With T tokens a GPU (padding included), gc of L layers checkpointed and squared lengths sum p over the SP
+/// GPUs:
 ///   linear    T (3 layers_flop + 3 head_flop) / linear_flop_per_s, recompute T layers_flop gc/L
 ///   attention p / sp attention_flop (3.5 + gc/L) / attention_flop_per_s
 ///   all-to-all  bytes (2 + gc/L), the part of it inside the node and outside it each at its rate
@@ -37,8 +38,8 @@ struct AlltoallBytes {
 };
 AlltoallBytes ulysses_bytes_per_token(const Transformer& model, const Cluster& cluster, int sp_degree);
 
-/// Why a Ulysses degree cannot exist for this model and cluster, or an empty string: it has to divide the GPUs
-/// and the query heads, and divide the key-value heads or be a multiple of them.
+/// Why a Ulysses degree cannot exist for this model and cluster, or an empty string: it has to divide the
+/// GPUs and the query heads, and divide the key-value heads or be a multiple of them.
 std::string refuse_sp_degree(const Transformer& model, const Cluster& cluster, int sp_degree);
 
 }  // namespace packsim

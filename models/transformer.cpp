@@ -17,9 +17,13 @@ double Transformer::parameters() const {
   return n_layers * layer_parameters() + (tied_embeddings ? 1 : 2) * embedding + hidden_size;
 }
 
-double Transformer::layers_flop_per_token() const { return 2.0 * n_layers * layer_matmul_parameters(); }
+double Transformer::layers_flop_per_token() const {
+  return 2.0 * n_layers * layer_matmul_parameters();
+}
 
-double Transformer::head_flop_per_token() const { return 2.0 * vocab_size * hidden_size; }
+double Transformer::head_flop_per_token() const {
+  return 2.0 * vocab_size * hidden_size;
+}
 
 double Transformer::attention_flop_per_pair() const {
   // Two products (scores, and scores times values) of 2 flop each over half of the square.

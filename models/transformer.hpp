@@ -33,7 +33,8 @@ struct Transformer {
   double layers_flop_per_token() const;
   /// Forward flop of one token through the output head.
   double head_flop_per_token() const;
-  /// Forward flop of attention in all layers for one squared token of document length (causal: half the square).
+  /// Forward flop of attention in all layers for one squared token of document length (causal: half the
+  /// square).
   double attention_flop_per_pair() const;
 };
 

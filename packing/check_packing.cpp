@@ -26,7 +26,8 @@ void check_packing(const Packing& packing, const PackRequest& request) {
       std::int64_t tokens = 0;
       std::int32_t longest_row = 0;
       for (const ItemIndex item : packs[p]) {
-        if (item >= lengths.size()) broken(packing, "pack " + std::to_string(p) + " holds an item that is not there");
+        if (item >= lengths.size())
+          broken(packing, "pack " + std::to_string(p) + " holds an item that is not there");
         if (packed[item]) broken(packing, "item " + std::to_string(item) + " is in two packs, expected one");
         packed[item] = true;
         tokens += lengths[item];
@@ -37,7 +38,8 @@ void check_packing(const Packing& packing, const PackRequest& request) {
       }
       n_packed += packs[p].size();
       if (packs[p].empty()) broken(packing, "pack " + std::to_string(p) + " is empty");
-      const bool own_pack = request.over_long == OverLong::own_pack && packs[p].size() == 1 && tokens > longest;
+      const bool own_pack =
+          request.over_long == OverLong::own_pack && packs[p].size() == 1 && tokens > longest;
       const std::int64_t row_tokens = packing.strategy->layout == Layout::rows ? longest_row : tokens;
       if (row_tokens > capacity && !own_pack) {
         broken(packing, "pack " + std::to_string(p) + " has " + std::to_string(row_tokens) +
@@ -49,7 +51,8 @@ void check_packing(const Packing& packing, const PackRequest& request) {
   for (std::size_t item = 0; item < lengths.size(); ++item) {
     const bool may_skip = (lengths[item] == 0 && request.empty != Empty::keep) ||
                           (lengths[item] > longest && request.over_long == OverLong::drop);
-    if (!packed[item] && !may_skip) broken(packing, "item " + std::to_string(item) + " is in no pack, expected one");
+    if (!packed[item] && !may_skip)
+      broken(packing, "item " + std::to_string(item) + " is in no pack, expected one");
   }
 }
 

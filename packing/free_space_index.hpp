@@ -6,8 +6,8 @@
 
 namespace packsim {
 
-/// A set of integers in [0, capacity] that answers "the smallest member of at least x" and "the largest member
-/// of at most x" in a few word operations: a 64-way tree of bitmaps.
+/// A set of integers in [0, capacity] that answers "the smallest member of at least x" and "the largest
+/// member of at most x" in a few word operations: a 64-way tree of bitmaps.
 class IntegerSet {
  public:
   static constexpr std::int64_t kNone = -1;

@@ -7,8 +7,8 @@
 namespace packsim {
 namespace {
 
-// The items of one group that greedy fill may still take. The tree holds lengths with the sign turned: "the first
-// value of at least -room" is the first sample of at most `room` tokens.
+// The items of one group that greedy fill may still take. The tree holds lengths with the sign turned: "the
+// first value of at least -room" is the first sample of at most `room` tokens.
 class FillSource {
  public:
   FillSource(std::span<const std::int32_t> lengths_tokens, std::vector<ItemIndex>& items)

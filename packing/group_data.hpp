@@ -10,7 +10,8 @@ namespace packsim {
 
 /// HBP algorithm 5, GroupData: item x belongs to group i when capacity(i-1) < length(x) <= capacity(i), with
 /// capacity(-1) = 0. The published form loses empty items and those over the last capacity; here they go to
-/// the first and the last group where the problem keeps them, and are skipped (and counted) where it does not.
+/// the first and the last group where the problem keeps them, and are skipped (and counted) where it does
+/// not.
 ///
 /// capacities_tokens: [n_groups], ascending. Returns [n_groups] item indices in data set order.
 std::vector<std::vector<ItemIndex>> group_data(const PackProblem& problem,

@@ -8,8 +8,8 @@
 
 namespace packsim {
 
-/// The items that a strategy packs, in data set order or, where the options ask for it, shuffled. The shuffle is
-/// over all items, skipped ones included, as the published implementations do it.
+/// The items that a strategy packs, in data set order or, where the options ask for it, shuffled. The shuffle
+/// is over all items, skipped ones included, as the published implementations do it.
 inline std::vector<ItemIndex> packing_order(const PackProblem& problem) {
   std::vector<ItemIndex> order(problem.lengths_tokens.size());
   std::iota(order.begin(), order.end(), ItemIndex{0});

@@ -13,7 +13,8 @@ void sum_by_rank(const Schedule& schedule, const Iteration& iteration, std::span
   const auto n_ranks = static_cast<std::size_t>(schedule.groups[iteration.group].n_dp_ranks);
   sums.assign(n_ranks, 0.0);
   const auto packs = schedule.packs(iteration);
-  for (std::size_t i = 0; i < packs.size(); ++i) sums[i % n_ranks] += static_cast<double>(value(batches[packs[i]]));
+  for (std::size_t i = 0; i < packs.size(); ++i)
+    sums[i % n_ranks] += static_cast<double>(value(batches[packs[i]]));
 }
 
 // Sums neighbouring ranks into slots of `ranks_per_slot`.
@@ -22,7 +23,9 @@ void sum_by_slot(std::span<const double> ranks, std::size_t ranks_per_slot, std:
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) slots[rank / ranks_per_slot] += ranks[rank];
 }
 
-double ratio(double part, double whole) { return whole > 0 ? part / whole : 0.0; }
+double ratio(double part, double whole) {
+  return whole > 0 ? part / whole : 0.0;
+}
 
 }  // namespace
 
@@ -35,7 +38,8 @@ double imbalance(std::span<const double> work) {
 
 void attention_work(const Schedule& schedule, const Iteration& iteration, std::span<const MicroBatch> batches,
                     std::vector<double>& work) {
-  sum_by_rank(schedule, iteration, batches, [](const MicroBatch& b) { return b.attention_pairs; }, work);
+  sum_by_rank(
+      schedule, iteration, batches, [](const MicroBatch& b) { return b.attention_pairs; }, work);
 }
 
 ScheduleMetrics measure(const Schedule& schedule, std::span<const std::vector<MicroBatch>> batches) {
@@ -67,7 +71,8 @@ ScheduleMetrics measure(const Schedule& schedule, std::span<const std::vector<Mi
     most_work += most;
     idle_work += most - std::accumulate(work.begin(), work.end(), 0.0);
 
-    sum_by_rank(schedule, iteration, group, [](const MicroBatch& b) { return b.tokens + b.padded_tokens; }, tokens);
+    sum_by_rank(
+        schedule, iteration, group, [](const MicroBatch& b) { return b.tokens + b.padded_tokens; }, tokens);
     dbr_sum += imbalance(tokens);
     rank_iterations += n_ranks;
     for (const std::uint32_t pack : schedule.packs(iteration)) {
@@ -83,7 +88,8 @@ ScheduleMetrics measure(const Schedule& schedule, std::span<const std::vector<Mi
   metrics.abr_weighted = ratio(idle_work, most_work);
   metrics.dbr = ratio(dbr_sum, n);
   metrics.cr = ratio(static_cast<double>(communicated_tokens), trained);
-  metrics.pr = ratio(static_cast<double>(metrics.padded_tokens), trained + static_cast<double>(metrics.padded_tokens));
+  metrics.pr =
+      ratio(static_cast<double>(metrics.padded_tokens), trained + static_cast<double>(metrics.padded_tokens));
   metrics.ave_t_tokens = ratio(trained, rank_iterations);
   return metrics;
 }

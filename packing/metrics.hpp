@@ -17,8 +17,8 @@ struct ScheduleMetrics {
   std::int64_t iterations = 0;
   std::int64_t trained_tokens = 0;  ///< over all epochs, repeats included, padding not
   std::int64_t padded_tokens = 0;   ///< over all epochs
-  double abr = 0;         ///< attention balance ratio over DP ranks, mean of the iterations
-  double abr_slots = 0;   ///< the same over slots of the widest group's SP degree, work summed in a slot
+  double abr = 0;                   ///< attention balance ratio over DP ranks, mean of the iterations
+  double abr_slots = 0;     ///< the same over slots of the widest group's SP degree, work summed in a slot
   double abr_weighted = 0;  ///< over DP ranks, one ratio of sums: iterations weigh by their attention time
   double dbr = 0;           ///< distance (token) balance ratio over DP ranks, mean of the iterations
   double cr = 0;            ///< share of the tokens trained with an SP degree above 1
@@ -36,11 +36,11 @@ void attention_work(const Schedule& schedule, const Iteration& iteration, std::s
 /// How well packs are filled; the names are those of NeMo's metadata.
 struct PackStatistics {
   std::int64_t n_packs = 0;
-  double samples_per_pack = 0;             ///< "packing factor"
+  double samples_per_pack = 0;  ///< "packing factor"
   double tokens_per_pack = 0;
-  double fill_fraction = 0;                ///< tokens over pack length, own packs left out
-  double squared_length_per_sample = 0;    ///< mean of length squared
-  double squared_length_per_pack = 0;      ///< mean of the sum of squared lengths
+  double fill_fraction = 0;              ///< tokens over pack length, own packs left out
+  double squared_length_per_sample = 0;  ///< mean of length squared
+  double squared_length_per_pack = 0;    ///< mean of the sum of squared lengths
 };
 
 /// Over all groups of a packing.

@@ -9,12 +9,15 @@ namespace {
 
 constexpr std::int64_t kLongestCapacityTokens = std::int64_t{1} << 24;
 
-[[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument(what); }
+[[noreturn]] void refuse(const std::string& what) {
+  throw std::invalid_argument(what);
+}
 
 const Strategy& known_strategy(std::string_view name) {
   if (const Strategy* strategy = find_strategy(name)) return *strategy;
   std::string known;
-  for (const Strategy& strategy : strategies()) known += (known.empty() ? "" : ", ") + std::string(strategy.name);
+  for (const Strategy& strategy : strategies())
+    known += (known.empty() ? "" : ", ") + std::string(strategy.name);
   refuse("strategy: expected one of " + known + ", got \"" + std::string(name) + "\"");
 }
 
@@ -48,14 +51,16 @@ void check_request(const Strategy& strategy, const PackRequest& request) {
            std::to_string(request.options.batch_samples));
   }
   if (request.options.max_samples_per_pack < 0) {
-    refuse("max_samples_per_pack: expected >= 0, got " + std::to_string(request.options.max_samples_per_pack));
+    refuse("max_samples_per_pack: expected >= 0, got " +
+           std::to_string(request.options.max_samples_per_pack));
   }
   if (request.options.threshold_tokens < -1) {
     refuse("threshold_tokens: expected >= -1, got " + std::to_string(request.options.threshold_tokens));
   }
   if (strategy.pack_groups != nullptr) {
     const Strategy* packer = find_strategy(request.options.packer);
-    if (packer == nullptr || packer->pack == nullptr || packer->layout != Layout::packed || packer->cuts_samples) {
+    if (packer == nullptr || packer->pack == nullptr || packer->layout != Layout::packed ||
+        packer->cuts_samples) {
       refuse("packer: expected a strategy that packs whole samples into one row, got \"" +
              std::string(request.options.packer) + "\"");
     }
@@ -72,8 +77,8 @@ class Offenders {
   }
   void refuse_if_any(const std::string& expected) const {
     if (count_ == 0) return;
-    refuse("lengths_tokens: expected " + expected + ", got " + std::to_string(count_) + " that are not: " + places_ +
-           (count_ > 3 ? ", ..." : ""));
+    refuse("lengths_tokens: expected " + expected + ", got " + std::to_string(count_) +
+           " that are not: " + places_ + (count_ > 3 ? ", ..." : ""));
   }
 
  private:
@@ -107,7 +112,8 @@ PackCounts count_samples(const PackRequest& request, std::int64_t longest_tokens
     if (length == 0 && request.empty == Empty::drop) ++counts.empty_samples;
     if (length <= longest_tokens) continue;
     switch (request.over_long) {
-      case OverLong::error: break;
+      case OverLong::error:
+        break;
       case OverLong::drop:
         ++counts.dropped_samples;
         counts.dropped_tokens += length;
@@ -116,8 +122,12 @@ PackCounts count_samples(const PackRequest& request, std::int64_t longest_tokens
         ++counts.truncated_samples;
         counts.truncated_tokens += length - longest_tokens;
         break;
-      case OverLong::split: ++counts.split_samples; break;
-      case OverLong::own_pack: ++counts.own_pack_samples; break;
+      case OverLong::split:
+        ++counts.split_samples;
+        break;
+      case OverLong::own_pack:
+        ++counts.own_pack_samples;
+        break;
     }
   }
   return counts;
@@ -144,7 +154,8 @@ CutItems cut(const Strategy& strategy, const PackRequest& request) {
     const bool over_long = left > capacity;
     if (over_long && request.over_long == OverLong::truncate) left = capacity;
     const bool whole = !strategy.cuts_samples && !(over_long && request.over_long == OverLong::split);
-    const bool kept = !(over_long && request.over_long == OverLong::drop) && !(left == 0 && request.empty == Empty::drop);
+    const bool kept =
+        !(over_long && request.over_long == OverLong::drop) && !(left == 0 && request.empty == Empty::drop);
     std::int64_t start = 0;
     std::int64_t n_pieces = 0;
     while (kept && (n_pieces == 0 || left > 0)) {
@@ -217,7 +228,8 @@ Packing pack(std::string_view strategy_name, const PackRequest& request) {
   packing.lengths_tokens = request.lengths_tokens;
 
   std::vector<std::size_t> window_ends;
-  const bool cuts = strategy.cuts_samples || packing.counts.truncated_samples + packing.counts.split_samples > 0;
+  const bool cuts =
+      strategy.cuts_samples || packing.counts.truncated_samples + packing.counts.split_samples > 0;
   if (cuts) {
     CutItems items = cut(strategy, request);
     packing.pieces = std::move(items.pieces);
@@ -228,7 +240,8 @@ Packing pack(std::string_view strategy_name, const PackRequest& request) {
     window_ends = std::move(items.window_ends);
   } else {
     const std::size_t n = request.lengths_tokens.size();
-    const std::size_t window = request.window_samples > 0 ? static_cast<std::size_t>(request.window_samples) : n;
+    const std::size_t window =
+        request.window_samples > 0 ? static_cast<std::size_t>(request.window_samples) : n;
     for (std::size_t end = 0; end < n;) {
       end = std::min(end + window, n);
       window_ends.push_back(end);
@@ -241,8 +254,8 @@ Packing pack(std::string_view strategy_name, const PackRequest& request) {
     packing.groups.resize(request.capacities_tokens.size());
     std::size_t begin = 0;
     for (const std::size_t end : window_ends) {
-      append(packing.groups, pack_window(strategy, request, packing.lengths_tokens.subspan(begin, end - begin)),
-             begin);
+      append(packing.groups,
+             pack_window(strategy, request, packing.lengths_tokens.subspan(begin, end - begin)), begin);
       begin = end;
     }
   }

@@ -39,9 +39,9 @@ struct PackCounts {
 /// The packs of every group, and the items that they speak of.
 struct Packing {
   const Strategy* strategy = nullptr;
-  std::vector<std::int64_t> capacities_tokens;  ///< [n_groups]
-  std::vector<PackSet> groups;                  ///< [n_groups]
-  std::vector<Piece> pieces;                    ///< empty: item i is the whole of sample i
+  std::vector<std::int64_t> capacities_tokens;   ///< [n_groups]
+  std::vector<PackSet> groups;                   ///< [n_groups]
+  std::vector<Piece> pieces;                     ///< empty: item i is the whole of sample i
   std::vector<std::int32_t> cut_lengths_tokens;  ///< [n_items] where pieces is not empty
   std::span<const std::int32_t> lengths_tokens;  ///< [n_items] lengths of the items
   PackCounts counts;
@@ -59,9 +59,9 @@ struct Packing {
 
 /// Packs samples with the named strategy under the request's policies.
 ///
-/// Throws std::invalid_argument for an unknown strategy, bad options, negative lengths, and, under the `error`
-/// policies, over-long or empty samples (naming the first ones and how many there are); std::logic_error if a
-/// strategy broke its promise (see check_packing).
+/// Throws std::invalid_argument for an unknown strategy, bad options, negative lengths, and, under the
+/// `error` policies, over-long or empty samples (naming the first ones and how many there are);
+/// std::logic_error if a strategy broke its promise (see check_packing).
 Packing pack(std::string_view strategy, const PackRequest& request);
 
 /// Checks that every item is in exactly one pack, or skipped for the reason that the counts give, and that no

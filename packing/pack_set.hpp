@@ -6,8 +6,8 @@
 
 namespace packsim {
 
-/// What is packed. An item is a whole sample or, where samples are cut, a piece of one. Lengths are counted in
-/// tokens; they fit in 32 bits, sums of them do not and are 64 bits wide everywhere.
+/// What is packed. An item is a whole sample or, where samples are cut, a piece of one. Lengths are counted
+/// in tokens; they fit in 32 bits, sums of them do not and are 64 bits wide everywhere.
 using ItemIndex = std::uint32_t;
 
 /// Tokens [start_token, start_token + n_tokens) of one sample.

@@ -16,8 +16,9 @@ enum class Empty { drop, keep, error };
 /// (rows of one micro-batch are first made equally long).
 enum class Padding { none, longest, capacity, multiple };
 
-/// What to do with packs that are too few for a whole iteration: leave them out, fill up by repeating packs
-/// from the head of the same group, or run an iteration in which some ranks have less to do.
+/// What to do with packs that are too few for a whole iteration: leave some out, fill up by repeating some
+/// of the same group (which ones the epoch's shuffle decides), or run an iteration in which some ranks have
+/// less to do.
 enum class LastIteration { drop, repeat, shorten };
 
 /// In which order packs become iterations: as packed, shuffled, or sorted by attention work (HBP's balance
@@ -54,8 +55,8 @@ inline constexpr std::array<PolicyName<Padding>, 4> kPaddingNames = {{
 }};
 
 inline constexpr std::array<PolicyName<LastIteration>, 3> kLastIterationNames = {{
-    {LastIteration::drop, "drop", "leave the packs out"},
-    {LastIteration::repeat, "repeat", "fill up with packs from the head of the group"},
+    {LastIteration::drop, "drop", "leave so many packs of the group out"},
+    {LastIteration::repeat, "repeat", "fill up with packs of the group, trained once more"},
     {LastIteration::shorten, "shorten", "run it with what is left; some ranks idle"},
 }};
 

@@ -13,7 +13,8 @@ namespace {
 
 void expect_at_least(std::int64_t least, const std::string& name, std::int64_t value) {
   if (value >= least) return;
-  throw std::invalid_argument(name + ": expected >= " + std::to_string(least) + ", got " + std::to_string(value));
+  throw std::invalid_argument(name + ": expected >= " + std::to_string(least) + ", got " +
+                              std::to_string(value));
 }
 
 void expect_one_per_group(const std::string& name, std::size_t n, std::size_t n_groups) {
@@ -22,7 +23,9 @@ void expect_one_per_group(const std::string& name, std::size_t n, std::size_t n_
                               " groups, got " + std::to_string(n));
 }
 
-std::int64_t round_up(std::int64_t n, std::int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
+std::int64_t round_up(std::int64_t n, std::int64_t multiple) {
+  return (n + multiple - 1) / multiple * multiple;
+}
 
 GroupPlan make_plan(const GroupParallelism& parallelism, std::int64_t capacity_tokens,
                     const ScheduleOptions& options) {
@@ -42,34 +45,47 @@ GroupPlan make_plan(const GroupParallelism& parallelism, std::int64_t capacity_t
   return plan;
 }
 
-// The packs of one group in training order, in whole iterations where the policy says so.
-std::vector<std::uint32_t> order_group(std::span<const MicroBatch> batches, const GroupPlan& plan,
-                                       const ScheduleOptions& options, Generator& generator, Schedule& schedule) {
-  std::vector<std::uint32_t> order;
-  if (options.order == PackOrder::balanced) {
-    order = balanced_order(batches);
-  } else {
-    order.resize(batches.size());
-    std::iota(order.begin(), order.end(), 0U);
-    if (options.order == PackOrder::shuffled) shuffle(std::span(order), generator);
-  }
-  const auto whole = static_cast<std::size_t>(plan.packs_per_iteration());
-  const std::size_t rest = order.size() % whole;
-  if (rest == 0 || options.last_iteration == LastIteration::shorten) return order;
-  if (options.last_iteration == LastIteration::drop) {
-    for (std::size_t i = order.size() - rest; i < order.size(); ++i) {
+// Sorts pack indices by ascending attention work, ties by index.
+void sort_by_work(std::vector<std::uint32_t>& order, std::span<const MicroBatch> batches) {
+  std::vector<std::pair<std::int64_t, std::uint32_t>> work_and_pack(order.size());
+  std::ranges::transform(order, work_and_pack.begin(),
+                         [&](std::uint32_t pack) { return std::pair(batches[pack].attention_pairs, pack); });
+  std::ranges::sort(work_and_pack);
+  std::ranges::transform(work_and_pack, order.begin(), [](const auto& pair) { return pair.second; });
+}
+
+// Leaves packs out at the end, or repeats packs from the front, until the iterations are whole.
+void fill_last_iteration(std::span<const MicroBatch> batches, std::size_t packs_per_iteration,
+                         LastIteration policy, std::vector<std::uint32_t>& order, Schedule& schedule) {
+  const std::size_t n_packs = order.size();
+  const std::size_t rest = n_packs % packs_per_iteration;
+  if (rest == 0 || policy == LastIteration::shorten) return;
+  if (policy == LastIteration::drop) {
+    for (std::size_t i = n_packs - rest; i < n_packs; ++i) {
       schedule.dropped_tokens += batches[order[i]].tokens;
     }
     schedule.dropped_packs += static_cast<std::int64_t>(rest);
-    order.resize(order.size() - rest);
-    return order;
+    order.resize(n_packs - rest);
+    return;
   }
-  const std::size_t n_packs = order.size();
-  for (std::size_t i = 0; i < whole - rest; ++i) {
+  for (std::size_t i = 0; i < packs_per_iteration - rest; ++i) {
     order.push_back(order[i % n_packs]);
     schedule.repeated_tokens += batches[order.back()].tokens;
     ++schedule.repeated_packs;
   }
+}
+
+// The packs of one group in training order. What a last iteration leaves out or repeats is decided before
+// packs are sorted, or it would be the packs with most or least work, in every epoch.
+std::vector<std::uint32_t> order_group(std::span<const MicroBatch> batches, const GroupPlan& plan,
+                                       const ScheduleOptions& options, Generator& generator,
+                                       Schedule& schedule) {
+  std::vector<std::uint32_t> order(batches.size());
+  std::iota(order.begin(), order.end(), 0U);
+  if (options.order != PackOrder::as_packed) shuffle(std::span(order), generator);
+  fill_last_iteration(batches, static_cast<std::size_t>(plan.packs_per_iteration()), options.last_iteration,
+                      order, schedule);
+  if (options.order == PackOrder::balanced) sort_by_work(order, batches);
   return order;
 }
 
@@ -116,13 +132,9 @@ std::vector<MicroBatch> micro_batches(const Packing& packing, std::size_t group,
 }
 
 std::vector<std::uint32_t> balanced_order(std::span<const MicroBatch> batches) {
-  std::vector<std::pair<std::int64_t, std::uint32_t>> work_and_pack(batches.size());
-  for (std::uint32_t pack = 0; pack < batches.size(); ++pack) {
-    work_and_pack[pack] = {batches[pack].attention_pairs, pack};
-  }
-  std::ranges::sort(work_and_pack);
   std::vector<std::uint32_t> order(batches.size());
-  std::ranges::transform(work_and_pack, order.begin(), [](const auto& pair) { return pair.second; });
+  std::iota(order.begin(), order.end(), 0U);
+  sort_by_work(order, batches);
   return order;
 }
 

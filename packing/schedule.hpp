@@ -14,8 +14,8 @@ struct MicroBatch {
   std::int64_t padded_tokens = 0;  ///< added on top by the padding policy
   /// Sum of squared lengths over its samples: proportional to the attention work of the data.
   std::int64_t attention_pairs = 0;
-  /// The same with padding, as the kernels see it: padded rows in a batch of rows; the padding at the end of a
-  /// packed row as one more document.
+  /// The same with padding, as the kernels see it: padded rows in a batch of rows; the padding at the end of
+  /// a packed row as one more document.
   std::int64_t computed_pairs = 0;
   std::int32_t n_items = 0;
   std::int32_t longest_tokens = 0;
@@ -27,9 +27,9 @@ std::vector<MicroBatch> micro_batches(const Packing& packing, std::size_t group,
 
 /// How the packs of one group run: on how many ranks, how many a step.
 struct GroupPlan {
-  int sp_degree = 1;         ///< sequence-parallel GPUs a DP rank
-  int gc_layers = 0;         ///< checkpointed layers
-  int n_dp_ranks = 1;        ///< GPUs / sp_degree
+  int sp_degree = 1;               ///< sequence-parallel GPUs a DP rank
+  int gc_layers = 0;               ///< checkpointed layers
+  int n_dp_ranks = 1;              ///< GPUs / sp_degree
   int micro_batches_per_rank = 1;  ///< in one iteration
   int packs_per_iteration() const { return n_dp_ranks * micro_batches_per_rank; }
 };
@@ -53,7 +53,7 @@ struct ScheduleOptions {
 struct Iteration {
   std::uint32_t group = 0;
   std::uint32_t first_pack = 0;  ///< position in Schedule::pack_order
-  std::uint32_t n_packs = 0;     ///< under the group's packs_per_iteration only where a last iteration is short
+  std::uint32_t n_packs = 0;  ///< under the group's packs_per_iteration only where a last iteration is short
 };
 
 /// The order in which packs are trained: what a trainer replays and the simulator prices.
@@ -84,13 +84,15 @@ struct GroupParallelism {
 /// Cuts packs into iterations.
 ///
 /// batches: [n_groups][n_packs] of that group. parallelism: [n_groups]. capacities_tokens: [n_groups].
-/// Throws std::invalid_argument where n_gpus is not a multiple of a group's SP degree or a count is out of range.
+/// Throws std::invalid_argument where n_gpus is not a multiple of a group's SP degree or a count is out of
+/// range.
 Schedule make_schedule(std::span<const std::vector<MicroBatch>> batches,
                        std::span<const std::int64_t> capacities_tokens,
                        std::span<const GroupParallelism> parallelism, const ScheduleOptions& options);
 
-/// HBP algorithm 7: pack indices by ascending attention work, ties in pack order. Cutting this order into
-/// consecutive iterations minimises the sum over iterations of the largest work, for these packs.
+/// HBP algorithm 7: pack indices by ascending attention work, ties in pack order. Where the packs fill whole
+/// iterations, cutting this order into consecutive ones minimises the sum over iterations of the largest
+/// work.
 std::vector<std::uint32_t> balanced_order(std::span<const MicroBatch> batches);
 
 }  // namespace packsim

@@ -11,7 +11,8 @@
 
 namespace packsim {
 
-/// The generator behind every random choice. Its words are those of std::mt19937, which the C++ standard fixes.
+/// The generator behind every random choice. Its words are those of std::mt19937, which the C++ standard
+/// fixes.
 using Generator = MersenneTwister;
 
 /// A uniform integer in [0, limit], drawn as numpy's legacy RandomState does: 32 random bits masked to the
@@ -28,9 +29,9 @@ inline std::uint32_t uniform_up_to(Generator& generator, std::uint32_t limit) {
 /// its use of the generator differs between standard libraries.
 template <typename T>
 void shuffle(std::span<T> values, Generator& generator) {
-  // Positions are drawn a block ahead of the swaps, so that the memory they touch is on its way to the cache. A
-  // block draws as uniform_up_to does, with one mask and without a branch that would be mispredicted: a draw over
-  // the limit is overwritten by the next one.
+  // Positions are drawn a block ahead of the swaps, so that the memory they touch is on its way to the cache.
+  // A block draws as uniform_up_to does, with one mask and without a branch that would be mispredicted: a
+  // draw over the limit is overwritten by the next one.
   constexpr std::size_t kBlock = 64;
   std::array<std::uint32_t, kBlock> partner;
   std::size_t end = values.size();

@@ -61,7 +61,11 @@ LengthOrder sort_by_length(const PackProblem& problem, bool descending) {
 
 }  // namespace
 
-LengthOrder longest_first(const PackProblem& problem) { return sort_by_length(problem, true); }
-LengthOrder shortest_first(const PackProblem& problem) { return sort_by_length(problem, false); }
+LengthOrder longest_first(const PackProblem& problem) {
+  return sort_by_length(problem, true);
+}
+LengthOrder shortest_first(const PackProblem& problem) {
+  return sort_by_length(problem, false);
+}
 
 }  // namespace packsim

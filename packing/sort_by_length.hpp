@@ -13,8 +13,8 @@ struct LengthRun {
   std::uint32_t count = 0;
 };
 
-/// The items that a strategy packs (those that the problem does not skip), sorted by length; equal lengths keep
-/// data set order.
+/// The items that a strategy packs (those that the problem does not skip), sorted by length; equal lengths
+/// keep data set order.
 struct LengthOrder {
   std::vector<ItemIndex> items;
   std::vector<LengthRun> runs;

@@ -18,10 +18,10 @@ struct StrategyOptions {
   int rounds = 50;                     ///< isf: C, how often badly filled packs are dissolved
   std::int64_t threshold_tokens = -1;  ///< isf: packs with at least as many tokens stay; -1: capacity - 128
   std::int64_t max_samples_per_pack = 0;  ///< spfhp, lpfhp: 0 means no limit
-  std::int64_t batch_samples = 1;         ///< none, sorted: rows of a micro-batch; 0: as many as capacity holds
-  bool padded_batches = true;             ///< sorted: a row counts as long as the longest of its micro-batch
-  std::string_view packer = "isf";        ///< hbp: the strategy inside each group
-  bool greedy_fill = true;                ///< hbp: top larger packs up with samples of smaller groups
+  std::int64_t batch_samples = 1;   ///< none, sorted: rows of a micro-batch; 0: as many as capacity holds
+  bool padded_batches = true;       ///< sorted: a row counts as long as the longest of its micro-batch
+  std::string_view packer = "isf";  ///< hbp: the strategy inside each group
+  bool greedy_fill = true;          ///< hbp: top larger packs up with samples of smaller groups
 };
 
 /// What a strategy is given. Lengths longer than the capacity and lengths of zero are passed on as they are:
@@ -54,8 +54,8 @@ struct Strategy {
   /// Packs all items into one group. Null for strategies over several groups.
   PackSet (*pack)(const PackProblem&) = nullptr;
   /// Packs over several groups with ascending capacities; returns one pack set per group.
-  std::vector<PackSet> (*pack_groups)(const PackProblem&, std::span<const std::int64_t> capacities_tokens) =
-      nullptr;
+  std::vector<PackSet> (*pack_groups)(const PackProblem&,
+                                      std::span<const std::int64_t> capacities_tokens) = nullptr;
   /// True where the strategy cuts samples wherever a pack ends.
   bool cuts_samples = false;
   /// The names of the options that the strategy reads.

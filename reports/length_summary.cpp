@@ -15,7 +15,9 @@ std::size_t bin_index(std::int32_t length_tokens) {
   return static_cast<std::size_t>(std::bit_width(static_cast<std::uint32_t>(length_tokens) - 1)) + 1;
 }
 
-std::int64_t bin_end_tokens(std::size_t bin) { return bin == 0 ? 0 : std::int64_t{1} << (bin - 1); }
+std::int64_t bin_end_tokens(std::size_t bin) {
+  return bin == 0 ? 0 : std::int64_t{1} << (bin - 1);
+}
 
 std::vector<LengthSummary::Bin> histogram(std::span<const std::int32_t> lengths_tokens) {
   std::array<LengthSummary::Bin, 33> bins = {};

@@ -10,11 +10,11 @@ namespace packsim {
 struct RunManifest {
   std::string version;
   std::string command;
-  std::string scenario;       ///< path as given
+  std::string scenario;  ///< path as given
   std::string scenario_name;
   std::string scenario_description;
   std::string scenario_hash;
-  std::string profile;        ///< name
+  std::string profile;  ///< name
   std::string profile_hash;
   std::string profile_source;
   std::uint32_t seed = 0;
@@ -139,7 +139,7 @@ struct StrategyResult {
   std::vector<StepTimeBin> step_times;
   std::vector<SampledIteration> sampled_iterations;
 
-  double packing_s = 0;     ///< measured on this machine; not part of the result
+  double packing_s = 0;  ///< measured on this machine; not part of the result
   double simulation_s = 0;
 };
 

@@ -23,9 +23,9 @@ struct GroupSpec {
 
 /// One strategy of a scenario, with every option and policy decided.
 struct StrategySpec {
-  std::string name;                ///< unique in the scenario
-  std::string strategy;            ///< a name of the strategy table
-  std::vector<GroupSpec> groups;   ///< ascending capacity; one unless the strategy takes several
+  std::string name;               ///< unique in the scenario
+  std::string strategy;           ///< a name of the strategy table
+  std::vector<GroupSpec> groups;  ///< ascending capacity; one unless the strategy takes several
   StrategyOptions options;
   OverLong over_long = OverLong::error;
   Empty empty = Empty::drop;

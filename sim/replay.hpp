@@ -28,9 +28,9 @@ struct RunMetrics {
   std::uint64_t n_events = 0;
 };
 
-/// Replays every iteration of the schedule in simulated time: the ranks of an iteration run their micro-batches
-/// one after another and meet at the barriers; the next iteration starts when the iteration's fixed cost has
-/// passed after the last rank.
+/// Replays every iteration of the schedule in simulated time: the ranks of an iteration run their
+/// micro-batches one after another and meet at the barriers; the next iteration starts when the iteration's
+/// fixed cost has passed after the last rank.
 ///
 /// batches: [n_groups][n_packs]. progress, where given, is called now and then with the iterations done.
 RunMetrics replay(const Schedule& schedule, std::span<const std::vector<MicroBatch>> batches,

@@ -14,8 +14,8 @@ namespace {
 // A published step time is printed with three digits and read off a cluster: two percent.
 constexpr double kRowSpread = 0.02;
 
-// What a number is expected to be before the rows are looked at, and how loosely (standard deviation of the log).
-// NVLink all-to-all and inter-node rates: 8 x H100 with 400 Gb/s NICs, copies included.
+// What a number is expected to be before the rows are looked at, and how loosely (standard deviation of the
+// log). NVLink all-to-all and inter-node rates: 8 x H100 with 400 Gb/s NICs, copies included.
 struct Prior {
   double FrameworkProfile::*number;
   double start;
@@ -39,19 +39,23 @@ struct TimeFit {
 
 double predict_s(const StepFitProblem& problem, const TimeFit& fit, const StepRow& row) {
   const auto found = fit.document_tokens.find(row.table);
-  const double document = found == fit.document_tokens.end() ? static_cast<double>(row.pack_tokens) : found->second;
+  const double document =
+      found == fit.document_tokens.end() ? static_cast<double>(row.pack_tokens) : found->second;
   const StepCostModel model(problem.model, problem.cluster, fit.profile);
   MicroBatch batch;
   batch.tokens = row.pack_tokens;
-  batch.computed_pairs = static_cast<std::int64_t>(std::llround(static_cast<double>(row.pack_tokens) * document));
-  const std::int64_t tokens_per_rank = problem.tokens_per_iteration / (problem.cluster.n_gpus() / row.sp_degree);
+  batch.computed_pairs =
+      static_cast<std::int64_t>(std::llround(static_cast<double>(row.pack_tokens) * document));
+  const std::int64_t tokens_per_rank =
+      problem.tokens_per_iteration / (problem.cluster.n_gpus() / row.sp_degree);
   const auto n_micro_batches = static_cast<double>(tokens_per_rank / row.pack_tokens);
   const MicroBatchTime time =
       model.micro_batch(batch, {.sp_degree = row.sp_degree, .gc_layers = row.gc_layers});
   return n_micro_batches * time.total_s() + model.iteration_s();
 }
 
-// Levenberg-Marquardt on the logarithms of all numbers, with a numerical Jacobian: eight numbers, sixteen rows.
+// Levenberg-Marquardt on the logarithms of all numbers, with a numerical Jacobian: eight numbers, sixteen
+// rows.
 Eigen::VectorXd minimise(const std::function<Eigen::VectorXd(const Eigen::VectorXd&)>& residuals,
                          Eigen::VectorXd x) {
   double damping = 1e-2;
@@ -100,9 +104,11 @@ TimeFit fit_times(const StepFitProblem& problem, const std::vector<const StepRow
   const auto residuals = [&](const Eigen::VectorXd& x) {
     const TimeFit fit = unpack(x);
     std::vector<double> r;
-    for (const StepRow* row : rows) r.push_back(std::log(predict_s(problem, fit, *row) / row->step_s) / kRowSpread);
+    for (const StepRow* row : rows)
+      r.push_back(std::log(predict_s(problem, fit, *row) / row->step_s) / kRowSpread);
     for (const Prior& prior : kPriors) {
-      if (prior.expected > 0) r.push_back(std::log(fit.profile.*prior.number / prior.expected) / prior.spread);
+      if (prior.expected > 0)
+        r.push_back(std::log(fit.profile.*prior.number / prior.expected) / prior.spread);
     }
     return Eigen::VectorXd(Eigen::Map<const Eigen::VectorXd>(r.data(), static_cast<Eigen::Index>(r.size())));
   };
@@ -115,7 +121,8 @@ double memory_error(const StepFitProblem& problem, const FrameworkProfile& profi
   double error = 0;
   for (const StepRow& row : problem.rows) {
     const double tokens_per_gpu = static_cast<double>(row.pack_tokens) / row.sp_degree;
-    const int layers = fewest_gc_layers(problem.model, problem.cluster, profile, problem.zero_stage, tokens_per_gpu);
+    const int layers =
+        fewest_gc_layers(problem.model, problem.cluster, profile, problem.zero_stage, tokens_per_gpu);
     if (row.out_of_memory != (layers < 0)) {
       error += 100;
     } else if (!row.out_of_memory) {
@@ -167,8 +174,8 @@ StepFit fit_steps(const StepFitProblem& problem, const std::string& single_docum
 
   for (const StepRow& row : problem.rows) {
     const double tokens_per_gpu = static_cast<double>(row.pack_tokens) / row.sp_degree;
-    result.predicted_gc_layers.push_back(fewest_gc_layers(problem.model, problem.cluster, result.profile,
-                                                          problem.zero_stage, tokens_per_gpu));
+    result.predicted_gc_layers.push_back(
+        fewest_gc_layers(problem.model, problem.cluster, result.profile, problem.zero_stage, tokens_per_gpu));
     result.predicted_s.push_back(row.out_of_memory ? 0 : predict_s(problem, fit, row));
     if (row.out_of_memory) {
       result.left_out_s.push_back(0);

@@ -30,13 +30,14 @@ struct StepFitProblem {
 
 struct StepFit {
   FrameworkProfile profile;
-  /// Tables whose packs hold many documents: the document length whose attention the rows show (sum of squares
-  /// over sum, and whatever imbalance the timed iterations had). Fitted beside the rates, and of no other use.
+  /// Tables whose packs hold many documents: the document length whose attention the rows show (sum of
+  /// squares over sum, and whatever imbalance the timed iterations had). Fitted beside the rates, and of no
+  /// other use.
   std::map<std::string, double> effective_document_tokens;
-  std::vector<double> predicted_s;      ///< [n_rows], 0 where out of memory
-  std::vector<double> left_out_s;       ///< [n_rows], predicted by a fit without the row
+  std::vector<double> predicted_s;       ///< [n_rows], 0 where out of memory
+  std::vector<double> left_out_s;        ///< [n_rows], predicted by a fit without the row
   std::vector<int> predicted_gc_layers;  ///< [n_rows], -1 for out of memory
-  double mean_error = 0;  ///< of |predicted / measured - 1|
+  double mean_error = 0;                 ///< of |predicted / measured - 1|
   double max_error = 0;
   double left_out_mean_error = 0;
   double left_out_max_error = 0;

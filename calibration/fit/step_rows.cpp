@@ -36,7 +36,8 @@ std::vector<StepRow> read_step_rows(const std::string& path) {
       if (!row.out_of_memory) row.step_s = std::stod(step);
     } catch (const std::exception&) {
       throw std::runtime_error(path + ": line " + std::to_string(number) +
-                               ": expected table,pack_tokens,sp_degree,gc_layers,memory,step_s, got \"" + line + "\"");
+                               ": expected table,pack_tokens,sp_degree,gc_layers,memory,step_s, got \"" +
+                               line + "\"");
     }
     rows.push_back(row);
   }

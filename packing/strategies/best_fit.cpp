@@ -31,7 +31,8 @@ class BestFit {
       } else {
         pack = free_.pop(room);
       }
-      const auto n = needed == 0 ? count : static_cast<std::uint32_t>(std::min<std::int64_t>(count, room / needed));
+      const auto n =
+          needed == 0 ? count : static_cast<std::uint32_t>(std::min<std::int64_t>(count, room / needed));
       room -= n * needed;
       // A full pack still has room for items of no tokens.
       if (room > 0 || (keep_empty_ && !own_pack)) free_.insert(pack, room);

@@ -7,10 +7,12 @@ namespace packsim::strategies_detail {
 namespace {
 
 // Runs the packer over some of the items, with their lengths side by side.
-PackSet pack_items(const PackProblem& problem, std::int64_t capacity_tokens, const std::vector<ItemIndex>& items) {
+PackSet pack_items(const PackProblem& problem, std::int64_t capacity_tokens,
+                   const std::vector<ItemIndex>& items) {
   const Strategy* packer = find_strategy(problem.options.packer);
   std::vector<std::int32_t> lengths(items.size());
-  std::ranges::transform(items, lengths.begin(), [&](ItemIndex item) { return problem.lengths_tokens[item]; });
+  std::ranges::transform(items, lengths.begin(),
+                         [&](ItemIndex item) { return problem.lengths_tokens[item]; });
   PackProblem part = problem;
   part.lengths_tokens = lengths;
   part.capacity_tokens = capacity_tokens;

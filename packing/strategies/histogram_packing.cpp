@@ -1,5 +1,5 @@
-// SPFHP and LPFHP (Krell et al., arXiv 2107.02027) work on the histogram of lengths: a shape (the lengths of one
-// pack) stands for as many equal packs as it has repeats. Samples are dealt to the shapes at the end.
+// SPFHP and LPFHP (Krell et al., arXiv 2107.02027) work on the histogram of lengths: a shape (the lengths of
+// one pack) stands for as many equal packs as it has repeats. Samples are dealt to the shapes at the end.
 
 #include <algorithm>
 #include <cstdint>
@@ -28,15 +28,15 @@ class HistogramPacker {
       : problem_(problem),
         order_(longest_first(problem)),
         limit_(problem.options.max_samples_per_pack > 0
-                   ? static_cast<std::uint32_t>(
-                         std::min<std::int64_t>(problem.options.max_samples_per_pack,
-                                                std::numeric_limits<std::uint32_t>::max()))
+                   ? static_cast<std::uint32_t>(std::min<std::int64_t>(
+                         problem.options.max_samples_per_pack, std::numeric_limits<std::uint32_t>::max()))
                    : std::numeric_limits<std::uint32_t>::max()),
         spaces_(problem.capacity_tokens),
         open_(static_cast<std::size_t>(problem.capacity_tokens) + 1) {}
 
-  // Shortest-pack-first: the whole count of a length goes into the packs with most room, one sample a pack; what
-  // does not fit anywhere opens as many packs. Equal lengths therefore never share a pack that they opened.
+  // Shortest-pack-first: the whole count of a length goes into the packs with most room, one sample a pack;
+  // what does not fit anywhere opens as many packs. Equal lengths therefore never share a pack that they
+  // opened.
   PackSet shortest_pack_first() {
     for (std::uint32_t run = 0; run < order_.runs.size(); ++run) {
       const std::int64_t length = needed_tokens(run);
@@ -76,13 +76,14 @@ class HistogramPacker {
     return std::min<std::int64_t>(order_.runs[run].length_tokens, problem_.capacity_tokens);
   }
 
-  static std::uint32_t copies(std::int64_t room, std::int64_t length, std::uint32_t limit, std::uint32_t left) {
+  static std::uint32_t copies(std::int64_t room, std::int64_t length, std::uint32_t limit,
+                              std::uint32_t left) {
     const std::uint32_t most = std::min(limit, left);
     return length == 0 ? most : static_cast<std::uint32_t>(std::min<std::int64_t>(room / length, most));
   }
 
-  // Puts `n` copies of the run's length into packs of the newest open shape with `room`, as many packs as there
-  // are samples left for. Returns the number of samples placed.
+  // Puts `n` copies of the run's length into packs of the newest open shape with `room`, as many packs as
+  // there are samples left for. Returns the number of samples placed.
   std::uint32_t extend(std::int64_t room, std::uint32_t run, std::uint32_t n, std::uint32_t left) {
     std::vector<std::uint32_t>& shapes = open_[static_cast<std::size_t>(room)];
     const std::uint32_t index = shapes.back();
@@ -132,15 +133,19 @@ class HistogramPacker {
 
   const PackProblem& problem_;
   LengthOrder order_;
-  std::uint32_t limit_;  // samples in a pack
-  IntegerSet spaces_;    // free space of the open shapes
+  std::uint32_t limit_;                           // samples in a pack
+  IntegerSet spaces_;                             // free space of the open shapes
   std::vector<std::vector<std::uint32_t>> open_;  // [capacity + 1] open shapes by free space, newest last
   std::vector<Shape> shapes_;
 };
 
 }  // namespace
 
-PackSet spfhp(const PackProblem& problem) { return HistogramPacker(problem).shortest_pack_first(); }
-PackSet lpfhp(const PackProblem& problem) { return HistogramPacker(problem).longest_pack_first(); }
+PackSet spfhp(const PackProblem& problem) {
+  return HistogramPacker(problem).shortest_pack_first();
+}
+PackSet lpfhp(const PackProblem& problem) {
+  return HistogramPacker(problem).longest_pack_first();
+}
 
 }  // namespace packsim::strategies_detail

@@ -20,10 +20,10 @@ void shuffle_pool(std::vector<PoolEntry>& pool, std::uint32_t seed) {
   shuffle(std::span(pool), generator);
 }
 
-// Next-fit over the pool: packs of at least `threshold_tokens` go to `kept`, the items of the others stay in the
-// pool, in their order.
-void keep_full_packs(std::vector<PoolEntry>& pool, std::int64_t capacity_tokens, std::int64_t threshold_tokens,
-                     PackSet& kept) {
+// Next-fit over the pool: packs of at least `threshold_tokens` go to `kept`, the items of the others stay in
+// the pool, in their order.
+void keep_full_packs(std::vector<PoolEntry>& pool, std::int64_t capacity_tokens,
+                     std::int64_t threshold_tokens, PackSet& kept) {
   std::size_t n_left = 0;
   std::size_t begin = 0;
   while (begin < pool.size()) {
@@ -73,7 +73,9 @@ PackSet isf(const PackProblem& problem) {
                             threshold >= 0 ? threshold : problem.capacity_tokens - kDefaultSlackTokens);
 }
 
-PackSet random(const PackProblem& problem) { return shuffle_and_filter(problem, 1, 0); }
+PackSet random(const PackProblem& problem) {
+  return shuffle_and_filter(problem, 1, 0);
+}
 
 PackSet wrapped(const PackProblem& problem) {
   // The samples arrive cut where packs end, so next-fit in data set order fills every pack to the brim.

@@ -52,7 +52,9 @@ constexpr std::array<Strategy, 12> kStrategies = {{
 
 }  // namespace
 
-std::span<const Strategy> strategies() { return kStrategies; }
+std::span<const Strategy> strategies() {
+  return kStrategies;
+}
 
 const Strategy* find_strategy(std::string_view name) {
   for (const Strategy& strategy : kStrategies) {

@@ -22,13 +22,16 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kMostSamples = 4;  // side by side in rank_work.vl.json
 constexpr std::size_t kMostBars = 128;   // of one sample; more would be thinner than a pixel
 
-double five_digits(double value) { return std::isfinite(value) ? std::stod(fmt::format("{:.5g}", value)) : value; }
+double five_digits(double value) {
+  return std::isfinite(value) ? std::stod(fmt::format("{:.5g}", value)) : value;
+}
 
 std::string gpu_days_label(const StrategyResult& run, const Report& report) {
   if (!run.feasible) return "does not fit: " + memory_excess(run);
   const std::string days = quantity(run.gpu_days);
   if (run.name == report.baseline) return days + " (baseline)";
-  return std::isfinite(run.speedup) && run.speedup > 0 ? fmt::format("{} ({:.2f}x)", days, run.speedup) : days;
+  return std::isfinite(run.speedup) && run.speedup > 0 ? fmt::format("{} ({:.2f}x)", days, run.speedup)
+                                                       : days;
 }
 
 Json runs(const Report& report) {
@@ -119,11 +122,12 @@ Json sampled_iteration(const SampledIteration& sample) {
   std::vector<double> pairs = sample.attention_pairs;
   std::ranges::sort(pairs, std::greater<>());
   const double busiest = pairs.empty() ? 0 : pairs.front();
-  Json row = {{"iteration", sample.iteration},
-              {"n_ranks", pairs.size()},
-              {"n_bars", std::min(pairs.size(), kMostBars)},
-              {"caption", fmt::format("iteration {}, {}, SP {}: ABR {}", grouped(sample.iteration),
-                                      capacity(sample.capacity_tokens), sample.sp_degree, ratio(sample.abr))}};
+  Json row = {
+      {"iteration", sample.iteration},
+      {"n_ranks", pairs.size()},
+      {"n_bars", std::min(pairs.size(), kMostBars)},
+      {"caption", fmt::format("iteration {}, {}, SP {}: ABR {}", grouped(sample.iteration),
+                              capacity(sample.capacity_tokens), sample.sp_degree, ratio(sample.abr))}};
   for (const std::size_t rank : evenly_spaced(pairs.size(), kMostBars)) {
     row["work"].push_back(busiest > 0 ? five_digits(pairs[rank] / busiest) : 0.0);
     row["pairs"].push_back(five_digits(pairs[rank]));

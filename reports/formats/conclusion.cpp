@@ -11,7 +11,9 @@
 namespace packsim::formats_detail {
 namespace {
 
-std::int64_t untrained_tokens(const StrategyResult& run) { return run.dropped_tokens + run.truncated_tokens; }
+std::int64_t untrained_tokens(const StrategyResult& run) {
+  return run.dropped_tokens + run.truncated_tokens;
+}
 
 // A run can be fast because it leaves data out; the winner's sentence has to say so.
 std::string data_caveat(const StrategyResult& winner, const StrategyResult& other) {
@@ -43,7 +45,9 @@ const StrategyResult* baseline_run(const Report& report) {
   return nullptr;
 }
 
-const StrategyResult* fastest_run(const Report& report) { return fastest_besides(report, nullptr); }
+const StrategyResult* fastest_run(const Report& report) {
+  return fastest_besides(report, nullptr);
+}
 
 std::string conclusion(const Report& report) {
   if (report.runs.empty()) return "Nothing was compared.";

@@ -18,8 +18,8 @@ const StrategyResult* fastest_run(const Report& report);
 /// One sentence: who wins, by how much, and what it costs in data.
 std::string conclusion(const Report& report);
 
-/// "group 128K needs 92.1 of 80.0 GiB (12.1 GiB too much)" for the group that exceeds memory most; empty where
-/// the run fits.
+/// "group 128K needs 92.1 of 80.0 GiB (12.1 GiB too much)" for the group that exceeds memory most; empty
+/// where the run fits.
 std::string memory_excess(const StrategyResult& run);
 
 /// "isf; order shuffled; last iteration repeat; padding none; over-long drop"

@@ -12,7 +12,7 @@
 namespace packsim {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string csv_field(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
   std::string cell = "\"";
   for (const char character : text) {
@@ -25,7 +25,7 @@ std::string quoted(std::string_view text) {
 template <typename Value>
 std::string cell(const Value& value) {
   if constexpr (std::is_same_v<Value, std::string>) {
-    return quoted(value);
+    return csv_field(value);
   } else if constexpr (std::is_same_v<Value, double>) {
     return std::isfinite(value) ? fmt::format("{}", value) : "";
   } else {

@@ -36,10 +36,12 @@ constexpr Chart kCharts[] = {
      "What the whole run costs, with its speed-up over the baseline (dashed). Shorter is better.",
      [](const Report& report) { return fastest_run(report) != nullptr; }},
     {"time_parts", "Where the GPU time goes",
-     "All GPUs of the run together. Idle is time spent waiting at a barrier for the rank that has more to do.",
+     "All GPUs of the run together. Idle is time spent waiting at a barrier for the rank that has more to "
+     "do.",
      [](const Report& report) { return fastest_run(report) != nullptr; }},
     {"lengths", "Sample lengths",
-     "Each bin is twice as wide as the one before. Few long samples can hold most of the tokens, and as attention "
+     "Each bin is twice as wide as the one before. Few long samples can hold most of the tokens, and as "
+     "attention "
      "grows with the square of the length, even more of the work.",
      [](const Report& report) { return report.lengths.n_samples > 0; }},
     {"step_times", "Step time over the run",
@@ -48,7 +50,8 @@ constexpr Chart kCharts[] = {
        return any_run(report, [](const StrategyResult& run) { return !run.step_times.empty(); });
      }},
     {"rank_work", "Attention work of each DP rank",
-     "Each box is one sampled iteration and each bar a DP rank, the busiest first, in percent of the busiest. The "
+     "Each box is one sampled iteration and each bar a DP rank, the busiest first, in percent of the "
+     "busiest. The "
      "red area is time in which ranks wait: its share of the box is the iteration's ABR.",
      [](const Report& report) {
        return any_run(report, [](const StrategyResult& run) { return !run.sampled_iterations.empty(); });
@@ -71,8 +74,9 @@ std::string facts(const Report& report) {
                 fmt::format("median {}, mean {}, p99 {}, longest {}", grouped(lengths.median_tokens),
                             quantity(lengths.mean_tokens), grouped(lengths.p99_tokens),
                             grouped(lengths.longest_tokens)));
-  items += item("Training", fmt::format("{} tokens per iteration, {} {}", grouped(manifest.tokens_per_iteration),
-                                        manifest.epochs, manifest.epochs == 1 ? "epoch" : "epochs"));
+  items +=
+      item("Training", fmt::format("{} tokens per iteration, {} {}", grouped(manifest.tokens_per_iteration),
+                                   manifest.epochs, manifest.epochs == 1 ? "epoch" : "epochs"));
   items += item("Cost profile", html_escaped(manifest.profile));
   return fmt::format("<dl class=\"facts\">\n{}</dl>\n", items);
 }
@@ -83,11 +87,13 @@ std::string warnings(const RunManifest& manifest) {
   for (const std::string& warning : manifest.warnings) {
     items += fmt::format("<li>{}</li>\n", html_escaped(warning));
   }
-  return fmt::format("<div class=\"warnings\"><b>Before you believe the numbers</b><ul>\n{}</ul></div>\n", items);
+  return fmt::format("<div class=\"warnings\"><b>Before you believe the numbers</b><ul>\n{}</ul></div>\n",
+                     items);
 }
 
 std::string card(std::string_view title, std::string_view value, std::string_view note) {
-  return fmt::format("<div class=\"card\"><span>{}</span><b>{}</b><span>{}</span></div>\n", title, value, note);
+  return fmt::format("<div class=\"card\"><span>{}</span><b>{}</b><span>{}</span></div>\n", title, value,
+                     note);
 }
 
 // The winner's key numbers, each beside the baseline's.
@@ -109,7 +115,8 @@ std::string cards(const Report& report) {
   }
   const auto time_beside = [&](const std::string& value) { return baseline_has_time ? beside(value) : ""; };
   text += card("GPU-days", quantity(winner->gpu_days), time_beside(quantity(other.gpu_days)));
-  text += card("Wall time", quantity(winner->wall_hours) + " h", time_beside(quantity(other.wall_hours) + " h"));
+  text +=
+      card("Wall time", quantity(winner->wall_hours) + " h", time_beside(quantity(other.wall_hours) + " h"));
   text += card("GPU time idle at barriers", percent(winner->idle_fraction),
                time_beside(percent(other.idle_fraction)));
   text += card("ABR", ratio(winner->abr), beside(ratio(other.abr)));
@@ -170,23 +177,27 @@ std::string chart_json(const Report& report) {
 }
 
 std::string body(const Report& report) {
-  std::string text =
-      fmt::format("<p class=\"kicker\">packsim: packing strategies compared</p>\n<h1>{}</h1>\n<p>{}</p>\n",
-                  html_escaped(report.manifest.scenario_name), html_escaped(report.manifest.scenario_description));
+  std::string text = fmt::format(
+      "<p class=\"kicker\">packsim: packing strategies compared</p>\n<h1>{}</h1>\n<p>{}</p>\n",
+      html_escaped(report.manifest.scenario_name), html_escaped(report.manifest.scenario_description));
   text += facts(report) + warnings(report.manifest);
   text += fmt::format("<p class=\"conclusion\">{}</p>\n", html_escaped(conclusion(report)));
   text += cards(report);
-  text += "<h2>Comparison</h2>\n<p class=\"note\">Ratios are fractions from 0 to 1, and 0 is best; 0 stands for "
-          "exactly none. k, M and B are powers of 1000, K is 1024. Column heads explain themselves on hover, and "
-          "below. The fastest run is bold.</p>\n";
+  text +=
+      "<h2>Comparison</h2>\n<p class=\"note\">Ratios are fractions from 0 to 1, and 0 is best; 0 stands for "
+      "exactly none. k, M and B are powers of 1000, K is 1024. Column heads explain themselves on hover, and "
+      "below. The fastest run is bold.</p>\n";
   text += comparison_table(report) + misfits(report);
   for (const Chart& chart : kCharts) text += figure(chart, report);
-  text += "<h2>Plans and memory of each group</h2>\n<p class=\"note\">Peak memory of one GPU at the largest "
-          "micro-batch; the upright mark is the memory that the GPU has. SP: GPUs that share a sequence. GC: "
-          "layers that are recomputed in the backward pass. Micro-batches: per DP rank and iteration.</p>\n";
+  text +=
+      "<h2>Plans and memory of each group</h2>\n<p class=\"note\">Peak memory of one GPU at the largest "
+      "micro-batch; the upright mark is the memory that the GPU has. SP: GPUs that share a sequence. GC: "
+      "layers that are recomputed in the backward pass. Micro-batches: per DP rank and iteration.</p>\n";
   text += plan_table(report);
-  text += "<h2>What became of the data</h2>\n<p class=\"note\">Tokens count all epochs, samples one. Shares are of "
-          "the data set's tokens over all epochs.</p>\n";
+  text +=
+      "<h2>What became of the data</h2>\n<p class=\"note\">Tokens count all epochs, samples one. Shares are "
+      "of "
+      "the data set's tokens over all epochs.</p>\n";
   text += accounting_table(report);
   text += "<h2>Definitions</h2>\n" + definition_list();
   return text + "<h2>Provenance</h2>\n" + provenance(report);
@@ -195,8 +206,8 @@ std::string body(const Report& report) {
 }  // namespace
 
 std::string to_html(const Report& report) {
-  // The policy makes the browser hold the page to its promise: nothing is loaded from anywhere. Vega compiles the
-  // expressions of a spec into functions, which needs 'unsafe-eval'.
+  // The policy makes the browser hold the page to its promise: nothing is loaded from anywhere. Vega compiles
+  // the expressions of a spec into functions, which needs 'unsafe-eval'.
   static constexpr std::string_view kPage = R"(<!DOCTYPE html>
 <html lang="en">
 <head>

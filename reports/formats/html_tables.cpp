@@ -37,10 +37,9 @@ std::string comparison_head() {
       const auto members = std::ranges::count(columns(), column.group, &Column::group);
       groups += fmt::format("<th colspan=\"{}\" class=\"starts-group\">{}</th>", members, column.group);
     }
-    titles += fmt::format(
-        "<th scope=\"col\"{} title=\"{}\">{}<span class=\"unit\">{}</span></th>",
-        starts_group(c) ? " class=\"starts-group\"" : "", html_escaped(column.definition), column.title,
-        column.unit);
+    titles += fmt::format("<th scope=\"col\"{} title=\"{}\">{}<span class=\"unit\">{}</span></th>",
+                          starts_group(c) ? " class=\"starts-group\"" : "", html_escaped(column.definition),
+                          column.title, column.unit);
   }
   return fmt::format("<thead><tr class=\"groups\">{}</tr>\n<tr>{}</tr></thead>\n", groups, titles);
 }
@@ -79,8 +78,8 @@ std::string memory_bar(const GroupResult& group, double full_bytes) {
                          100 * size_bytes / full_bytes, part.name, gibibytes(size_bytes));
   }
   return fmt::format(
-      "<div class=\"memory\">{}<i class=\"limit\" style=\"left:{:.2f}%\" title=\"GPU memory\"></i></div>", parts,
-      100 * group.gpu_memory_bytes / full_bytes);
+      "<div class=\"memory\">{}<i class=\"limit\" style=\"left:{:.2f}%\" title=\"GPU memory\"></i></div>",
+      parts, 100 * group.gpu_memory_bytes / full_bytes);
 }
 
 std::string plan_row(const GroupResult& group, double full_bytes) {
@@ -91,10 +90,9 @@ std::string plan_row(const GroupResult& group, double full_bytes) {
         grouped(group.iterations)}) {
     cells += fmt::format("<td>{}</td>", text);
   }
-  cells += fmt::format("<td class=\"starts-group{}\">{}</td><td class=\"text\">{}</td>",
-                       group.feasible ? "" : " oom",
-                       gibibytes_used(group.peak_memory_bytes, group.gpu_memory_bytes),
-                       memory_bar(group, full_bytes));
+  cells += fmt::format(
+      "<td class=\"starts-group{}\">{}</td><td class=\"text\">{}</td>", group.feasible ? "" : " oom",
+      gibibytes_used(group.peak_memory_bytes, group.gpu_memory_bytes), memory_bar(group, full_bytes));
   for (const MemoryPart& part : kMemoryParts) {
     cells += fmt::format("<td>{}</td>", gibibytes(group.*part.size_bytes));
   }
@@ -115,8 +113,8 @@ std::string head(std::span<const std::string_view> titles) {
 }
 
 std::string table(std::string_view style, std::string_view head_rows, std::string_view rows) {
-  return fmt::format("<div class=\"scroll\"><table class=\"{}\">\n{}<tbody>\n{}</tbody></table></div>\n", style,
-                     head_rows, rows);
+  return fmt::format("<div class=\"scroll\"><table class=\"{}\">\n{}<tbody>\n{}</tbody></table></div>\n",
+                     style, head_rows, rows);
 }
 
 }  // namespace
@@ -142,8 +140,8 @@ std::string plan_table(const Report& report) {
   titles += "<th></th>";
   for (const MemoryPart& part : kMemoryParts) {
     titles += fmt::format(
-        "<th scope=\"col\"><span class=\"swatch {}\"></span>{}<span class=\"unit\">GiB</span></th>", part.name,
-        part.name);
+        "<th scope=\"col\"><span class=\"swatch {}\"></span>{}<span class=\"unit\">GiB</span></th>",
+        part.name, part.name);
   }
   std::string rows;
   for (const StrategyResult& run : report.runs) {
@@ -157,18 +155,19 @@ std::string plan_table(const Report& report) {
 
 std::string accounting_table(const Report& report) {
   static constexpr std::array<std::string_view, 13> kTitles = {
-      "run",           "policies",         "trained tokens",   "dropped samples", "dropped tokens",
-      "cut samples",   "tokens cut off",   "split samples",    "in own packs",    "empty samples",
-      "padded tokens", "repeated tokens",  "curriculum iterations"};
+      "run",           "policies",        "trained tokens",       "dropped samples", "dropped tokens",
+      "cut samples",   "tokens cut off",  "split samples",        "in own packs",    "empty samples",
+      "padded tokens", "repeated tokens", "curriculum iterations"};
   std::string rows;
   for (const StrategyResult& run : report.runs) {
     rows += fmt::format("<tr>{}<td class=\"text policies\">{}</td>", run_header(run, report),
                         html_escaped(policies(run)));
     for (const std::string& text :
          {grouped(run.trained_tokens), grouped(run.dropped_samples), with_share(run.dropped_tokens, report),
-          grouped(run.truncated_samples), with_share(run.truncated_tokens, report), grouped(run.split_samples),
-          grouped(run.own_pack_samples), grouped(run.empty_samples), with_share(run.padded_tokens, report),
-          with_share(run.repeated_tokens, report), grouped(run.curriculum_iterations)}) {
+          grouped(run.truncated_samples), with_share(run.truncated_tokens, report),
+          grouped(run.split_samples), grouped(run.own_pack_samples), grouped(run.empty_samples),
+          with_share(run.padded_tokens, report), with_share(run.repeated_tokens, report),
+          grouped(run.curriculum_iterations)}) {
       rows += fmt::format("<td>{}</td>", text);
     }
     rows += "</tr>\n";
@@ -180,7 +179,8 @@ std::string definition_list() {
   std::string items;
   for (const Column& column : columns()) {
     const std::string unit = column.unit.empty() ? "" : fmt::format(" ({})", column.unit);
-    items += fmt::format("<div><dt>{}{}</dt><dd>{}</dd></div>\n", column.title, unit, html_escaped(column.definition));
+    items += fmt::format("<div><dt>{}{}</dt><dd>{}</dd></div>\n", column.title, unit,
+                         html_escaped(column.definition));
   }
   return fmt::format("<dl class=\"details\">\n{}</dl>\n", items);
 }

@@ -107,9 +107,8 @@ Json run(const StrategyResult& result) {
 Json timings(const Report& report) {
   Json runs = Json::array();
   for (const StrategyResult& result : report.runs) {
-    runs.push_back({{"name", result.name},
-                    {"packing_s", result.packing_s},
-                    {"simulation_s", result.simulation_s}});
+    runs.push_back(
+        {{"name", result.name}, {"packing_s", result.packing_s}, {"simulation_s", result.simulation_s}});
   }
   return {{"total_s", report.total_s}, {"peak_memory_bytes", report.peak_memory_bytes}, {"runs", runs}};
 }

@@ -9,8 +9,8 @@ namespace packsim {
 /// The whole report as JSON: "format" (1), "manifest", "lengths", "baseline", "runs" and, last, "timings".
 ///
 /// Keys come in a fixed order and numbers in their shortest form that reads back the same, so reports of one
-/// scenario differ in "timings" only: what was measured on this machine. A number that does not exist, such as the
-/// step time of a run that does not fit in memory, is null. Bytes that are not UTF-8 become U+FFFD.
+/// scenario differ in "timings" only: what was measured on this machine. A number that does not exist, such
+/// as the step time of a run that does not fit in memory, is null. Bytes that are not UTF-8 become U+FFFD.
 std::string to_json(const Report& report);
 
 }  // namespace packsim

@@ -71,7 +71,9 @@ std::string quantity(double value) {
   return three_digits(value);
 }
 
-std::string gibibytes(double size_bytes) { return fmt::format("{:.1f}", size_bytes / kGibibyte); }
+std::string gibibytes(double size_bytes) {
+  return fmt::format("{:.1f}", size_bytes / kGibibyte);
+}
 
 std::string gibibytes_used(double peak_bytes, double available_bytes) {
   return fmt::format("{} of {} GiB", gibibytes(peak_bytes), gibibytes(available_bytes));

@@ -37,10 +37,11 @@ std::string header(const Report& report, int width_columns) {
   text += "\n";
   line("model", manifest.model);
   line("cluster", fmt::format("{}, {} GPUs", manifest.cluster, manifest.n_gpus));
-  line("data", fmt::format("{} samples, {} tokens; sample length: median {}, mean {}, p99 {}, longest {} tokens",
-                           grouped(lengths.n_samples), token_count(lengths.n_tokens),
-                           grouped(lengths.median_tokens), quantity(lengths.mean_tokens),
-                           grouped(lengths.p99_tokens), grouped(lengths.longest_tokens)));
+  line("data",
+       fmt::format("{} samples, {} tokens; sample length: median {}, mean {}, p99 {}, longest {} tokens",
+                   grouped(lengths.n_samples), token_count(lengths.n_tokens), grouped(lengths.median_tokens),
+                   quantity(lengths.mean_tokens), grouped(lengths.p99_tokens),
+                   grouped(lengths.longest_tokens)));
   for (const LengthSummary::Source& source : lengths.sources) {
     const std::string repeats =
         source.repeated_samples == 0
@@ -49,8 +50,9 @@ std::string header(const Report& report, int width_columns) {
     line("  source", fmt::format("{}: {} samples, {} tokens{}", source.name, grouped(source.n_samples),
                                  token_count(source.n_tokens), repeats));
   }
-  line("training", fmt::format("{} tokens per iteration, {} {}, seed {}", grouped(manifest.tokens_per_iteration),
-                               manifest.epochs, manifest.epochs == 1 ? "epoch" : "epochs", manifest.seed));
+  line("training",
+       fmt::format("{} tokens per iteration, {} {}, seed {}", grouped(manifest.tokens_per_iteration),
+                   manifest.epochs, manifest.epochs == 1 ? "epoch" : "epochs", manifest.seed));
   line("profile", fmt::format("{} ({})", manifest.profile, manifest.profile_source));
   for (const std::string& warning : manifest.warnings) line("WARNING", warning);
   return text;
@@ -80,7 +82,8 @@ std::string misfits(const Report& report) {
 
 std::string notes(int width_columns) {
   std::string text =
-      "* the baseline. OOM: does not fit in GPU memory. 0 means exactly none. k, M, B are powers of 1000; K is "
+      "* the baseline. OOM: does not fit in GPU memory. 0 means exactly none. k, M, B are powers of 1000; K "
+      "is "
       "1024.";
   text = wrapped(text, width_columns, 0);
   for (const Column& column : columns()) {
@@ -92,17 +95,16 @@ std::string notes(int width_columns) {
 // One row per group; the lines under a run's first one leave its name out.
 std::string plans(const Report& report) {
   std::vector<std::vector<std::string>> rows = {{"plan", "capacity", "SP", "GC layers", "DP ranks",
-                                                 "micro-batches", "packs", "iterations",
-                                                 "peak of GPU memory", ""}};
+                                                 "micro-batches", "packs", "iterations", "peak of GPU memory",
+                                                 ""}};
   for (const StrategyResult& run : report.runs) {
     for (const GroupResult& group : run.groups) {
-      rows.push_back({&group == &run.groups.front() ? printable(run.name) : "",
-                      capacity(group.capacity_tokens), fmt::format("{}", group.sp_degree),
-                      fmt::format("{}", group.gc_layers), fmt::format("{}", group.n_dp_ranks),
-                      fmt::format("{}", group.micro_batches_per_rank), grouped(group.packs),
-                      grouped(group.iterations),
-                      gibibytes_used(group.peak_memory_bytes, group.gpu_memory_bytes),
-                      group.feasible ? "" : "OOM"});
+      rows.push_back(
+          {&group == &run.groups.front() ? printable(run.name) : "", capacity(group.capacity_tokens),
+           fmt::format("{}", group.sp_degree), fmt::format("{}", group.gc_layers),
+           fmt::format("{}", group.n_dp_ranks), fmt::format("{}", group.micro_batches_per_rank),
+           grouped(group.packs), grouped(group.iterations),
+           gibibytes_used(group.peak_memory_bytes, group.gpu_memory_bytes), group.feasible ? "" : "OOM"});
     }
   }
   std::string text = text_table(rows) + "\n";

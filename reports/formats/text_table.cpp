@@ -52,7 +52,8 @@ std::string wrapped(std::string_view text, int width_columns, int indent) {
 
 std::string printable(std::string_view text) {
   std::string clean(text);
-  std::ranges::replace_if(clean, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, '?');
+  std::ranges::replace_if(
+      clean, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, '?');
   return clean;
 }
 

@@ -6,7 +6,8 @@
 
 namespace packsim::formats_detail {
 
-/// Columns of text, two spaces apart: the first aligned left, the others right. Rows may be shorter than others.
+/// Columns of text, two spaces apart: the first aligned left, the others right. Rows may be shorter than
+/// others.
 std::string text_table(const std::vector<std::vector<std::string>>& rows);
 
 /// Breaks at spaces so that lines stay within width_columns where words allow it. Lines after the first are

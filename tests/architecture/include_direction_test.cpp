@@ -68,7 +68,8 @@ TEST_CASE("The folders' includes form no cycle") {
   boost::adjacency_list<> graph(folders.size());
   for (const std::string& folder : folders) {
     for (const Include& include : includes_of(folder)) {
-      if (kAllowed.contains(include.to) && include.to != folder) add_edge(index(folder), index(include.to), graph);
+      if (kAllowed.contains(include.to) && include.to != folder)
+        add_edge(index(folder), index(include.to), graph);
     }
   }
   REQUIRE(num_edges(graph) > 0);
@@ -86,7 +87,8 @@ TEST_CASE("The packing core includes the standard library alone") {
 TEST_CASE("The packing core does no input or output, reads no clock, and starts no threads") {
   for (const Include& include : includes_of("packing")) {
     CAPTURE(include.file);
-    for (const char* header : {"iostream", "fstream", "cstdio", "filesystem", "chrono", "ctime", "thread", "mutex"}) {
+    for (const char* header :
+         {"iostream", "fstream", "cstdio", "filesystem", "chrono", "ctime", "thread", "mutex"}) {
       CHECK(include.to != header);
     }
   }

@@ -1,5 +1,6 @@
-// Packs 100 M lengths with one strategy and prints the time and the peak memory: getrusage knows only the peak of a
-// whole process, so each strategy gets a process of its own. Usage: packsim_packing_memory STRATEGY [N_MILLION]
+// Packs 100 M lengths with one strategy and prints the time and the peak memory: getrusage knows only the
+// peak of a whole process, so each strategy gets a process of its own. Usage: packsim_packing_memory STRATEGY
+// [N_MILLION]
 
 #include <sys/resource.h>
 
@@ -28,7 +29,8 @@ std::vector<std::int32_t> read_tokens(const std::string& path) {
 int main(int argc, char** argv) {
   const std::string strategy = argc > 1 ? argv[1] : "hbp";
   const std::size_t n = (argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 100) * 1'000'000;
-  const std::vector<std::int32_t> sample = read_tokens(PACKSIM_SOURCE_DIR "/scenarios/lengths/tulu3_like_939344.csv");
+  const std::vector<std::int32_t> sample =
+      read_tokens(PACKSIM_SOURCE_DIR "/scenarios/lengths/tulu3_like_939344.csv");
   if (sample.empty()) return EXIT_FAILURE;
   std::vector<std::int32_t> lengths(n);
   packsim::Generator generator(1024);
@@ -43,7 +45,8 @@ int main(int argc, char** argv) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  std::printf("%-6s %zu samples -> %zu packs in %.2f s, peak memory %.2f GB (lengths included)\n", strategy.c_str(), n,
-              packing.n_packs(), seconds, static_cast<double>(usage.ru_maxrss) * 1024 / 1e9);
+  std::printf("%-6s %zu samples -> %zu packs in %.2f s, peak memory %.2f GB (lengths included)\n",
+              strategy.c_str(), n, packing.n_packs(), seconds,
+              static_cast<double>(usage.ru_maxrss) * 1024 / 1e9);
   return EXIT_SUCCESS;
 }

@@ -37,7 +37,8 @@ TEST_CASE("The shipped profile is what its data and the fit give") {
   CHECK(shipped.micro_batch_s == Approx(fit.profile.micro_batch_s).epsilon(1e-4));
   CHECK(shipped.iteration_s == Approx(fit.profile.iteration_s).epsilon(1e-4));
   CHECK(shipped.reserved_bytes == Approx(fit.profile.reserved_bytes).epsilon(1e-4));
-  CHECK(shipped.logits_bytes_per_vocab_entry == Approx(fit.profile.logits_bytes_per_vocab_entry).epsilon(1e-4));
+  CHECK(shipped.logits_bytes_per_vocab_entry ==
+        Approx(fit.profile.logits_bytes_per_vocab_entry).epsilon(1e-4));
 }
 
 TEST_CASE("Eight numbers reproduce the sixteen published step times, and every memory verdict") {
@@ -74,8 +75,9 @@ TEST_CASE("A fit to times made from known rates finds them") {
     batch.tokens = row.pack_tokens;
     batch.computed_pairs = static_cast<std::int64_t>(static_cast<double>(row.pack_tokens) * document);
     const auto n = static_cast<double>(problem.tokens_per_iteration / 32 * row.sp_degree / row.pack_tokens);
-    row.step_s = n * model.micro_batch(batch, {.sp_degree = row.sp_degree, .gc_layers = row.gc_layers}).total_s() +
-                 truth.iteration_s;
+    row.step_s =
+        n * model.micro_batch(batch, {.sp_degree = row.sp_degree, .gc_layers = row.gc_layers}).total_s() +
+        truth.iteration_s;
   }
   const StepFit fit = fit_steps(problem, "T4");
   // Priors pull the numbers that the rows say little about; the rates that carry the time are found.
@@ -92,7 +94,9 @@ TEST_CASE("A bad row of step times names its place") {
   REQUIRE(file != nullptr);
   std::fputs("table,pack_tokens,sp_degree,gc_layers,memory,step_s\nT4,32768,two,28,77G,4.45\n", file);
   std::fclose(file);
-  CHECK_THROWS_WITH(read_step_rows(path), path + ": line 2: expected table,pack_tokens,sp_degree,gc_layers,memory,"
-                                                 "step_s, got \"T4,32768,two,28,77G,4.45\"");
+  CHECK_THROWS_WITH(read_step_rows(path),
+                    path +
+                        ": line 2: expected table,pack_tokens,sp_degree,gc_layers,memory,"
+                        "step_s, got \"T4,32768,two,28,77G,4.45\"");
   CHECK_THROWS_WITH(read_step_rows("/nowhere.csv"), "/nowhere.csv: No such file or directory");
 }

@@ -51,8 +51,9 @@ inline ProgramRun run_shell(const TemporaryFolder& folder, const std::string& co
   const std::string out = folder / "stdout.txt";
   const std::string err = folder / "stderr.txt";
   const std::string bin = std::filesystem::path(PACKSIM_PROGRAM).parent_path().string();
-  const std::string line = "cd '" + folder.string() + "' && export PATH='" + bin + "':\"$PATH\" PACKSIM_DATA='" +
-                           PACKSIM_SOURCE_DIR "' && (" + command + ") >'" + out + "' 2>'" + err + "'";
+  const std::string line = "cd '" + folder.string() + "' && export PATH='" + bin +
+                           "':\"$PATH\" PACKSIM_DATA='" + PACKSIM_SOURCE_DIR "' && (" + command + ") >'" +
+                           out + "' 2>'" + err + "'";
   const int status = std::system(line.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_text(out), read_text(err)};
 }

@@ -137,7 +137,8 @@ TEST_CASE("Every shipped scenario is valid, and list shows it") {
 TEST_CASE("pack needs no cluster, and its packs hold every sample once") {
   const TemporaryFolder folder;
   write_text(folder / "lengths.csv", "tokens\n3\n4\n1\n");
-  const ProgramRun run = run_shell(folder, "packsim pack lengths.csv --strategy bfd --capacity 4 --out packs");
+  const ProgramRun run =
+      run_shell(folder, "packsim pack lengths.csv --strategy bfd --capacity 4 --out packs");
   INFO(run.err);
   REQUIRE(run.exit_code == 0);
   // TRL's own example: 4 alone, 3 and 1 together.
@@ -147,7 +148,8 @@ TEST_CASE("pack needs no cluster, and its packs hold every sample once") {
   CHECK(summary["packs"] == 2);
   CHECK(summary["fill_fraction"] == 1.0);
   const ProgramRun hbp = run_shell(
-      folder, "packsim pack lengths.csv --strategy hbp --capacity 2,4 --sp 1,2 --gpus 2 --order balanced --json");
+      folder,
+      "packsim pack lengths.csv --strategy hbp --capacity 2,4 --sp 1,2 --gpus 2 --order balanced --json");
   INFO(hbp.err);
   REQUIRE(hbp.exit_code == 0);
   CHECK(json::parse(hbp.out)["n_tokens"] == 8);
@@ -158,10 +160,11 @@ TEST_CASE("pack reads CSV, JSON lines, NPY and histograms alike") {
   write_text(folder / "a.csv", "tokens\n5\n7\n7\n");
   write_text(folder / "a.jsonl", "{\"tokens\": 5}\n{\"tokens\": 7}\n{\"tokens\": 7}\n");
   write_text(folder / "a.json", R"({"format": 1, "histogram": {"5": 1, "7": 2}})");
-  REQUIRE(run_shell(folder, "python3 -c \"\nh=b\\\"{'descr': '<i4', 'fortran_order': False, 'shape': (3,), }\\\"\n"
-                            "h=h+b' '*(117-len(h))+b'\\n'\nimport struct\n"
-                            "open('a.npy','wb').write(b'\\x93NUMPY\\x01\\x00'+struct.pack('<H',len(h))+h+"
-                            "struct.pack('<3i',5,7,7))\"")
+  REQUIRE(run_shell(folder,
+                    "python3 -c \"\nh=b\\\"{'descr': '<i4', 'fortran_order': False, 'shape': (3,), }\\\"\n"
+                    "h=h+b' '*(117-len(h))+b'\\n'\nimport struct\n"
+                    "open('a.npy','wb').write(b'\\x93NUMPY\\x01\\x00'+struct.pack('<H',len(h))+h+"
+                    "struct.pack('<3i',5,7,7))\"")
               .exit_code == 0);
   for (const char* file : {"a.csv", "a.jsonl", "a.json", "a.npy"}) {
     CAPTURE(file);
@@ -196,7 +199,8 @@ TEST_CASE("The user's mistakes exit with 2 and say what was expected") {
   fails("packsim pack lengths.csv --strategy best --capacity 100", "expected one of none, random");
   fails("packsim pack lengths.csv --strategy ffd --capacity 0", "expected 1..16777216, got 0");
   fails("packsim pack lengths.csv --strategy hbp --capacity 20,10", "got 10");
-  fails("packsim pack lengths.csv --strategy ffd --capacity 100 --sp 3 --gpus 4", "a divisor of 4 GPUs, got 3");
+  fails("packsim pack lengths.csv --strategy ffd --capacity 100 --sp 3 --gpus 4",
+        "a divisor of 4 GPUs, got 3");
 }
 
 TEST_CASE("The machine's failures exit with 3 and name the path") {

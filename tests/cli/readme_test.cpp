@@ -27,9 +27,11 @@ std::vector<std::string> readme_commands() {
 
 TEST_CASE("Every command in the README runs") {
   const TemporaryFolder folder;
-  // The README is read from the project's folder: relative paths start there, reports go to a place of their own.
-  REQUIRE(run_shell(folder, "for f in packing models sim scenarios calibration docs; do ln -s '" PACKSIM_SOURCE_DIR
-                            "'/$f $f; done; mkdir build; ln -s '" PACKSIM_PROGRAM "' build/packsim")
+  // The README is read from the project's folder: relative paths start there, reports go to a place of their
+  // own.
+  REQUIRE(run_shell(folder,
+                    "for f in packing models sim scenarios calibration docs; do ln -s '" PACKSIM_SOURCE_DIR
+                    "'/$f $f; done; mkdir build; ln -s '" PACKSIM_PROGRAM "' build/packsim")
               .exit_code == 0);
   const std::string makefile = read_text(PACKSIM_SOURCE_DIR "/Makefile");
   int n_run = 0;

@@ -1,5 +1,6 @@
-// The published numbers of HBP (arXiv 2503.07680, NeurIPS text) on the shipped paper-like data. The length samples
-// were fitted to the paper's ratios, and the profile to its step times; no GPU-days were used in either.
+// The published numbers of HBP (arXiv 2503.07680, NeurIPS text) on the shipped paper-like data. The length
+// samples were fitted to the paper's ratios, and the profile to its step times; no GPU-days were used in
+// either.
 
 #include <catch2/catch.hpp>
 #include <map>
@@ -15,7 +16,8 @@ const std::map<std::string, StrategyResult>& paper_runs() {
   static const std::map<std::string, StrategyResult> runs = [] {
     const Scenario scenario = load_scenario("llama3.1-8b-hybrid-128k", {.root = PACKSIM_SOURCE_DIR});
     std::map<std::string, StrategyResult> by_name;
-    for (StrategyResult& run : run_scenario(scenario, {.n_threads = 2, .progress = {}}).runs) by_name[run.name] = std::move(run);
+    for (StrategyResult& run : run_scenario(scenario, {.n_threads = 2, .progress = {}}).runs)
+      by_name[run.name] = std::move(run);
     return by_name;
   }();
   return runs;
@@ -44,9 +46,9 @@ TEST_CASE("Shuffled packers have the ABR of HBP's table 13 on 4 ranks") {
 }
 
 TEST_CASE("FFD and SPFHP miss the ABR that table 13 prints, and keep its ratio of GPU-days to ISF") {
-  // The paper prints .515 and .512; no convention tried gives them (docs/accuracy.md). Longest-first packing puts
-  // the long samples together, which must raise ABR over ISF's. The printed GPU-days, 5.48 / 5.22 = 1.050 and
-  // 5.40 / 5.22 = 1.034, do show such a rise.
+  // The paper prints .515 and .512; no convention tried gives them (docs/accuracy.md). Longest-first packing
+  // puts the long samples together, which must raise ABR over ISF's. The printed GPU-days, 5.48 / 5.22
+  // = 1.050 and 5.40 / 5.22 = 1.034, do show such a rise.
   const double isf_gpu_days = paper_runs().at("isf").gpu_days;
   CHECK(paper_runs().at("ffd").abr == Approx(0.584).margin(0.01));
   CHECK(paper_runs().at("spfhp").abr == Approx(0.584).margin(0.01));
@@ -65,6 +67,7 @@ TEST_CASE("Every token of the paper-like data is trained twice, or counted") {
   for (const auto& [name, run] : paper_runs()) {
     CAPTURE(name);
     CHECK(run.feasible);
-    CHECK(run.trained_tokens == kEpochs * 867324283 + run.repeated_tokens - run.dropped_tokens - run.truncated_tokens);
+    CHECK(run.trained_tokens ==
+          kEpochs * 867324283 + run.repeated_tokens - run.dropped_tokens - run.truncated_tokens);
   }
 }

@@ -23,7 +23,9 @@ void collect_data_names(const Json& node, std::set<std::string>& names) {
   }
 }
 
-Json data() { return Json::parse(formats_detail::chart_data(example_report())); }
+Json data() {
+  return Json::parse(formats_detail::chart_data(example_report()));
+}
 
 }  // namespace
 

@@ -36,8 +36,11 @@ inline StrategyResult example_run(const std::string& name, double gpu_days) {
                  .states_bytes = 40e9,
                  .activations_bytes = 24e9}};
   run.step_times = {{.first_iteration = 0, .last_iteration = 99, .min_s = 1, .mean_s = 1.5, .max_s = 2}};
-  run.sampled_iterations = {
-      {.iteration = 7, .capacity_tokens = 131072, .sp_degree = 8, .abr = 0.25, .attention_pairs = {4e9, 8e9}}};
+  run.sampled_iterations = {{.iteration = 7,
+                             .capacity_tokens = 131072,
+                             .sp_degree = 8,
+                             .abr = 0.25,
+                             .attention_pairs = {4e9, 8e9}}};
   run.packing_s = 0.125;
   return run;
 }

@@ -15,7 +15,9 @@ namespace {
 
 constexpr std::string_view kHostile = "</script><b>&\"'";
 
-bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
 
 std::size_t count(std::string_view text, std::string_view part) {
   std::size_t n = 0;
@@ -38,10 +40,10 @@ TEST_CASE("text from outside cannot become markup or end a script") {
   report.runs[0].strategy = hostile;
   report.baseline = hostile;
   RunManifest& manifest = report.manifest;
-  for (std::string* text : {&manifest.version, &manifest.command, &manifest.scenario, &manifest.scenario_name,
-                            &manifest.scenario_description, &manifest.scenario_hash, &manifest.profile,
-                            &manifest.profile_hash, &manifest.profile_source, &manifest.model,
-                            &manifest.cluster}) {
+  for (std::string* text :
+       {&manifest.version, &manifest.command, &manifest.scenario, &manifest.scenario_name,
+        &manifest.scenario_description, &manifest.scenario_hash, &manifest.profile, &manifest.profile_hash,
+        &manifest.profile_source, &manifest.model, &manifest.cluster}) {
     *text = hostile;
   }
   manifest.warnings = {hostile};
@@ -84,4 +86,6 @@ TEST_CASE("figures without data are left out instead of drawn empty") {
   CHECK_FALSE(contains(html.substr(0, html.find("<script type=\"module\">")), ">nan<"));
 }
 
-TEST_CASE("a report without runs is a page") { CHECK(contains(to_html(Report{}), "Nothing was compared.")); }
+TEST_CASE("a report without runs is a page") {
+  CHECK(contains(to_html(Report{}), "Nothing was compared."));
+}

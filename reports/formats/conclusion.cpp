@@ -94,8 +94,8 @@ std::string memory_excess(const StrategyResult& run) {
 }
 
 std::string policies(const StrategyResult& run) {
-  return fmt::format("{}; order {}; last iteration {}; padding {}; over-long {}", run.strategy, run.order,
-                     run.last_iteration, run.padding, run.over_long);
+  return fmt::format("order {}; last iteration {}; padding {}; over-long {}", run.order, run.last_iteration,
+                     run.padding, run.over_long);
 }
 
 }  // namespace packsim::formats_detail

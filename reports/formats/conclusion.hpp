@@ -22,7 +22,7 @@ std::string conclusion(const Report& report);
 /// where the run fits.
 std::string memory_excess(const StrategyResult& run);
 
-/// "isf; order shuffled; last iteration repeat; padding none; over-long drop"
+/// "order shuffled; last iteration repeat; padding none; over-long drop"
 std::string policies(const StrategyResult& run);
 
 }  // namespace packsim::formats_detail

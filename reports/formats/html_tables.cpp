@@ -161,7 +161,7 @@ std::string accounting_table(const Report& report) {
   std::string rows;
   for (const StrategyResult& run : report.runs) {
     rows += fmt::format("<tr>{}<td class=\"text policies\">{}</td>", run_header(run, report),
-                        html_escaped(policies(run)));
+                        html_escaped(run.strategy + "; " + policies(run)));
     for (const std::string& text :
          {grouped(run.trained_tokens), grouped(run.dropped_samples), with_share(run.dropped_tokens, report),
           grouped(run.truncated_samples), with_share(run.truncated_tokens, report),

@@ -107,9 +107,38 @@ std::string plans(const Report& report) {
            gibibytes_used(group.peak_memory_bytes, group.gpu_memory_bytes), group.feasible ? "" : "OOM"});
     }
   }
-  std::string text = text_table(rows) + "\n";
+  return text_table(rows);
+}
+
+// The policies, each combination once with the runs that share it.
+std::string shared_policies(const Report& report, int width_columns) {
+  std::vector<std::pair<std::string, std::string>> runs_by_policies;
   for (const StrategyResult& run : report.runs) {
-    text += fmt::format("{}: {}\n", printable(run.name), printable(policies(run)));
+    const std::string text = printable(policies(run));
+    auto found = std::ranges::find(runs_by_policies, text, &std::pair<std::string, std::string>::first);
+    if (found == runs_by_policies.end()) found = runs_by_policies.insert(found, {text, ""});
+    found->second += (found->second.empty() ? "" : ", ") + printable(run.name);
+  }
+  std::string text;
+  for (const auto& [policy, runs] : runs_by_policies) text += wrapped(runs + ": " + policy, width_columns, 2);
+  return text;
+}
+
+// What happened to whole samples, where anything did: the table above counts tokens.
+std::string sample_changes(const Report& report, int width_columns) {
+  std::string text;
+  for (const StrategyResult& run : report.runs) {
+    std::string changes;
+    const auto add = [&](std::int64_t n_samples, const char* what) {
+      if (n_samples > 0)
+        changes += fmt::format("{}{} samples {}", changes.empty() ? "" : ", ", grouped(n_samples), what);
+    };
+    add(run.split_samples, "cut into pieces that do not attend to each other");
+    add(run.truncated_samples, "cut short");
+    add(run.dropped_samples, "over-long and left out");
+    add(run.own_pack_samples, "over-long and in packs of their own");
+    add(run.empty_samples, "without tokens and left out");
+    if (!changes.empty()) text += wrapped(printable(run.name) + ": " + changes, width_columns, 2);
   }
   return text;
 }
@@ -121,8 +150,10 @@ std::string to_terminal(const Report& report, int width_columns) {
   const std::string misfit_lines = misfits(report);
   std::string text = header(report, wrap_columns) + "\n" + comparison(report) + "\n";
   if (!misfit_lines.empty()) text += misfit_lines + "\n";
-  return text + notes(wrap_columns) + "\n" + plans(report) + "\n" +
-         wrapped(printable(conclusion(report)), wrap_columns, 0);
+  const std::string changes = sample_changes(report, wrap_columns);
+  if (!changes.empty()) text += changes + "\n";
+  return text + notes(wrap_columns) + "\n" + plans(report) + "\n" + shared_policies(report, wrap_columns) +
+         "\n" + wrapped(printable(conclusion(report)), wrap_columns, 0);
 }
 
 }  // namespace packsim

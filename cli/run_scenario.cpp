@@ -243,6 +243,18 @@ RunManifest make_manifest(const Scenario& scenario) {
   return manifest;
 }
 
+// Whole packs on every rank may make more or fewer tokens than an iteration was asked to have.
+void add_iteration_warnings(const StrategyResult& run, RunManifest& manifest) {
+  for (const GroupResult& group : run.groups) {
+    const std::int64_t tokens = group.capacity_tokens * group.n_dp_ranks * group.micro_batches_per_rank;
+    if (group.packs == 0 || tokens == manifest.tokens_per_iteration) continue;
+    manifest.warnings.push_back(fmt::format(
+        "{}: an iteration of {} packs of {} tokens is {} tokens, not the {} of tokens_per_iteration",
+        run.name, group.n_dp_ranks * group.micro_batches_per_rank, group.capacity_tokens, tokens,
+        manifest.tokens_per_iteration));
+  }
+}
+
 LengthSummary summarize(const DrawnLengths& drawn) {
   LengthSummary summary = summarize_lengths(drawn.lengths_tokens);
   for (const DrawnSource& source : drawn.sources) {
@@ -291,6 +303,11 @@ Report run_scenario(const Scenario& scenario, const RunOptions& options) {
   for_each_index(scenario.strategies.size(), options.n_threads, [&](std::size_t i) {
     report.runs[i] = run_strategy(scenario, scenario.strategies[i], drawn.lengths_tokens, options);
   });
+
+  for (std::size_t i = 0; i < report.runs.size(); ++i) {
+    if (!scenario.strategies[i].micro_batches_per_rank)
+      add_iteration_warnings(report.runs[i], report.manifest);
+  }
 
   double baseline_hours = kNotFeasible;
   for (const StrategyResult& run : report.runs) {

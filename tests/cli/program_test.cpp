@@ -216,3 +216,25 @@ TEST_CASE("The machine's failures exit with 3 and name the path") {
   const ProgramRun full = run_shell(folder, "packsim list strategies > /dev/full");
   CHECK(full.exit_code == 3);
 }
+
+TEST_CASE(
+    "Reports warn where an iteration has other tokens than asked for, and where the profile is borrowed") {
+  const TemporaryFolder folder;
+  std::string scenario = kScenario;
+  const std::string asked = "131072, \"epochs\"";
+  scenario.replace(scenario.find(asked), asked.size(), "100000, \"epochs\"");
+  write_text(folder / "small.json", scenario);
+  const ProgramRun run = run_shell(folder, "packsim compare small.json --json");
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  std::string warnings;
+  const json report = json::parse(run.out);
+  for (const json& warning : report["manifest"]["warnings"]) {
+    warnings += warning.get<std::string>() + "\n";
+  }
+  // Two ranks of 32 768 tokens fit once into 100 000.
+  CHECK(warnings.find("isf: an iteration of 2 packs of 32768 tokens is 65536 tokens, not the 100000") !=
+        std::string::npos);
+  CHECK(warnings.find("was fitted on 32 GPUs") != std::string::npos);
+  CHECK(warnings.find("was fitted to steps") == std::string::npos);
+}

@@ -7,12 +7,15 @@
 #include "cli/commands.hpp"
 #include "cli/run_scenario.hpp"
 #include "packing/schedule.hpp"
+#include "reports/formats/text_table.hpp"
 #include "reports/length_summary.hpp"
 #include "scenarios/loader/draw_lengths.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 
 namespace packsim {
 namespace {
+
+using formats_detail::printable;
 
 constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
 
@@ -34,9 +37,10 @@ void print_group(const Scenario& scenario, const StrategySpec& spec, const Group
   const GroupResult plan =
       plan_group(scenario, group, static_cast<double>(group.capacity_tokens) / group.sp_degree);
   const int n_dp_ranks = scenario.cluster.n_gpus() / group.sp_degree;
-  const std::int64_t wave_tokens = n_dp_ranks * group.capacity_tokens;
-  const std::int64_t micro_batches = spec.micro_batches_per_rank.value_or(
-      static_cast<int>(std::max<std::int64_t>(scenario.training.tokens_per_iteration / wave_tokens, 1)));
+  const int micro_batches =
+      spec.micro_batches_per_rank
+          ? *spec.micro_batches_per_rank
+          : micro_batches_that_fit(scenario.training.tokens_per_iteration, n_dp_ranks, group.capacity_tokens);
   fmt::print(
       "    up to {} tokens, SP {} x {} DP ranks, {} micro-batch{} a rank, {} of {} layers checkpointed, "
       "{:.1f} of {:.1f} GiB when full: {}\n",
@@ -48,7 +52,8 @@ void print_group(const Scenario& scenario, const StrategySpec& spec, const Group
 void check(const std::string& path, const CommandContext& context) {
   const Scenario scenario = load_scenario(path, {.root = context.data_root});
   const DrawnLengths drawn = draw_lengths(scenario.lengths, scenario.seed);
-  fmt::print("{}: valid\n{}: {}\n", scenario.path, scenario.name, scenario.description);
+  check_strategies(scenario, drawn.lengths_tokens);
+  fmt::print("{}: valid\n{}: {}\n", scenario.path, printable(scenario.name), printable(scenario.description));
   fmt::print("train {} ({:.2f} G parameters) on {} GPUs: {} nodes x {} of {}\n", scenario.model.name,
              scenario.model.parameters() / 1e9, scenario.cluster.n_gpus(), scenario.cluster.nodes,
              scenario.cluster.gpus_per_node, scenario.cluster.name);
@@ -62,7 +67,7 @@ void check(const std::string& path, const CommandContext& context) {
              scenario.strategies.size() == 1 ? "y" : "ies", scenario.baseline);
   for (const StrategySpec& spec : scenario.strategies) {
     fmt::print(
-        "  {}: {}, packs {}, over-long samples: {}, last iteration: {}, padding: {}\n", spec.name,
+        "  {}: {}, packs {}, over-long samples: {}, last iteration: {}, padding: {}\n", printable(spec.name),
         spec.strategy, policy_name(kPackOrderNames, spec.order), policy_name(kOverLongNames, spec.over_long),
         policy_name(kLastIterationNames, spec.last_iteration), policy_name(kPaddingNames, spec.padding));
     for (const GroupSpec& group : spec.groups) print_group(scenario, spec, group);

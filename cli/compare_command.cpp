@@ -87,7 +87,7 @@ void add_report_options(CLI::App& command, CompareArguments& arguments) {
   command.add_option("--out", arguments.out, "Folder for report.json, report.csv and report.html")
       ->capture_default_str();
   command.add_flag("--json", arguments.json, "Print report.json on stdout instead of the table");
-  command.add_flag("--quiet", arguments.quiet, "Print nothing but errors");
+  command.add_flag("--quiet", arguments.quiet, "Print nothing but errors, and the JSON with --json");
 }
 
 }  // namespace

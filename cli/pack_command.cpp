@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -126,7 +128,9 @@ void print_table(const PackArguments& arguments, const PackOutcome& outcome) {
   fmt::print("{}: {} samples, {} tokens, packed by {} in {:.3f} s\n", arguments.lengths, counts.n_samples,
              counts.n_tokens, arguments.strategy, outcome.packing_s);
   row("packs", fmt::format("{}", outcome.statistics.n_packs), "");
-  row("fill", fmt::format("{:.4f}", outcome.statistics.fill_fraction), "tokens over pack length");
+  const double fill = outcome.statistics.fill_fraction;
+  row("fill", std::isnan(fill) ? "-" : fmt::format("{:.4f}", fill),
+      "tokens over pack length; - for batches of rows");
   row("samples a pack", fmt::format("{:.1f}", outcome.statistics.samples_per_pack), "");
   row("iterations", fmt::format("{}", outcome.metrics.iterations),
       fmt::format("on {} GPU{}", outcome.schedule.n_gpus, outcome.schedule.n_gpus == 1 ? "" : "s").c_str());
@@ -171,12 +175,16 @@ void run_pack(const PackArguments& arguments) {
   const std::vector<std::int32_t> lengths_tokens = read_lengths(arguments.lengths);
   progress.say("packing");
   const PackOutcome outcome = pack_and_measure(arguments, lengths_tokens);
+  // File names may hold bytes that are not UTF-8; JSON may not.
+  const std::string summary =
+      to_json(arguments, outcome).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+      "\n";
   if (!arguments.out.empty()) {
     write_file(arguments.out, "packs.csv", packs_csv(outcome.packing));
-    write_file(arguments.out, "packs.json", to_json(arguments, outcome).dump(2) + "\n");
+    write_file(arguments.out, "packs.json", summary);
   }
   if (arguments.json) {
-    fmt::print("{}\n", to_json(arguments, outcome).dump(2));
+    fmt::print("{}", summary);
   } else if (!arguments.quiet) {
     print_table(arguments, outcome);
     if (!arguments.out.empty()) fmt::print("Packs: {0}/packs.csv, {0}/packs.json\n", arguments.out);
@@ -184,14 +192,42 @@ void run_pack(const PackArguments& arguments) {
 }
 
 template <typename Enum, std::size_t N>
+std::vector<std::string> names_of(const std::array<PolicyName<Enum>, N>& names) {
+  std::vector<std::string> known;
+  for (const PolicyName<Enum>& row : names) known.emplace_back(row.name);
+  return known;
+}
+
+// An option that the strategy does not read, or that goes with another one, is a mistake and not a wish to
+// ignore.
+void check_given_options(const CLI::App& command, const PackArguments& arguments) {
+  struct Option {
+    const char* flag;
+    std::string_view name;
+  };
+  constexpr Option kOptions[] = {
+      {"--no-shuffle", "shuffle"},          {"--rounds", "rounds"},
+      {"--threshold", "threshold_tokens"},  {"--max-samples", "max_samples_per_pack"},
+      {"--batch-samples", "batch_samples"}, {"--packer", "packer"},
+      {"--no-greedy-fill", "greedy_fill"}};
+  const Strategy* strategy = find_strategy(arguments.strategy);
+  for (const Option& option : kOptions) {
+    if (strategy == nullptr || command.count(option.flag) == 0) continue;
+    if (std::ranges::find(strategy->options, option.name) != strategy->options.end()) continue;
+    throw std::invalid_argument(fmt::format(
+        "{}: expected no such option for strategy {}, which does not read it", option.flag, strategy->name));
+  }
+  const bool multiple = arguments.padding == Padding::multiple;
+  if (multiple != (command.count("--pad-multiple") > 0)) {
+    throw std::invalid_argument("--pad-multiple: expected with --padding multiple, and only with it");
+  }
+}
+
+template <typename Enum, std::size_t N>
 void add_policy(CLI::App& command, const std::string& option, Enum& value,
                 const std::array<PolicyName<Enum>, N>& names, const std::string& what) {
   std::string help = what + ":";
-  std::vector<std::string> known;
-  for (const PolicyName<Enum>& row : names) {
-    help += fmt::format("\n  {}: {}", row.name, row.summary);
-    known.emplace_back(row.name);
-  }
+  for (const PolicyName<Enum>& row : names) help += fmt::format("\n  {}: {}", row.name, row.summary);
   command
       .add_option_function<std::string>(
           option,
@@ -201,7 +237,7 @@ void add_policy(CLI::App& command, const std::string& option, Enum& value,
             }
           },
           help)
-      ->check(CLI::IsMember(known))
+      ->check(CLI::IsMember(names_of(names)))
       ->default_str(std::string(policy_name(names, value)));
 }
 
@@ -217,27 +253,27 @@ void add_pack_command(CLI::App& app, const CommandContext&) {
       ->delimiter(',')
       ->required();
   command->add_option("--gpus", a->n_gpus, "GPUs that train the packs (default: the largest SP degree)")
-      ->check(CLI::Range(1, 1 << 22));
+      ->check(CLI::Range(1, 1 << 20));
   command->add_option("--sp", a->sp_degrees, "SP degree, one or one a capacity")
       ->delimiter(',')
       ->check(CLI::Range(1, 1 << 16));
   command
       ->add_option("--tokens-per-iteration", a->tokens_per_iteration,
                    "Tokens of one iteration over all GPUs (default: one pack a rank)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000'000'000}));
   add_policy(*command, "--over-long", a->request.over_long, kOverLongNames,
              "Samples over the longest capacity");
   add_policy(*command, "--empty", a->request.empty, kEmptyNames, "Samples without tokens");
   add_policy(*command, "--padding", a->padding, kPaddingNames, "Padding");
   command->add_option("--pad-multiple", a->pad_multiple_tokens, "Multiple for --padding multiple")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(std::int64_t{1}, kLongestCapacityTokens));
   command->add_option("--order", a->order, "How packs become iterations (default: the strategy's own)")
-      ->check(CLI::IsMember({"as_packed", "shuffled", "balanced"}));
+      ->check(CLI::IsMember(names_of(kPackOrderNames)));
   add_policy(*command, "--last-iteration", a->last_iteration, kLastIterationNames,
              "Packs that are too few for an iteration");
   command
       ->add_option("--window", a->request.window_samples, "Pack every so many samples on their own; 0: all")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 32));
   StrategyOptions& options = a->request.options;
   command->add_option("--seed", options.seed, "Seed of every shuffle")->capture_default_str();
   command->add_flag("!--no-shuffle", options.shuffle,
@@ -254,8 +290,11 @@ void add_pack_command(CLI::App& app, const CommandContext&) {
   command->add_flag("!--no-greedy-fill", options.greedy_fill, "hbp: do not top larger packs up");
   command->add_option("--out", a->out, "Folder for packs.csv and packs.json");
   command->add_flag("--json", a->json, "Print packs.json on stdout instead of the table");
-  command->add_flag("--quiet", a->quiet, "Print nothing but errors");
-  command->callback([a] { run_pack(*a); });
+  command->add_flag("--quiet", a->quiet, "Print nothing but errors, and the JSON with --json");
+  command->callback([a, command] {
+    check_given_options(*command, *a);
+    run_pack(*a);
+  });
 }
 
 }  // namespace packsim

@@ -34,12 +34,22 @@ std::string quoted_command_line(int argc, char** argv) {
 
 // The data that come with the program: $PACKSIM_DATA, or beside the installed program, or the source tree.
 std::string find_data_root() {
-  if (const char* set = std::getenv("PACKSIM_DATA"); set != nullptr && *set != '\0') return set;
   std::error_code error;
+  if (const char* set = std::getenv("PACKSIM_DATA"); set != nullptr && *set != '\0') {
+    if (std::filesystem::is_directory(set, error)) return set;
+    throw std::invalid_argument(fmt::format("PACKSIM_DATA: expected a folder, got \"{}\"", set));
+  }
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
   const std::filesystem::path installed = program.parent_path().parent_path() / "share" / "packsim";
   if (!error && std::filesystem::is_directory(installed, error)) return installed.string();
   return PACKSIM_SOURCE_DIR;
+}
+
+int report_our_mistake(const std::exception& error, int argc, char** argv) {
+  fmt::print(stderr,
+             "packsim: internal error: {}\nPlease report it with this command, which replays it: {}\n",
+             error.what(), quoted_command_line(argc, argv));
+  return kOurMistake;
 }
 
 int run_commands(int argc, char** argv) {
@@ -82,16 +92,15 @@ int run_program(int argc, char** argv) {
     fmt::print(stderr, "packsim: {}\n", error.what());
     return kUserMistake;
   } catch (const std::logic_error& error) {
-    fmt::print(stderr,
-               "packsim: internal error: {}\nPlease report it with this command, which replays it: {}\n",
-               error.what(), quoted_command_line(argc, argv));
-    return kOurMistake;
+    return report_our_mistake(error, argc, argv);
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "packsim: out of memory\n");
     return kMachineFailure;
   } catch (const std::runtime_error& error) {
     fmt::print(stderr, "packsim: {}\n", error.what());
     return kMachineFailure;
+  } catch (const std::exception& error) {
+    return report_our_mistake(error, argc, argv);
   }
 }
 

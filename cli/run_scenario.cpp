@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <exception>
 #include <limits>
 #include <thread>
@@ -16,6 +17,7 @@
 #include "reports/length_summary.hpp"
 #include "reports/step_time_bins.hpp"
 #include "scenarios/loader/draw_lengths.hpp"
+#include "scenarios/loader/problems.hpp"
 #include "sim/replay.hpp"
 
 namespace packsim {
@@ -23,7 +25,7 @@ namespace {
 
 constexpr std::size_t kStepTimeBins = 400;
 constexpr std::size_t kSampledIterations = 8;
-constexpr double kNotFeasible = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -31,7 +33,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 using Batches = std::vector<std::vector<MicroBatch>>;
 
-Packing pack_samples(const StrategySpec& spec, std::span<const std::int32_t> lengths_tokens) {
+PackRequest pack_request(const StrategySpec& spec, std::span<const std::int32_t> lengths_tokens) {
   PackRequest request{.lengths_tokens = lengths_tokens,
                       .capacities_tokens = {},
                       .over_long = spec.over_long,
@@ -39,7 +41,7 @@ Packing pack_samples(const StrategySpec& spec, std::span<const std::int32_t> len
                       .window_samples = spec.window_samples,
                       .options = spec.options};
   for (const GroupSpec& group : spec.groups) request.capacities_tokens.push_back(group.capacity_tokens);
-  return pack(spec.strategy, request);
+  return request;
 }
 
 // The GPU of the largest micro-batch decides what fits.
@@ -95,7 +97,15 @@ void set_no_times(StrategyResult& result) {
        {&result.step_mean_s, &result.step_p99_s, &result.gpu_days, &result.wall_hours, &result.speedup,
         &result.linear_fraction, &result.attention_fraction, &result.recompute_fraction,
         &result.alltoall_fraction, &result.overhead_fraction, &result.idle_fraction}) {
-    *value = kNotFeasible;
+    *value = kNone;
+  }
+}
+
+// Ratios of nothing; 0 would read as perfect.
+void set_no_ratios(StrategyResult& result) {
+  for (double* value : {&result.abr, &result.abr_slots, &result.abr_weighted, &result.cr, &result.dbr,
+                        &result.pr, &result.ave_t_tokens}) {
+    *value = kNone;
   }
 }
 
@@ -130,7 +140,7 @@ StrategyResult run_strategy(const Scenario& scenario, const StrategySpec& spec,
 
   say(fmt::format("packing {} samples", lengths_tokens.size()));
   const auto packing_start = std::chrono::steady_clock::now();
-  const Packing packing = pack_samples(spec, lengths_tokens);
+  const Packing packing = pack(spec.strategy, pack_request(spec, lengths_tokens));
   result.packing_s = seconds_since(packing_start);
   result.packs = static_cast<std::int64_t>(packing.n_packs());
 
@@ -166,7 +176,7 @@ StrategyResult run_strategy(const Scenario& scenario, const StrategySpec& spec,
   set_ratios(metrics, result);
   count_samples(packing, schedule, metrics, result);
   sample_iterations(schedule, batches, result);
-  if (result.feasible) {
+  if (result.feasible && metrics.iterations > 0) {
     const StepCostModel cost_model(scenario.model, scenario.cluster, scenario.profile);
     const RunMetrics run =
         replay(schedule, batches, cost_model, scenario.training.barrier, [&](std::int64_t iteration) {
@@ -176,6 +186,7 @@ StrategyResult run_strategy(const Scenario& scenario, const StrategySpec& spec,
   } else {
     set_no_times(result);
   }
+  if (metrics.iterations == 0) set_no_ratios(result);
   result.simulation_s = seconds_since(simulation_start);
   return result;
 }
@@ -216,6 +227,12 @@ std::vector<std::string> extrapolations(const Scenario& scenario) {
         fmt::format("profile {} was fitted to steps of {}: the rates are taken to hold for {} too",
                     profile.name, profile.model, scenario.model.name));
   }
+  if (profile.zero_stage != scenario.training.zero_stage) {
+    warnings.push_back(fmt::format(
+        "profile {} was fitted with ZeRO stage {}: what stage {} communicates beyond it is not priced, "
+        "the memory it saves is",
+        profile.name, profile.zero_stage, scenario.training.zero_stage));
+  }
   if (profile.n_gpus != scenario.cluster.n_gpus()) {
     warnings.push_back(
         fmt::format("profile {} was fitted on {} GPUs: the cost of an iteration on {} is extrapolated",
@@ -243,15 +260,28 @@ RunManifest make_manifest(const Scenario& scenario) {
   return manifest;
 }
 
-// Whole packs on every rank may make more or fewer tokens than an iteration was asked to have.
-void add_iteration_warnings(const StrategyResult& run, RunManifest& manifest) {
-  for (const GroupResult& group : run.groups) {
-    const std::int64_t tokens = group.capacity_tokens * group.n_dp_ranks * group.micro_batches_per_rank;
-    if (group.packs == 0 || tokens == manifest.tokens_per_iteration) continue;
-    manifest.warnings.push_back(fmt::format(
-        "{}: an iteration of {} packs of {} tokens is {} tokens, not the {} of tokens_per_iteration",
-        run.name, group.n_dp_ranks * group.micro_batches_per_rank, group.capacity_tokens, tokens,
-        manifest.tokens_per_iteration));
+// Steps of other sizes train differently, and repeats cost time: whoever compares times has to know.
+void add_run_warnings(const StrategyResult& run, const Scenario& scenario, const LengthSummary& lengths,
+                      std::vector<std::string>& warnings) {
+  constexpr double kNotable = 0.1;
+  const auto asked_tokens = static_cast<double>(scenario.training.tokens_per_iteration);
+  if (run.iterations == 0) {
+    warnings.push_back(fmt::format("{}: no iteration runs; its packs are too few for one", run.name));
+    return;
+  }
+  const double mean_tokens = static_cast<double>(run.trained_tokens) / static_cast<double>(run.iterations);
+  if (std::abs(mean_tokens / asked_tokens - 1) > kNotable) {
+    warnings.push_back(
+        fmt::format("{}: iterations train {:.0f} tokens on average, not the {:.0f} of tokens_per_iteration",
+                    run.name, mean_tokens, asked_tokens));
+  }
+  const auto data_tokens = static_cast<double>(lengths.n_tokens) * scenario.training.epochs;
+  if (static_cast<double>(run.repeated_tokens) > kNotable * data_tokens) {
+    warnings.push_back(
+        fmt::format("{}: {:.0f} % of the data is trained once more to fill last iterations; fewer "
+                    "tokens_per_iteration or "
+                    "last_iteration shorten avoid it",
+                    run.name, 100 * static_cast<double>(run.repeated_tokens) / data_tokens));
   }
 }
 
@@ -268,6 +298,25 @@ LengthSummary summarize(const DrawnLengths& drawn) {
 }
 
 }  // namespace
+
+void check_strategies(const Scenario& scenario, std::span<const std::int32_t> lengths_tokens) {
+  std::vector<std::string> messages;
+  for (std::size_t i = 0; i < scenario.strategies.size(); ++i) {
+    const StrategySpec& spec = scenario.strategies[i];
+    try {
+      check_request(spec.strategy, pack_request(spec, lengths_tokens));
+      for (const GroupSpec& group : spec.groups) {
+        if (spec.micro_batches_per_rank) continue;
+        micro_batches_that_fit(scenario.training.tokens_per_iteration,
+                               scenario.cluster.n_gpus() / group.sp_degree, group.capacity_tokens);
+      }
+    } catch (const std::invalid_argument& error) {
+      messages.push_back(
+          fmt::format("{}: /strategies/{}: {}: {}", scenario.path, i, spec.name, error.what()));
+    }
+  }
+  if (!messages.empty()) throw ScenarioError(messages);
+}
 
 GroupResult plan_group(const Scenario& scenario, const GroupSpec& group, double tokens_per_gpu) {
   const int zero_stage = scenario.training.zero_stage;
@@ -298,23 +347,23 @@ Report run_scenario(const Scenario& scenario, const RunOptions& options) {
   if (options.progress) options.progress("reading lengths");
   const DrawnLengths drawn = draw_lengths(scenario.lengths, scenario.seed);
   report.lengths = summarize(drawn);
+  check_strategies(scenario, drawn.lengths_tokens);
 
   report.runs.resize(scenario.strategies.size());
   for_each_index(scenario.strategies.size(), options.n_threads, [&](std::size_t i) {
     report.runs[i] = run_strategy(scenario, scenario.strategies[i], drawn.lengths_tokens, options);
   });
 
-  for (std::size_t i = 0; i < report.runs.size(); ++i) {
-    if (!scenario.strategies[i].micro_batches_per_rank)
-      add_iteration_warnings(report.runs[i], report.manifest);
+  for (const StrategyResult& run : report.runs) {
+    add_run_warnings(run, scenario, report.lengths, report.manifest.warnings);
   }
 
-  double baseline_hours = kNotFeasible;
+  double baseline_hours = kNone;
   for (const StrategyResult& run : report.runs) {
     if (run.name == report.baseline) baseline_hours = run.wall_hours;
   }
   for (StrategyResult& run : report.runs) {
-    run.speedup = run.wall_hours > 0 ? baseline_hours / run.wall_hours : kNotFeasible;
+    run.speedup = run.wall_hours > 0 ? baseline_hours / run.wall_hours : kNone;
   }
   return report;
 }

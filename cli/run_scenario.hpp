@@ -12,6 +12,10 @@ namespace packsim {
 /// Memory and plan of one group, before anything is simulated.
 GroupResult plan_group(const Scenario& scenario, const GroupSpec& group, double tokens_per_gpu);
 
+/// Tries every strategy's options and policies on the data, without packing.
+/// Throws ScenarioError with all that is refused: over-long samples under the policy `error`, for instance.
+void check_strategies(const Scenario& scenario, std::span<const std::int32_t> lengths_tokens);
+
 struct RunOptions {
   int n_threads = 1;  ///< strategies at the same time; the results do not depend on it
   /// Called from any thread with what is going on, e.g. "hbp: replaying iteration 4096".

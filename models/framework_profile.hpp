@@ -13,6 +13,7 @@ struct FrameworkProfile {
   std::string source;  ///< what it was fitted to
   std::string model;   ///< the model of those steps; others are extrapolated to
   int n_gpus = 0;      ///< of those steps
+  int zero_stage = 1;  ///< of those steps; what other stages send more or less is not priced
 
   double linear_flop_per_s = 0;       ///< matrix products, with everything that scales with tokens
   double attention_flop_per_s = 0;    ///< attention kernels, causal flop

@@ -1,6 +1,7 @@
 #include "packing/metrics.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace packsim {
@@ -123,7 +124,8 @@ PackStatistics pack_statistics(const Packing& packing) {
   const auto n = static_cast<double>(statistics.n_packs);
   statistics.samples_per_pack = ratio(samples, n);
   statistics.tokens_per_pack = ratio(tokens, n);
-  statistics.fill_fraction = ratio(filled, capacity);
+  const bool rows = packing.strategy->layout == Layout::rows;
+  statistics.fill_fraction = rows ? std::numeric_limits<double>::quiet_NaN() : ratio(filled, capacity);
   statistics.squared_length_per_sample = ratio(squares, samples);
   statistics.squared_length_per_pack = ratio(squares, n);
   return statistics;

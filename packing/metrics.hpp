@@ -38,7 +38,7 @@ struct PackStatistics {
   std::int64_t n_packs = 0;
   double samples_per_pack = 0;  ///< "packing factor"
   double tokens_per_pack = 0;
-  double fill_fraction = 0;              ///< tokens over pack length, own packs left out
+  double fill_fraction = 0;              ///< tokens over pack length, own packs left out; NaN for rows
   double squared_length_per_sample = 0;  ///< mean of length squared
   double squared_length_per_pack = 0;    ///< mean of the sum of squared lengths
 };

@@ -7,8 +7,6 @@
 namespace packsim {
 namespace {
 
-constexpr std::int64_t kLongestCapacityTokens = std::int64_t{1} << 24;
-
 [[noreturn]] void refuse(const std::string& what) {
   throw std::invalid_argument(what);
 }
@@ -21,7 +19,7 @@ const Strategy& known_strategy(std::string_view name) {
   refuse("strategy: expected one of " + known + ", got \"" + std::string(name) + "\"");
 }
 
-void check_request(const Strategy& strategy, const PackRequest& request) {
+void check_options(const Strategy& strategy, const PackRequest& request) {
   const auto& capacities = request.capacities_tokens;
   if (capacities.empty()) refuse("capacities_tokens: expected at least one pack length, got none");
   if (strategy.pack != nullptr && capacities.size() > 1) {
@@ -215,11 +213,15 @@ Piece Packing::piece(ItemIndex item) const {
   return pieces.empty() ? Piece{item, 0, lengths_tokens[item]} : pieces[item];
 }
 
+void check_request(std::string_view strategy_name, const PackRequest& request) {
+  check_options(known_strategy(strategy_name), request);
+  check_lengths(request, request.capacities_tokens.back());
+}
+
 Packing pack(std::string_view strategy_name, const PackRequest& request) {
-  const Strategy& strategy = known_strategy(strategy_name);
-  check_request(strategy, request);
+  check_request(strategy_name, request);
+  const Strategy& strategy = *find_strategy(strategy_name);
   const std::int64_t longest = request.capacities_tokens.back();
-  check_lengths(request, longest);
 
   Packing packing;
   packing.strategy = &strategy;

@@ -21,6 +21,9 @@ struct PackRequest {
   StrategyOptions options = {};
 };
 
+/// The longest pack that is accepted; indexes by free space have an entry for each token of it.
+inline constexpr std::int64_t kLongestCapacityTokens = std::int64_t{1} << 24;
+
 /// What became of the samples, in samples and tokens. Every sample is packed, or counted here.
 struct PackCounts {
   std::int64_t n_samples = 0;
@@ -56,6 +59,9 @@ struct Packing {
   Packing(const Packing&) = delete;  // lengths_tokens may point into cut_lengths_tokens
   Packing& operator=(const Packing&) = delete;
 };
+
+/// Refuses what pack() would refuse, without packing: see there.
+void check_request(std::string_view strategy, const PackRequest& request);
 
 /// Packs samples with the named strategy under the request's policies.
 ///

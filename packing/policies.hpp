@@ -21,9 +21,10 @@ enum class Padding { none, longest, capacity, multiple };
 /// less to do.
 enum class LastIteration { drop, repeat, shorten };
 
-/// In which order packs become iterations: as packed, shuffled, or sorted by attention work (HBP's balance
-/// batching; the iterations are shuffled afterwards).
-enum class PackOrder { as_packed, shuffled, balanced };
+/// In which order packs become iterations: as packed; as packed, with the iterations shuffled afterwards;
+/// shuffled; or sorted by attention work, padding included, with the iterations shuffled afterwards (HBP's
+/// balance batching).
+enum class PackOrder { as_packed, neighbours, shuffled, balanced };
 
 /// A policy's spelling in scenario files and on the command line.
 template <typename Enum>
@@ -60,8 +61,9 @@ inline constexpr std::array<PolicyName<LastIteration>, 3> kLastIterationNames = 
     {LastIteration::shorten, "shorten", "run it with what is left; some ranks idle"},
 }};
 
-inline constexpr std::array<PolicyName<PackOrder>, 3> kPackOrderNames = {{
+inline constexpr std::array<PolicyName<PackOrder>, 4> kPackOrderNames = {{
     {PackOrder::as_packed, "as_packed", "in the order in which they were packed"},
+    {PackOrder::neighbours, "neighbours", "neighbours as packed form an iteration, iterations shuffled"},
     {PackOrder::shuffled, "shuffled", "seeded shuffle of the packs of each group"},
     {PackOrder::balanced, "balanced", "sorted by attention work, iterations shuffled"},
 }};

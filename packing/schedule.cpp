@@ -39,8 +39,8 @@ GroupPlan make_plan(const GroupParallelism& parallelism, std::int64_t capacity_t
   plan.n_dp_ranks = options.n_gpus / parallelism.sp_degree;
   plan.micro_batches_per_rank = options.micro_batches_per_rank;
   if (options.tokens_per_iteration > 0) {
-    const std::int64_t fit = options.tokens_per_iteration / (plan.n_dp_ranks * capacity_tokens);
-    plan.micro_batches_per_rank = static_cast<int>(std::max<std::int64_t>(fit, 1));
+    plan.micro_batches_per_rank =
+        micro_batches_that_fit(options.tokens_per_iteration, plan.n_dp_ranks, capacity_tokens);
   }
   return plan;
 }
@@ -49,7 +49,7 @@ GroupPlan make_plan(const GroupParallelism& parallelism, std::int64_t capacity_t
 void sort_by_work(std::vector<std::uint32_t>& order, std::span<const MicroBatch> batches) {
   std::vector<std::pair<std::int64_t, std::uint32_t>> work_and_pack(order.size());
   std::ranges::transform(order, work_and_pack.begin(),
-                         [&](std::uint32_t pack) { return std::pair(batches[pack].attention_pairs, pack); });
+                         [&](std::uint32_t pack) { return std::pair(batches[pack].computed_pairs, pack); });
   std::ranges::sort(work_and_pack);
   std::ranges::transform(work_and_pack, order.begin(), [](const auto& pair) { return pair.second; });
 }
@@ -82,7 +82,8 @@ std::vector<std::uint32_t> order_group(std::span<const MicroBatch> batches, cons
                                        Schedule& schedule) {
   std::vector<std::uint32_t> order(batches.size());
   std::iota(order.begin(), order.end(), 0U);
-  if (options.order != PackOrder::as_packed) shuffle(std::span(order), generator);
+  const bool reordered = options.order == PackOrder::shuffled || options.order == PackOrder::balanced;
+  if (reordered) shuffle(std::span(order), generator);
   fill_last_iteration(batches, static_cast<std::size_t>(plan.packs_per_iteration()), options.last_iteration,
                       order, schedule);
   if (options.order == PackOrder::balanced) sort_by_work(order, batches);
@@ -100,9 +101,25 @@ std::int64_t put_short_group_first(std::span<Iteration> iterations, std::int64_t
 
 }  // namespace
 
+int micro_batches_that_fit(std::int64_t tokens_per_iteration, int n_dp_ranks, std::int64_t capacity_tokens) {
+  const std::int64_t wave_tokens = n_dp_ranks * capacity_tokens;
+  const std::int64_t fit = std::max<std::int64_t>(tokens_per_iteration / wave_tokens, 1);
+  if (fit > kMostMicroBatches) {
+    throw std::invalid_argument("tokens_per_iteration: expected at most " +
+                                std::to_string(kMostMicroBatches * wave_tokens) + " (" +
+                                std::to_string(kMostMicroBatches) + " micro-batches a rank) for packs of " +
+                                std::to_string(capacity_tokens) + " tokens on " + std::to_string(n_dp_ranks) +
+                                " ranks, got " + std::to_string(tokens_per_iteration));
+  }
+  return static_cast<int>(fit);
+}
+
 std::vector<MicroBatch> micro_batches(const Packing& packing, std::size_t group, Padding padding,
                                       std::int64_t pad_multiple_tokens) {
-  expect_at_least(1, "pad_multiple_tokens", pad_multiple_tokens);
+  if (pad_multiple_tokens < 1 || pad_multiple_tokens > kLongestCapacityTokens) {
+    throw std::invalid_argument("pad_multiple_tokens: expected 1.." + std::to_string(kLongestCapacityTokens) +
+                                ", got " + std::to_string(pad_multiple_tokens));
+  }
   const PackSet& packs = packing.groups[group];
   const std::int64_t capacity = packing.capacities_tokens[group];
   std::vector<MicroBatch> batches(packs.n_packs());

@@ -31,8 +31,17 @@ struct GroupPlan {
   int gc_layers = 0;               ///< checkpointed layers
   int n_dp_ranks = 1;              ///< GPUs / sp_degree
   int micro_batches_per_rank = 1;  ///< in one iteration
-  int packs_per_iteration() const { return n_dp_ranks * micro_batches_per_rank; }
+  std::int64_t packs_per_iteration() const {
+    return static_cast<std::int64_t>(n_dp_ranks) * micro_batches_per_rank;
+  }
 };
+
+/// Micro-batches of one rank in an iteration of `tokens_per_iteration` tokens over `n_dp_ranks` ranks: as
+/// many packs as fit, at least one. Throws std::invalid_argument for more than kMostMicroBatches.
+int micro_batches_that_fit(std::int64_t tokens_per_iteration, int n_dp_ranks, std::int64_t capacity_tokens);
+
+/// No trainer accumulates gradients over more, and counts of packs stay far from their limits.
+inline constexpr int kMostMicroBatches = 65536;
 
 struct ScheduleOptions {
   int n_gpus = 1;

@@ -54,6 +54,7 @@ nlohmann::ordered_json profile_json(const StepFitProblem& problem, const StepFit
           {"gpu", problem.cluster.gpu},
           {"model", problem.model.name},
           {"n_gpus", problem.cluster.n_gpus()},
+          {"zero_stage", problem.zero_stage},
           {"source", "fitted to the step times of HBP (arXiv 2503.07680) tables 4, 18 and 19"},
           {"description",
            "DeepSpeed ZeRO-1 with Ulysses on 4 nodes x 8 H100, LLaMA-3.1-8B, per-layer checkpointing"},
@@ -71,9 +72,7 @@ nlohmann::ordered_json profile_json(const StepFitProblem& problem, const StepFit
             {"rows", rows_path},
             {"hardware", "4 nodes x 8 NVIDIA H100 80GB, as published; no row was measured by this project"},
             {"assumed",
-             {{"tokens_per_iteration", problem.tokens_per_iteration},
-              {"zero_stage", problem.zero_stage},
-              {"table_4", "one document per pack"}}},
+             {{"tokens_per_iteration", problem.tokens_per_iteration}, {"table_4", "one document per pack"}}},
             {"fitted_beside", {{"effective_document_tokens", documents}}},
             {"priors",
              "intra-node 200 GB/s (0.4), inter-node 25 GB/s (0.5), micro-batch 30 ms (1), iteration 100 ms "

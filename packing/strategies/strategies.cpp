@@ -24,7 +24,7 @@ constexpr std::array<Strategy, 12> kStrategies = {{
      "O(N)", "OmniBal _random_groups", Layout::packed, d::random, nullptr, false, kShuffleOptions},
     {"sorted", "Batches of neighbours by length: batch_samples rows, or (0) as many as the capacity holds.",
      "O(N)", "LongAlign arXiv 2401.18058", Layout::rows, d::sorted, nullptr, false, kSortedOptions,
-     PackOrder::balanced},
+     PackOrder::neighbours},
     {"isf", "Shuffled next-fit; packs under the threshold are dissolved and packed again, for some rounds.",
      "O(rounds N)", "OmniBal arXiv 2407.20761", Layout::packed, d::isf, nullptr, false, kIsfOptions},
     {"ffd", "Longest first, into the first pack with room.",

@@ -53,7 +53,8 @@ std::span<const Column> columns() {
        ave_t_text},
       {"abr", "Balance", "ABR", "",
        "Attention balance ratio: the share of attention time that DP ranks wait for the busiest one, "
-       "sum(max - work) / (ranks x max). Computed per iteration, mean over iterations. 0 is balanced.",
+       "sum(max - work) / (ranks x max). Computed per iteration, mean over iterations. 0 is balanced. "
+       "Work is the data's, padding not counted.",
        ratio_text<&Run::abr>},
       {"abr_slots", "Balance", "ABR slots", "",
        "ABR over GPU slots as wide as the widest SP degree of the run instead of DP ranks, the work inside a "

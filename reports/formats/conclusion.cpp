@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include "reports/formats/numbers.hpp"
 
@@ -15,11 +16,19 @@ std::int64_t untrained_tokens(const StrategyResult& run) {
   return run.dropped_tokens + run.truncated_tokens;
 }
 
-// A run can be fast because it leaves data out; the winner's sentence has to say so.
-std::string data_caveat(const StrategyResult& winner, const StrategyResult& other) {
-  const std::int64_t more_tokens = untrained_tokens(winner) - untrained_tokens(other);
-  if (more_tokens <= 0) return ".";
-  return fmt::format(", but leaves {} more tokens untrained.", token_count(more_tokens));
+// A run can be fast because it leaves data out or cuts documents up; a sentence that calls it fast has to say
+// so. `other`: what it is compared with, null for nothing.
+std::string data_caveat(const StrategyResult& fast, const StrategyResult* other) {
+  std::vector<std::string> caveats;
+  const std::int64_t more_tokens = untrained_tokens(fast) - (other == nullptr ? 0 : untrained_tokens(*other));
+  if (more_tokens > 0) {
+    caveats.push_back(fmt::format("leaves {}{} tokens untrained", token_count(more_tokens),
+                                  other == nullptr ? "" : " more"));
+  }
+  if (fast.split_samples > (other == nullptr ? 0 : other->split_samples)) {
+    caveats.push_back(fmt::format("cuts {} samples into pieces", grouped(fast.split_samples)));
+  }
+  return caveats.empty() ? "." : fmt::format(", but {} {}.", fast.name, fmt::join(caveats, " and "));
 }
 
 // The fastest feasible run besides `excluded`.
@@ -59,14 +68,16 @@ std::string conclusion(const Report& report) {
   const StrategyResult* baseline = baseline_run(report);
   if (baseline == nullptr || !has_time(*baseline)) {
     const std::string reason =
-        baseline == nullptr ? "" : fmt::format("; the baseline {} does not fit in memory", baseline->name);
-    return fmt::format("{} takes the least of what fits, {} GPU-days{}.", winner->name,
-                       quantity(winner->gpu_days), reason);
+        baseline == nullptr ? ""
+                            : fmt::format("; the baseline {} {}", baseline->name,
+                                          baseline->feasible ? "has no iteration" : "does not fit in memory");
+    return fmt::format("{} takes the least of what fits, {} GPU-days{}{}", winner->name,
+                       quantity(winner->gpu_days), reason, data_caveat(*winner, nullptr));
   }
   if (winner != baseline) {
     return fmt::format("{} is {:.2f}x faster than {}: {} vs {} GPU-days{}", winner->name,
                        baseline->gpu_days / winner->gpu_days, baseline->name, quantity(winner->gpu_days),
-                       quantity(baseline->gpu_days), data_caveat(*winner, *baseline));
+                       quantity(baseline->gpu_days), data_caveat(*winner, baseline));
   }
   const StrategyResult* next = fastest_besides(report, baseline);
   if (next == nullptr) {
@@ -75,7 +86,7 @@ std::string conclusion(const Report& report) {
   }
   return fmt::format("Nothing is faster than the baseline {}: {} GPU-days; {} follows with {} ({:.2f}x){}",
                      winner->name, quantity(winner->gpu_days), next->name, quantity(next->gpu_days),
-                     baseline->gpu_days / next->gpu_days, data_caveat(*winner, *next));
+                     baseline->gpu_days / next->gpu_days, data_caveat(*winner, next));
 }
 
 std::string memory_excess(const StrategyResult& run) {

@@ -10,6 +10,7 @@ FrameworkProfile read_profile(JsonReader reader) {
   profile.source = reader.string("source");
   profile.model = reader.string("model");
   profile.n_gpus = static_cast<int>(reader.integer("n_gpus", 1, 1 << 24));
+  profile.zero_stage = static_cast<int>(reader.integer("zero_stage", 0, 3));
   reader.string("description", "");  // for people
 
   JsonReader fitted = reader.object("fitted");

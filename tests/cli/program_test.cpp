@@ -233,8 +233,73 @@ TEST_CASE(
     warnings += warning.get<std::string>() + "\n";
   }
   // Two ranks of 32 768 tokens fit once into 100 000.
-  CHECK(warnings.find("isf: an iteration of 2 packs of 32768 tokens is 65536 tokens, not the 100000") !=
-        std::string::npos);
+  CHECK(warnings.find("isf: iterations train 6") != std::string::npos);
+  CHECK(warnings.find("tokens on average, not the 100000 of tokens_per_iteration") != std::string::npos);
+  CHECK(warnings.find("was fitted with ZeRO stage 1: what stage 3 communicates") != std::string::npos);
   CHECK(warnings.find("was fitted on 32 GPUs") != std::string::npos);
   CHECK(warnings.find("was fitted to steps") == std::string::npos);
+}
+
+TEST_CASE("check refuses what compare would refuse, with the strategy's place") {
+  const TemporaryFolder folder;
+  std::string scenario = kScenario;
+  const std::string policy = "\"over_long\": \"truncate\"";
+  scenario.replace(scenario.find(policy), policy.size(), "\"over_long\": \"error\"");
+  write_text(folder / "small.json", scenario);
+  for (const char* command : {"packsim check small.json", "packsim compare small.json"}) {
+    const ProgramRun run = run_shell(folder, command);
+    CAPTURE(command, run.err);
+    CHECK(run.exit_code == 2);
+    CHECK(run.err.find("small.json: /strategies/0: isf: lengths_tokens: expected lengths of at most 32768") ==
+          0);
+    CHECK(run.err.find("small.json: /strategies/1: hbp: ") != std::string::npos);
+    CHECK(run.err.find("/strategies/2") == std::string::npos);
+    CHECK(run.out.empty());
+  }
+}
+
+TEST_CASE("A run without iterations has no times, ratios or speed-up, and says so") {
+  const TemporaryFolder folder;
+  std::string scenario = kScenario;
+  const std::string policy = "\"over_long\": \"truncate\"";
+  scenario.replace(scenario.find(policy), policy.size(), policy + ", \"last_iteration\": \"drop\"");
+  const std::string mix =
+      "\"mix\": [{\"source\": \"qmsum.csv\"}, {\"source\": \"gsm8k.csv\", \"count\": 500}]";
+  scenario.replace(scenario.find(mix), mix.size(), "\"mix\": [{\"source\": \"gsm8k.csv\", \"count\": 1}]");
+  write_text(folder / "small.json", scenario);
+  const ProgramRun run = run_shell(folder, "packsim compare small.json --json");
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  const json report = json::parse(run.out);
+  const json& isf = report["runs"][0];
+  CHECK(isf["iterations"] == 0);
+  CHECK(isf["feasible"] == true);
+  for (const char* key : {"abr", "cr", "step_mean_s", "gpu_days", "wall_hours", "speedup"}) {
+    CAPTURE(key);
+    CHECK(isf[key].is_null());
+  }
+  CHECK(run_shell(folder, "packsim compare small.json").out.find("No run has an iteration") !=
+        std::string::npos);
+}
+
+TEST_CASE("pack refuses what it would have to ignore or cannot count") {
+  const TemporaryFolder folder;
+  write_text(folder / "one.csv", "tokens\n1\n");
+  const auto fails = [&](const std::string& options, const std::string& message) {
+    const ProgramRun run = run_shell(folder, "packsim pack one.csv --capacity 10 --strategy " + options);
+    CAPTURE(options, run.err);
+    CHECK(run.exit_code == 2);
+    CHECK(run.err.find(message) != std::string::npos);
+  };
+  fails("ffd --rounds 5", "--rounds: expected no such option for strategy ffd");
+  fails("ffd --padding multiple", "--pad-multiple: expected with --padding multiple");
+  fails("ffd --pad-multiple 5", "--pad-multiple: expected with --padding multiple");
+  fails("ffd --padding multiple --pad-multiple 9000000000000000000", "--pad-multiple");
+  fails("ffd --gpus 4 --tokens-per-iteration 1000000000000",
+        "tokens_per_iteration: expected at most 2621440 (65536 micro-batches a rank)");
+  const ProgramRun foreign = run_shell(folder,
+                                       "cp one.csv \"$(printf 'bad\\377.csv')\" && packsim pack "
+                                       "\"$(printf 'bad\\377.csv')\" --strategy ffd --capacity 10 --json");
+  CHECK(foreign.exit_code == 0);
+  CHECK(json::parse(foreign.out)["packs"] == 1);
 }

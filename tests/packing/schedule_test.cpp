@@ -23,7 +23,9 @@ using Orders = std::vector<std::vector<std::uint32_t>>;
 // Packs whose only property is their attention work.
 std::vector<MicroBatch> packs_of_work(const std::vector<std::int64_t>& work) {
   std::vector<MicroBatch> batches;
-  for (const std::int64_t pairs : work) batches.push_back({.tokens = 1, .attention_pairs = pairs});
+  for (const std::int64_t pairs : work) {
+    batches.push_back({.tokens = 1, .attention_pairs = pairs, .computed_pairs = pairs});
+  }
   return batches;
 }
 
@@ -371,7 +373,7 @@ TEST_CASE("a schedule that cannot be is refused with what was expected and what 
   CHECK(message([](auto& o, auto&, auto&) { o.curriculum_iterations = -1; }) ==
         "curriculum_iterations: expected >= 0, got -1");
   CHECK_THROWS_WITH(micro_batches(hand_packing("ffd", {10}, {{{3}}}), 0, Padding::multiple, 0),
-                    "pad_multiple_tokens: expected >= 1, got 0");
+                    "pad_multiple_tokens: expected 1..16777216, got 0");
 }
 
 }  // namespace packsim::testing

@@ -83,7 +83,7 @@ TEST_CASE("the last line says who wins, by how much, and at what loss of data") 
   CHECK(lines_of(to_terminal(report, 160)).back() == "hbp is 1.25x faster than isf: 4.00 vs 5.00 GPU-days.");
   report.runs[1].dropped_tokens = 1'500;
   CHECK(lines_of(to_terminal(report, 160)).back() ==
-        "hbp is 1.25x faster than isf: 4.00 vs 5.00 GPU-days, but leaves 1.50k more tokens untrained.");
+        "hbp is 1.25x faster than isf: 4.00 vs 5.00 GPU-days, but hbp leaves 1.50k more tokens untrained.");
   report.runs = {example_run("isf", 5)};
   CHECK(lines_of(to_terminal(report, 160)).back() == "isf takes 5.00 GPU-days, 15.0 h of wall time.");
   report.runs = {example_misfit("isf"), example_run("hbp", 4)};

@@ -90,7 +90,7 @@ Case random_case(std::mt19937& generator) {
     Iteration& iteration = made.schedule.iterations.emplace_back();
     iteration.group = static_cast<std::uint32_t>(draw(generator, 0, 1));
     iteration.first_pack = static_cast<std::uint32_t>(made.schedule.pack_order.size());
-    const int whole = made.schedule.groups[iteration.group].packs_per_iteration();
+    const auto whole = static_cast<int>(made.schedule.groups[iteration.group].packs_per_iteration());
     iteration.n_packs =
         static_cast<std::uint32_t>(draw(generator, 0, 1) == 0 ? whole : draw(generator, 0, whole));
     const auto last = static_cast<int>(made.batches[iteration.group].size()) - 1;

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <exception>
 #include <limits>
 #include <thread>
 
+#include "cli/warnings.hpp"
 #include "models/memory.hpp"
 #include "models/step_cost_model.hpp"
 #include "packing/metrics.hpp"
@@ -213,34 +213,6 @@ void for_each_index(std::size_t n, int n_threads, const std::function<void(std::
   }
 }
 
-// What the profile was fitted to and this scenario is not.
-std::vector<std::string> extrapolations(const Scenario& scenario) {
-  const FrameworkProfile& profile = scenario.profile;
-  std::vector<std::string> warnings;
-  if (profile.gpu != scenario.cluster.gpu) {
-    warnings.push_back(
-        fmt::format("profile {} was measured on {}, the cluster has {}: every time is extrapolated",
-                    profile.name, profile.gpu, scenario.cluster.gpu));
-  }
-  if (profile.model != scenario.model.name) {
-    warnings.push_back(
-        fmt::format("profile {} was fitted to steps of {}: the rates are taken to hold for {} too",
-                    profile.name, profile.model, scenario.model.name));
-  }
-  if (profile.zero_stage != scenario.training.zero_stage) {
-    warnings.push_back(fmt::format(
-        "profile {} was fitted with ZeRO stage {}: what stage {} communicates beyond it is not priced, "
-        "the memory it saves is",
-        profile.name, profile.zero_stage, scenario.training.zero_stage));
-  }
-  if (profile.n_gpus != scenario.cluster.n_gpus()) {
-    warnings.push_back(
-        fmt::format("profile {} was fitted on {} GPUs: the cost of an iteration on {} is extrapolated",
-                    profile.name, profile.n_gpus, scenario.cluster.n_gpus()));
-  }
-  return warnings;
-}
-
 RunManifest make_manifest(const Scenario& scenario) {
   RunManifest manifest;
   manifest.scenario = scenario.path;
@@ -256,33 +228,8 @@ RunManifest make_manifest(const Scenario& scenario) {
   manifest.n_gpus = scenario.cluster.n_gpus();
   manifest.epochs = scenario.training.epochs;
   manifest.tokens_per_iteration = scenario.training.tokens_per_iteration;
-  manifest.warnings = extrapolations(scenario);
+  manifest.warnings = extrapolation_warnings(scenario);
   return manifest;
-}
-
-// Steps of other sizes train differently, and repeats cost time: whoever compares times has to know.
-void add_run_warnings(const StrategyResult& run, const Scenario& scenario, const LengthSummary& lengths,
-                      std::vector<std::string>& warnings) {
-  constexpr double kNotable = 0.1;
-  const auto asked_tokens = static_cast<double>(scenario.training.tokens_per_iteration);
-  if (run.iterations == 0) {
-    warnings.push_back(fmt::format("{}: no iteration runs; its packs are too few for one", run.name));
-    return;
-  }
-  const double mean_tokens = static_cast<double>(run.trained_tokens) / static_cast<double>(run.iterations);
-  if (std::abs(mean_tokens / asked_tokens - 1) > kNotable) {
-    warnings.push_back(
-        fmt::format("{}: iterations train {:.0f} tokens on average, not the {:.0f} of tokens_per_iteration",
-                    run.name, mean_tokens, asked_tokens));
-  }
-  const auto data_tokens = static_cast<double>(lengths.n_tokens) * scenario.training.epochs;
-  if (static_cast<double>(run.repeated_tokens) > kNotable * data_tokens) {
-    warnings.push_back(
-        fmt::format("{}: {:.0f} % of the data is trained once more to fill last iterations; fewer "
-                    "tokens_per_iteration or "
-                    "last_iteration shorten avoid it",
-                    run.name, 100 * static_cast<double>(run.repeated_tokens) / data_tokens));
-  }
 }
 
 LengthSummary summarize(const DrawnLengths& drawn) {
@@ -355,7 +302,8 @@ Report run_scenario(const Scenario& scenario, const RunOptions& options) {
   });
 
   for (const StrategyResult& run : report.runs) {
-    add_run_warnings(run, scenario, report.lengths, report.manifest.warnings);
+    std::ranges::move(run_warnings(run, scenario, report.lengths.n_tokens),
+                      std::back_inserter(report.manifest.warnings));
   }
 
   double baseline_hours = kNone;

@@ -2,21 +2,14 @@
 
 #include <catch2/catch.hpp>
 
+#include "llama_8b.hpp"
+
 using namespace packsim;
+using packsim_test::kLlama8b;
 
 namespace {
 
 constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
-
-const Transformer kLlama8b{.name = "llama3.1-8b",
-                           .source = "",
-                           .n_layers = 32,
-                           .hidden_size = 4096,
-                           .n_heads = 32,
-                           .n_kv_heads = 8,
-                           .head_dim = 128,
-                           .ffn_size = 14336,
-                           .vocab_size = 128256};
 
 }  // namespace
 

@@ -2,7 +2,10 @@
 
 #include <catch2/catch.hpp>
 
+#include "llama_8b.hpp"
+
 using namespace packsim;
+using packsim_test::kLlama8b;
 
 namespace {
 
@@ -16,16 +19,6 @@ const Transformer kTiny{.name = "tiny",
                         .head_dim = 1,
                         .ffn_size = 2,
                         .vocab_size = 5};
-
-const Transformer kLlama8b{.name = "llama3.1-8b",
-                           .source = "",
-                           .n_layers = 32,
-                           .hidden_size = 4096,
-                           .n_heads = 32,
-                           .n_kv_heads = 8,
-                           .head_dim = 128,
-                           .ffn_size = 14336,
-                           .vocab_size = 128256};
 
 FrameworkProfile unit_profile() {
   FrameworkProfile profile;

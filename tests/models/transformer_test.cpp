@@ -2,18 +2,12 @@
 
 #include <catch2/catch.hpp>
 
+#include "llama_8b.hpp"
+
 using namespace packsim;
 
 TEST_CASE("Work of LLaMA-3.1-8B by hand") {
-  const Transformer model{.name = "llama3.1-8b",
-                          .source = "",
-                          .n_layers = 32,
-                          .hidden_size = 4096,
-                          .n_heads = 32,
-                          .n_kv_heads = 8,
-                          .head_dim = 128,
-                          .ffn_size = 14336,
-                          .vocab_size = 128256};
+  const Transformer& model = packsim_test::kLlama8b;
   // A layer: 2 x 4096^2 + 2 x 4096 x 1024 + 3 x 4096 x 14336 = 218 103 808 weights, and 2 x 4096 of the
   // norms.
   CHECK(model.layer_matmul_parameters() == 218103808);

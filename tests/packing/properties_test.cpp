@@ -148,7 +148,7 @@ TEST_CASE("a strategy leaves alone the options that its row does not name") {
   }
 }
 
-TEST_CASE("best fit decreasing does as well one token above a power of two (TRL issue 3887)") {
+TEST_CASE("best fit decreasing does as well one token above a power of two (TRL #3887)") {
   const Lengths lengths = heavy_tailed_lengths(20000, 9, 8192);
   for (const std::int64_t capacity : {8192, 16384, 32768, 131072}) {
     const auto n_packs = static_cast<double>(pack("bfd", request_for(lengths, capacity)).n_packs());

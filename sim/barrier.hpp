@@ -2,8 +2,9 @@
 
 namespace packsim {
 
-/// Where the ranks of an iteration wait for each other. Gradients exchanged once a step (ZeRO 0 to 2) need
-/// one barrier; weights gathered in every micro-batch (ZeRO 3) hold the ranks together at each of them.
+/// Where the ranks of an iteration wait for each other. Gradients exchanged once a step (ZeRO 0 and 1) need
+/// one barrier; gradients scattered (ZeRO 2) or weights gathered (ZeRO 3) in every micro-batch hold the ranks
+/// together at each of them.
 enum class Barrier { iteration, micro_batch };
 
 }  // namespace packsim

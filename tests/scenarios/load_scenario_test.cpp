@@ -143,6 +143,7 @@ TEST_CASE("every member of a scenario is read") {
 
 TEST_CASE("ZeRO 3 holds the ranks together at micro-batches unless the scenario says otherwise") {
   CHECK(load_text(scenario_text(kIsf, "", R"(, "zero_stage": 3)")).training.barrier == Barrier::micro_batch);
+  CHECK(load_text(scenario_text(kIsf, "", R"(, "zero_stage": 2)")).training.barrier == Barrier::micro_batch);
   CHECK(load_text(scenario_text(kIsf, "", R"(, "zero_stage": 3, "barrier": "iteration")")).training.barrier ==
         Barrier::iteration);
   CHECK(load_text(scenario_text(kIsf, "", R"(, "zero_stage": 0)")).training.barrier == Barrier::iteration);

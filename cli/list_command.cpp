@@ -71,7 +71,10 @@ void add_list_command(CLI::App& app, const CommandContext& context) {
       ->check(CLI::IsMember({"strategies", "models", "clusters", "scenarios", "profiles"}));
   command->callback([what, context] {
     const DataPaths data{.root = context.data_root};
-    if (*what == "strategies") print_rows(strategy_rows());
+    if (*what == "strategies") {
+      print_rows(strategy_rows());
+      fmt::print("Cost in N samples, M packs and S tokens of pack length.\n");
+    }
     if (*what == "models") print_rows(file_rows(list_models(data)));
     if (*what == "clusters") print_rows(file_rows(list_clusters(data)));
     if (*what == "scenarios") print_rows(file_rows(list_scenarios(data)));

@@ -45,7 +45,7 @@ constexpr std::array<Strategy, 12> kStrategies = {{
      "O(N)", "TRL packing_strategy wrapped", Layout::packed, d::wrapped, nullptr, true, Names{}},
     {"hbp", "Hierarchical: samples grouped by length, each group packed to its own capacity, larger packs "
             "topped up with smaller samples.",
-     "the packer's", "HBP arXiv 2503.07680", Layout::packed, nullptr, d::hbp, false, kHbpOptions,
+     "As its packer.", "HBP arXiv 2503.07680", Layout::packed, nullptr, d::hbp, false, kHbpOptions,
      PackOrder::balanced},
 }};
 // clang-format on

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -70,13 +71,16 @@ int run_commands(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& done) {  // --help, --version
-    return app.exit(done);
+    app.exit(done);
   } catch (const CLI::ParseError& error) {
     fmt::print(stderr, "packsim: {}\nRun packsim --help for the commands, packsim COMMAND --help for one.\n",
                error.what());
     return kUserMistake;
   }
-  if (std::fflush(stdout) != 0) throw FileError("standard output", errno);
+  // What was flushed on the way and failed shows in the stream's error mark only.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    throw FileError("standard output", errno != 0 ? errno : EIO);
+  }
   return EXIT_SUCCESS;
 }
 

@@ -1,0 +1,109 @@
+#include "models/hardware_profile.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <stdexcept>
+
+namespace packsim {
+namespace {
+
+template <typename Item>
+const Item* find_key(const std::vector<Item>& items, std::string_view key) {
+  const auto at =
+      std::ranges::lower_bound(items, key, {}, [](const Item& item) -> std::string_view { return item.key; });
+  return at != items.end() && at->key == key ? &*at : nullptr;
+}
+
+template <typename Item>
+std::vector<const Item*> find_start(const std::vector<Item>& items, std::string_view start) {
+  std::vector<const Item*> found;
+  auto at = std::ranges::lower_bound(items, start, {},
+                                     [](const Item& item) -> std::string_view { return item.key; });
+  for (; at != items.end() && at->key.starts_with(start); ++at) found.push_back(&*at);
+  return found;
+}
+
+}  // namespace
+
+std::string_view standing_name(Standing standing) {
+  switch (standing) {
+    case Standing::measured:
+      return "measured";
+    case Standing::interpolated:
+      return "interpolated";
+    case Standing::extrapolated:
+      return "extrapolated";
+    case Standing::missing:
+      break;
+  }
+  return "missing";
+}
+
+double KernelModel::number(std::string_view name) const {
+  const auto at = std::ranges::find(numbers, name, &FittedNumber::name);
+  if (at == numbers.end()) throw std::logic_error(key + " has no number " + std::string(name));
+  return at->value;
+}
+
+const KernelCurve* HardwareProfile::curve(std::string_view key) const {
+  return find_key(curves, key);
+}
+
+const KernelModel* HardwareProfile::model(std::string_view key) const {
+  return find_key(models, key);
+}
+
+std::vector<const KernelCurve*> HardwareProfile::curves_of(std::string_view start) const {
+  return find_start(curves, start);
+}
+
+std::vector<const KernelModel*> HardwareProfile::models_of(std::string_view start) const {
+  return find_start(models, start);
+}
+
+std::string kernel_family(const KernelCase& kernel) {
+  const std::string_view kind = kernel.kernel();
+  const auto with = [&](std::string_view key) { return " " + std::string(key) + "=" + kernel.value(key); };
+  if (kind == "attention") return "attention" + with("pass");
+  if (kind == "elementwise") return "elementwise" + with("op") + with("pass");
+  if (kind == "copy") return "copy" + with("kind");
+  // A network is another thing than the links of a node, and mostly measured by somebody else.
+  if (kind == "collective")
+    return "collective" + with("op") + (kernel.integer("nodes") > 1 ? " between nodes" : "");
+  return std::string(kind);
+}
+
+CurvePlace curve_place(const KernelCase& kernel) {
+  const std::string_view kind = kernel.kernel();
+  const auto size = [&](std::string_view key) { return static_cast<double>(kernel.integer(key)); };
+  if (kind == "gemm") {
+    // The side that the tokens of a micro-batch give: rows of y and of dx, the inner side of dW.
+    if (kernel.value("layout") == "nt") return {kernel.text_without({"k"}), "k", size("k")};
+    return {kernel.text_without({"m"}), "m", size("m")};
+  }
+  if (kind == "attention") return {kernel.text_without({"docs"}), "length_tokens", 0};
+  if (kind == "elementwise") return {kernel.text_without({"rows", "cols"}), "bytes", kernel_bytes(kernel)};
+  if (kind == "copy") return {kernel.text_without({"bytes"}), "bytes", kernel_bytes(kernel)};
+  if (kind == "adamw") return {kernel.text_without({"parameters"}), "parameters", size("parameters")};
+  if (kind == "collective") return {kernel.text_without({"bytes"}), "bytes", size("bytes")};
+  return {kernel.text(), "launches", 1};
+}
+
+std::string_view key_value(std::string_view text, std::string_view key) {
+  for (std::size_t at = text.find(key); at != std::string_view::npos; at = text.find(key, at + 1)) {
+    const std::size_t equals = at + key.size();
+    if (at == 0 || text[at - 1] != ' ' || equals >= text.size() || text[equals] != '=') continue;
+    const std::string_view value = text.substr(equals + 1);
+    return value.substr(0, value.find(' '));
+  }
+  return {};
+}
+
+double key_number(std::string_view text, std::string_view key) {
+  const std::string_view value = key_value(text, key);
+  double number = 0;
+  std::from_chars(value.data(), value.data() + value.size(), number);
+  return number;
+}
+
+}  // namespace packsim

@@ -1,0 +1,141 @@
+#include <algorithm>
+#include <cmath>
+
+#include "models/kernels/kernel_times.hpp"
+
+namespace packsim {
+namespace {
+
+struct Group {
+  std::string op;
+  std::int64_t gpus = 0;
+  std::int64_t nodes = 0;
+};
+
+std::string curve_key(const Group& group, std::string_view imbalance) {
+  return "collective op=" + group.op + " gpus=" + std::to_string(group.gpus) +
+         " nodes=" + std::to_string(group.nodes) + " imbalance=" + std::string(imbalance);
+}
+
+// Groups that differ from one in size alone: in its node, or as many GPUs on each of more nodes.
+std::string model_key(const Group& group) {
+  if (group.nodes == 1) return "collective op=" + group.op + " nodes=1";
+  return "collective op=" + group.op + " gpus_per_node=" + std::to_string(group.gpus / group.nodes);
+}
+
+double log_between(double x, double low, double high) {
+  return std::log(x / low) / std::log(high / low);
+}
+
+// Even splits: the group's own curve, the curves of a smaller and a larger group, or the model.
+std::optional<KernelTime> even_time(const HardwareProfile& profile, const Group& group, double bytes) {
+  if (const KernelCurve* curve = profile.curve(curve_key(group, "1")))
+    return told(curve_time(*curve, bytes), "curve " + curve->key);
+  const KernelModel* model = profile.model(model_key(group));
+  const KernelCurve* smaller = nullptr;
+  const KernelCurve* larger = nullptr;
+  const auto gpus = [](const KernelCurve* curve) { return key_number(curve->key, "gpus"); };
+  for (const KernelCurve* curve : profile.curves_of("collective op=" + group.op + " ")) {
+    const Group other{group.op, static_cast<std::int64_t>(gpus(curve)),
+                      static_cast<std::int64_t>(key_number(curve->key, "nodes"))};
+    if (key_value(curve->key, "imbalance") != "1" || model_key(other) != model_key(group)) continue;
+    if (other.gpus < group.gpus && (smaller == nullptr || gpus(curve) > gpus(smaller))) smaller = curve;
+    if (other.gpus > group.gpus && (larger == nullptr || gpus(curve) < gpus(larger))) larger = curve;
+  }
+  const double group_error = model == nullptr ? 0.1 : std::max(0.02, model->quality.left_out_rms);
+  const auto n = static_cast<double>(group.gpus);
+  if (smaller != nullptr && larger != nullptr) {
+    const CurveTime low = curve_time(*smaller, bytes);
+    const CurveTime high = curve_time(*larger, bytes);
+    const double part = log_between(n, gpus(smaller), gpus(larger));
+    return KernelTime{std::exp((1 - part) * std::log(low.time_s) + part * std::log(high.time_s)),
+                      together(std::max(low.relative_error, high.relative_error), group_error),
+                      std::max({Standing::interpolated, low.standing, high.standing}),
+                      "between the curves " + smaller->key + " and " + larger->key};
+  }
+  if (model == nullptr) return std::nullopt;
+  // From the nearest group on as the model grows.
+  const KernelCurve* nearest = smaller != nullptr ? smaller : larger;
+  if (nearest == nullptr) return std::nullopt;
+  const CurveTime near = curve_time(*nearest, bytes);
+  const auto model_s = [&](double group_gpus, double payload) {
+    return collective_model_s(*model, group.op, group_gpus, payload);
+  };
+  // More GPUs add what the model says that they add. Fewer would take it away, and from small payloads more
+  // than there is: they take the model's share at a middling payload. Either way time rises with bytes.
+  const double near_gpus = gpus(nearest);
+  const double middle = std::sqrt(model->box[1].low * model->box[1].high);
+  const double time_s = n > near_gpus ? near.time_s + model_s(n, bytes) - model_s(near_gpus, bytes)
+                                      : near.time_s * model_s(n, middle) / model_s(near_gpus, middle);
+  return KernelTime{
+      time_s,
+      together(near.relative_error, group_error, model->end_error * std::abs(std::log(n / near_gpus))),
+      Standing::extrapolated, "curve " + nearest->key + " and the model of " + model->key};
+}
+
+}  // namespace
+
+double sent_per_payload_byte(std::string_view op, double gpus) {
+  if (op == "send_recv") return 1;
+  return (op == "all_reduce" ? 2 : 1) * (gpus - 1) / gpus;
+}
+
+double collective_model_s(double fixed_s, double gpu_s, double bytes_per_s, std::string_view op, double gpus,
+                          double bytes) {
+  return fixed_s + gpu_s * gpus + sent_per_payload_byte(op, gpus) * bytes / bytes_per_s;
+}
+
+double collective_model_s(const KernelModel& model, std::string_view op, double gpus, double bytes) {
+  return collective_model_s(model.number("fixed_s"), model.number("gpu_s"), model.number("bytes_per_s"), op,
+                            gpus, bytes);
+}
+
+std::optional<KernelTime> collective_time(const HardwareProfile& profile, const KernelCase& kernel) {
+  const Group group{kernel.value("op"), kernel.integer("gpus"), kernel.integer("nodes")};
+  const auto bytes = static_cast<double>(kernel.integer("bytes"));
+  const double imbalance = kernel.number("imbalance");
+  if (group.gpus == 1) {
+    // Nothing is exchanged.
+    return KernelTime{0, 0, Standing::measured, "one GPU exchanges nothing"};
+  }
+  if (const KernelCurve* curve = profile.curve(curve_place(kernel).key))
+    return told(curve_time(*curve, bytes), "curve " + curve->key);
+  if (imbalance == 1) return even_time(profile, group, bytes);
+
+  // Uneven splits: between the measured imbalances of this group, linear; beyond them, and where none was
+  // measured, the GPU that receives most is what the others wait for.
+  const KernelCurve* low = nullptr;
+  const KernelCurve* high = nullptr;
+  const auto imbalance_of = [](const KernelCurve* curve) { return key_number(curve->key, "imbalance"); };
+  const std::string any = curve_key(group, "");
+  for (const KernelCurve* curve : profile.curves_of(any)) {
+    const double value = imbalance_of(curve);
+    if (value < imbalance && (low == nullptr || value > imbalance_of(low))) low = curve;
+    if (value > imbalance && (high == nullptr || value < imbalance_of(high))) high = curve;
+  }
+  if (low != nullptr && high != nullptr) {
+    const CurveTime from = curve_time(*low, bytes);
+    const CurveTime to = curve_time(*high, bytes);
+    const double part = (imbalance - imbalance_of(low)) / (imbalance_of(high) - imbalance_of(low));
+    return KernelTime{(1 - part) * from.time_s + part * to.time_s,
+                      std::max(from.relative_error, to.relative_error),
+                      std::max({Standing::interpolated, from.standing, to.standing}),
+                      "between the curves " + low->key + " and " + high->key};
+  }
+  std::optional<KernelTime> even;
+  double ratio = imbalance;
+  if (low != nullptr && imbalance_of(low) > 1) {
+    ratio = imbalance / imbalance_of(low);
+    even = told(curve_time(*low, bytes * ratio), "curve " + low->key);
+  } else {
+    even = even_time(profile, group, bytes * imbalance);
+  }
+  if (!even) return std::nullopt;
+  even->standing = Standing::extrapolated;
+  // Of what the larger payload adds, up to a third may be hidden or added by the GPUs that wait.
+  even->relative_error = together(even->relative_error, (1 - 1 / ratio) / 3);
+  even->basis += ", with the payload of the GPU that receives most";
+  return even;
+}
+
+}  // namespace packsim

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <array>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/hardware_profile.hpp"
+#include "models/kernels/kernel_uses.hpp"
+
+namespace packsim {
+
+/// A use, how well its time is known, and how much of the whole it is.
+struct CoveredUse {
+  KernelUse use;
+  KernelTime time;      ///< of one; where missing, time_s is rough_kernel_s()
+  double total_s = 0;   ///< of all
+  double fraction = 0;  ///< of all uses' time
+};
+
+/// Kernels of one kind, such as "gemm", "attention bwd" or "collective all_to_all".
+struct FamilyCoverage {
+  std::string family;
+  double total_s = 0;
+  double fraction = 0;
+  std::array<double, kNStandings> fraction_by_standing = {};  ///< of all uses' time; sums to fraction
+  std::array<int, kNStandings> n_kernels = {};                ///< different ones
+  /// Of total_s, missing ones left out. Taken together the errors of a family add up, as one curve or one
+  /// model is behind them.
+  double relative_error = 0;
+};
+
+/// How much of a workload a profile has measured. Times are sums of kernels: what runs at the same time
+/// counts twice. Launch gaps are not in the sums, as the host launches while the GPU works.
+struct Coverage {
+  double total_s = 0;  ///< of all uses, the missing ones guessed
+  std::array<double, kNStandings> fraction_by_standing = {};
+  /// Of total_s without what is missing. Families are taken as independent of each other.
+  double relative_error = 0;
+  std::vector<FamilyCoverage> families;  ///< largest share first
+  std::vector<CoveredUse> uses;          ///< largest share first; one a kernel and part
+};
+
+Coverage coverage(const std::function<KernelTime(const KernelCase&)>& kernel_time,
+                  std::span<const KernelUse> uses);
+
+/// A kernel that a measurement would move up to `measured`.
+struct UnmeasuredCase {
+  KernelCase kernel;
+  Standing standing = Standing::missing;
+  double fraction = 0;  ///< of all uses' time, over all parts
+};
+
+/// What has not been measured, the largest share of time first; from which standing on: extrapolated leaves
+/// interpolated ones out.
+std::vector<UnmeasuredCase> unmeasured_cases(const Coverage& coverage, Standing from);
+
+}  // namespace packsim

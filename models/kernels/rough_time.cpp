@@ -1,0 +1,70 @@
+#include "models/kernels/rough_time.hpp"
+
+#include <algorithm>
+
+namespace packsim {
+namespace {
+
+constexpr double kFlopPerS = 300e12;
+constexpr double kMemoryBytesPerS = 1.5e12;
+constexpr double kHostBytesPerS = 25e9;
+constexpr double kLinkBytesPerS = 300e9;      // rings, on NVLink or over all network cards of a node
+constexpr double kExchangeBytesPerS = 100e9;  // all-to-all in a node
+constexpr double kNetworkBytesPerS = 20e9;    // all-to-all beyond it: a network card a GPU
+constexpr double kLaunchS = 5e-6;
+constexpr double kCollectiveS = 30e-6;
+constexpr double kBf16Bytes = 2;
+
+double collective_s(const KernelCase& kernel) {
+  const std::string& op = kernel.value("op");
+  const bool is_in_node = kernel.integer("nodes") == 1;
+  const bool is_ring = op != "all_to_all" && op != "send_recv";
+  const double bytes_per_s = is_ring ? kLinkBytesPerS : is_in_node ? kExchangeBytesPerS : kNetworkBytesPerS;
+  const double rounds = op == "all_reduce" ? 2 : 1;
+  return kCollectiveS + rounds * static_cast<double>(kernel.integer("bytes")) / bytes_per_s;
+}
+
+// Queries, outputs and their gradients; keys and values and theirs.
+double attention_bytes(const KernelCase& kernel) {
+  const double heads = 2 * static_cast<double>(kernel.integer("heads") + kernel.integer("kv_heads"));
+  const double passes = kernel.value("pass") == "bwd" ? 2 : 1;
+  return passes * kBf16Bytes * heads * static_cast<double>(kernel.integer("head_dim")) *
+         static_cast<double>(kernel.documents("docs").tokens());
+}
+
+}  // namespace
+
+double rough_kernel_s(const KernelCase& kernel) {
+  const std::string_view kind = kernel.kernel();
+  if (kind == "step") return 0;
+  if (kind == "collective") return kernel.number("imbalance") * collective_s(kernel);
+  if (kind == "overlap") {
+    return kLaunchS + 2.0 * static_cast<double>(kernel.integer("m")) *
+                          static_cast<double>(kernel.integer("n")) *
+                          static_cast<double>(kernel.integer("k")) / kFlopPerS;
+  }
+  if (kind == "copy" && kernel.value("kind") != "device")
+    return kLaunchS + kernel_bytes(kernel) / kHostBytesPerS;
+  const double bytes = kind == "attention" ? attention_bytes(kernel) : kernel_bytes(kernel);
+  return kLaunchS + std::max(kernel_flop(kernel) / kFlopPerS, bytes / kMemoryBytesPerS);
+}
+
+double rough_measuring_s(const KernelCase& kernel) {
+  // Six calls to warm up and ten samples; a third of a second at least, for allocating, filling with random
+  // numbers and bringing the noise of short kernels down; what takes long is given up with fewer samples.
+  constexpr double kRuns = 16;
+  constexpr double kLeastS = 0.3;
+  constexpr double kMostS = 10;
+  return std::clamp(kRuns * rough_kernel_s(kernel), kLeastS, kMostS);
+}
+
+double rough_memory_bytes(const KernelCase& kernel) {
+  const std::string_view kind = kernel.kernel();
+  if (kind == "attention") return attention_bytes(kernel);
+  // Sent from and received into; an all-gather and a reduce-scatter have one large side.
+  if (kind == "collective") return 2 * kernel_bytes(kernel);
+  if (kind == "adamw") return 16.0 * static_cast<double>(kernel.integer("parameters"));
+  return kernel_bytes(kernel);
+}
+
+}  // namespace packsim

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "models/cluster.hpp"
+#include "models/kernels/kernel_uses.hpp"
+#include "models/transformer.hpp"
+#include "packing/pack.hpp"
+#include "packing/schedule.hpp"
+
+namespace packsim {
+
+/// How many kernels stand for the thousands of different ones of a run.
+struct ScheduleSampling {
+  int attention_packs = 32;  ///< packs of a group whose attention stands for all of its packs
+  /// Token counts per GPU are rounded to so many values for each factor of two.
+  int token_steps_per_octave = 8;
+};
+
+/// The kernels of a whole run on the mean GPU, by step_kernels()'s rules.
+///
+/// Packs of a group are too many and too different to list. Two rules keep the list short, the work exact:
+///  - Linear and elementwise kernels: micro-batches of about as many tokens stand together at their mean
+///    (rounded); counts are scaled so that the tokens are those of the run.
+///  - Attention: the packs of a group, in the order of their squared lengths and each as often as it is
+///    trained, are cut into `attention_packs` runs of equal length. The pack in the middle of a run stands
+///    for it; its count is scaled so that the squared lengths are those of the run.
+///
+/// packing, batches [n_groups][n_packs] and schedule belong together; padding is computed as the schedule has
+/// it. Throws std::invalid_argument where the model cannot run under a group's SP degree.
+std::vector<KernelUse> schedule_kernels(const Transformer& model, const Cluster& cluster, int zero_stage,
+                                        const Packing& packing,
+                                        std::span<const std::vector<MicroBatch>> batches,
+                                        const Schedule& schedule, const ScheduleSampling& sampling = {});
+
+/// The documents of a pack as attention sees them: its samples; padded rows where the strategy puts samples
+/// beside each other; else the padding as one more document.
+Documents pack_documents(const Packing& packing, std::size_t group, std::size_t pack,
+                         const MicroBatch& batch);
+
+}  // namespace packsim

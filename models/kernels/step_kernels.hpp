@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/kernels/kernel_uses.hpp"
+#include "models/transformer.hpp"
+
+namespace packsim {
+
+/// One optimizer step as every GPU of a data-parallel x Ulysses grid runs it.
+struct StepPlan {
+  Transformer model;
+  int n_layers = 0;    ///< of the model's, where fewer are run; 0: all
+  int gc_layers = 0;   ///< checkpointed
+  int sp_degree = 1;   ///< GPUs of a data-parallel rank
+  int dp_degree = 1;   ///< data-parallel ranks
+  int zero_stage = 1;  ///< states are sharded over all sp_degree x dp_degree GPUs
+  int gpus_per_node = 8;
+  /// torch's non-reentrant checkpoint ends the recomputation at the last tensor that the backward pass needs,
+  /// before the down projection and the residual add. The reentrant one runs the whole layer.
+  bool recompute_stops_early = false;
+  std::int64_t bucket_elements = 500'000'000;  ///< gradients and weights a collective; DeepSpeed's default
+  std::vector<Documents> micro_batches;        ///< whole packs of one data-parallel rank, one after another
+};
+
+/// The plan of a case "step model=... packs=..." as calibration/steps runs it: non-reentrant checkpoints
+/// and buckets of 2^25 elements.
+StepPlan step_plan(const KernelCase& step, const Transformer& model, int gpus_per_node);
+
+/// The kernels of one step on one GPU, in bf16.
+///
+/// A micro-batch of S tokens leaves a GPU ceil(S / sp) tokens of the linear and elementwise kernels, and
+/// 1/sp of the heads of the attention over whole documents. A layer runs forward
+///   rms_norm, q, k, v, rope on q and k, all-to-all of q, k, v, attention, all-to-all of the output, o,
+///   residual_add, rms_norm, gate, up, swiglu, down, residual_add
+/// around which come the embedding, the last rms_norm, the head and the loss. Backward every linear layer has
+/// two products, every other kernel one. Checkpointed layers run forward once more ("recompute"), their
+/// all-to-alls included. Each all-to-all comes with one copy that reorders heads and tokens; where there are
+/// more GPUs than key-value heads, that copy repeats the heads.
+///
+/// States, with G = sp x dp GPUs, weights and gradients in bf16:
+///   ZeRO 0  all-reduce of the gradients a step
+///   ZeRO 1  reduce-scatter of the gradients and all-gather of the weights a step
+///   ZeRO 2  reduce-scatter a micro-batch, all-gather a step
+///   ZeRO 3  all-gather forward and again backward, reduce-scatter a micro-batch, layer by layer
+/// and AdamW on the GPU's share. The share of launch_gap, in a part of its own, counts all other kernels.
+///
+/// Not there, as no kernel stands for them: bias gradients, sums of the gradients of repeated key-value
+/// heads, norm clipping, additions to fp32 gradients, the head-wise norms of Qwen3.
+///
+/// Throws std::invalid_argument with every mistake: counts out of range, degrees that do not divide the
+/// heads.
+std::vector<KernelUse> step_kernels(const StepPlan& plan);
+
+// What step_kernels() is the sum of, each `count` times. Plans have been checked by check_step_plan(), which
+// throws what step_kernels() throws; micro_batches is not read.
+
+void check_step_plan(const StepPlan& plan);
+/// All of a micro-batch but its attention.
+void add_micro_batch(KernelUses& uses, const StepPlan& plan, std::int64_t tokens_per_gpu, double count);
+void add_attention(KernelUses& uses, const StepPlan& plan, const Documents& documents, double count);
+/// What comes once a step: the optimizer and the collectives of the step.
+void add_step_end(KernelUses& uses, const StepPlan& plan, double count);
+/// As many launch gaps as there are kernels.
+void add_launch_gaps(KernelUses& uses);
+
+}  // namespace packsim

@@ -73,6 +73,8 @@ class JsonReader {
   /// The member as it is, or null where it is missing (no mistake yet).
   const Json* value(std::string_view key);
 
+  /// The file that the document was read from, as the user spelled it.
+  const std::string& file() const { return document_->file; }
   bool has(std::string_view key) const;
   /// True for a reader of nothing.
   bool silent() const { return value_ == nullptr; }

@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
+#include "scenarios/loader/read_hf_config.hpp"
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {
 
 Transformer read_model(JsonReader reader) {
+  if (is_hf_config(reader)) return read_hf_config(std::move(reader));
   // Wide enough for every published model, narrow enough that no product of two sizes leaves 64 bits.
   constexpr int kMostLayers = 4096;
   constexpr int kWidest = 1 << 24;

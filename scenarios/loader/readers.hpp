@@ -11,6 +11,7 @@ namespace packsim {
 
 // Each reads one kind of object and leaves what is wrong with it in the reader's problems.
 
+/// One of our model files, or a Hugging Face config.json.
 Transformer read_model(JsonReader reader);
 /// The type of a cluster; how many nodes there are is the scenario's to say.
 Cluster read_cluster_type(JsonReader reader);

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "models/hardware_profile.hpp"
+
+namespace packsim {
+
+/// A measurement on its way into a fit.
+struct FitRow {
+  const Measurement* row = nullptr;
+  double time_s = 0;          ///< median of its samples
+  double relative_noise = 0;  ///< spread of its samples; 0 where there is one
+  double size = 0;            ///< on its curve
+  // What the fit makes of it.
+  double residual = 0;      ///< log of fitted over measured
+  double weight = 1;        ///< 0 for an outlier
+  bool distrusted = false;  ///< an outlier whatever its curve says
+};
+
+/// A row that a fit gives next to no weight, as it is more than four standard deviations of the others and 15
+/// % away.
+bool is_outlier(const FitRow& row);
+/// The weight that a robust fit gave it; no outlier where it is near in percent.
+void set_weight(FitRow& row, double weight);
+
+/// The library of each family, and the rows that go with it.
+struct ChosenRows {
+  std::map<std::string, std::string> library;            ///< by family
+  std::map<std::string, std::vector<FitRow>> by_family;  ///< rows of that library
+  std::vector<UnusedRows> unused;
+};
+
+/// choice: family or kernel name -> library; families that it does not name take the library with the most
+/// rows. Throws std::invalid_argument for a library that has no row, and for names of no family.
+ChosenRows choose_rows(const Measurements& measurements, const std::map<std::string, std::string>& choice);
+
+/// Counts and errors of rows after a fit.
+FitQuality quality_of(const std::vector<const FitRow*>& rows);
+/// The sorted ids of their sources.
+std::vector<std::string> sources_of(const std::vector<const FitRow*>& rows);
+
+/// Weighted isotonic regression: the nearest values (least squares) that never fall.
+std::vector<double> never_falling(const std::vector<double>& values, const std::vector<double>& weights);
+
+}  // namespace packsim

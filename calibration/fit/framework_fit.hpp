@@ -1,0 +1,57 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "models/cluster.hpp"
+#include "models/framework_profile.hpp"
+#include "models/hardware_profile.hpp"
+#include "models/transformer.hpp"
+
+namespace packsim {
+
+struct FrameworkFitOptions {
+  std::string name = "unnamed";
+  std::string description = {};
+};
+
+/// A measured step beside what the fitted profile says of it.
+struct FrameworkFitRow {
+  std::string step;
+  double measured_s = 0;
+  double predicted_s = 0;
+  double left_out_s = 0;             ///< by a fit without the row
+  double measured_memory_bytes = 0;  ///< 0 where not measured
+  double predicted_memory_bytes = 0;
+};
+
+struct FrameworkFit {
+  FrameworkProfile profile;
+  std::string description;
+  std::vector<FittedNumber> numbers;  ///< of the profile, with standard errors; 0 for assumed ones
+  std::vector<std::string> assumed;   ///< names of numbers that the rows do not tell
+  std::vector<FrameworkFitRow> rows;
+  double mean_error = 0;  ///< of |predicted / measured - 1|
+  double max_error = 0;
+  double left_out_mean_error = 0;
+  double left_out_max_error = 0;
+  double memory_mean_error = 0;
+};
+
+/// Fits the numbers of the step-level model to measured steps, whose documents are known: two compute rates,
+/// the all-to-all rates where steps have groups, and what micro-batches and steps cost beside; memory numbers
+/// from peak memory where it was measured.
+///
+/// model: by the name in the case; a step of fewer layers is priced as the model cut to these. cluster: the
+/// type of the nodes, for which GPUs share a node. Throws std::invalid_argument for fewer than 4 steps.
+FrameworkFit fit_framework_profile(const Measurements& measurements,
+                                   const std::function<Transformer(const std::string&)>& model,
+                                   const Cluster& cluster, const FrameworkFitOptions& options = {});
+
+/// The file of the profile, with every row in its provenance; ends in a newline.
+std::string framework_profile_json(const FrameworkFit& fit);
+/// The fit for people: numbers with standard errors, then errors.
+std::string framework_fit_text(const FrameworkFit& fit);
+
+}  // namespace packsim

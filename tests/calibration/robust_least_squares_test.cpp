@@ -1,0 +1,68 @@
+#include "calibration/fit/robust_least_squares.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "calibration/fit/fit_rows.hpp"
+#include "tests/calibration/synthetic.hpp"
+
+using namespace packsim;
+
+TEST_CASE("A line through points with outliers is found within its standard errors, as often as those say") {
+  Hits slope;
+  Hits offset;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    Synthetic random(seed);
+    Eigen::VectorXd x(60);
+    Eigen::VectorXd y(60);
+    for (Eigen::Index i = 0; i < 60; ++i) {
+      x[i] = random.uniform();
+      y[i] = 3 + 2 * x[i] + 0.1 * random.normal();
+      if (random.uniform() < 0.05) y[i] += 5;
+    }
+    const RobustFit fit = robust_least_squares(
+        [&](const Eigen::VectorXd& p) { return Eigen::VectorXd((p[0] + p[1] * x.array()).matrix() - y); },
+        Eigen::VectorXd::Zero(2));
+    offset.add(fit.x[0], std::sqrt(fit.covariance(0, 0)), 3);
+    slope.add(fit.x[1], std::sqrt(fit.covariance(1, 1)), 2);
+  }
+  // A normal estimate is within two standard errors 95.4 times in a hundred, 191 +- 3 in 200.
+  CAPTURE(offset.within_2, offset.within_3, slope.within_2, slope.within_3);
+  CHECK(offset.within_2 >= 185);
+  CHECK(slope.within_2 >= 185);
+  CHECK(offset.within_3 >= 197);
+  CHECK(slope.within_3 >= 197);
+}
+
+TEST_CASE("Least squares without outliers has least squares' standard errors") {
+  Synthetic random(1);
+  Eigen::VectorXd y(1000);
+  for (Eigen::Index i = 0; i < 1000; ++i) y[i] = random.normal();
+  const RobustFit fit = robust_least_squares(
+      [&](const Eigen::VectorXd& p) { return Eigen::VectorXd((p[0] - y.array()).matrix()); },
+      Eigen::VectorXd::Constant(1, 10));
+  // The mean of 1 000 has a standard error of 1 / sqrt(1000) = 0.0316; Tukey's estimate 1 / sqrt(0.95) of it.
+  CHECK(std::sqrt(fit.covariance(0, 0)) == Approx(0.0316 / std::sqrt(0.95)).epsilon(0.08));
+  CHECK(fit.converged);
+}
+
+TEST_CASE("A number that the times do not need becomes 0") {
+  // time = 2 x, modelled as a + b x + c x^2.
+  Eigen::VectorXd x(20);
+  for (Eigen::Index i = 0; i < 20; ++i) x[i] = 1 + static_cast<double>(i);
+  const PositiveFit fit = fit_positive(
+      [&](const std::vector<double>& p) {
+        return Eigen::VectorXd((p[0] + p[1] * x.array() + p[2] * x.array().square()).matrix());
+      },
+      2 * x, {1, 1, 1});
+  CHECK(fit.values[0] == Approx(0).margin(1e-3));
+  CHECK(fit.values[1] == Approx(2).epsilon(1e-3));
+  CHECK(fit.values[2] == Approx(0).margin(1e-5));
+}
+
+TEST_CASE("Isotonic regression pools what falls, by weight") {
+  CHECK(never_falling({1, 3, 2, 4}, {1, 1, 1, 1}) == std::vector<double>{1, 2.5, 2.5, 4});
+  CHECK(never_falling({1, 3, 2, 4}, {1, 3, 1, 1}) == std::vector<double>{1, 2.75, 2.75, 4});
+  CHECK(never_falling({3, 2, 1}, {1, 1, 1}) == std::vector<double>{2, 2, 2});
+  CHECK(never_falling({}, {}).empty());
+}

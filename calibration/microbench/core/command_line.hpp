@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace packsim::microbench {
+
+/// What the user asked for.
+struct CommandLine {
+  std::vector<std::string> plans;
+  std::string out;
+  double budget_s = 0;  ///< 0: no end
+  double case_seconds = 2;
+  double noise_fraction = 0.005;
+  int min_samples = 10;
+  int max_samples = 200;
+  int device = -1;           ///< -1: not given
+  std::string launcher;      ///< of several processes; empty: found by its environment variables
+  std::string first_host;    ///< where process 0 listens; empty: found
+  std::string meeting_file;  ///< on a file system that all nodes share; empty: none
+  bool list = false;
+  bool dry_run = false;
+  bool verify = false;
+  bool version = false;
+  bool help = false;
+  std::string text;  ///< as it was typed, for the record
+};
+
+/// A mistake of the user: exit code 2.
+struct UserError : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+
+/// Throws UserError that names every mistake, a line each.
+CommandLine parse_command_line(int argc, const char* const* argv);
+/// What --help prints, from the same table that the parser reads.
+std::string help_text();
+
+}  // namespace packsim::microbench

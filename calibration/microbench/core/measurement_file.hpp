@@ -1,0 +1,71 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/kernels/kernel_case.hpp"
+
+namespace packsim::microbench {
+
+/// Details of a line: names with values that are JSON already.
+using Details = std::vector<std::pair<std::string, std::string>>;
+
+/// The machine and the program, as they are written down.
+struct SourceLine {
+  std::string gpu;
+  std::string provenance;
+  std::map<std::string, std::string> details;
+};
+
+struct MeasuredLine {
+  std::string kernel;
+  std::string library;
+  std::vector<double> samples_s;
+  std::vector<std::string> flags;
+  Details details;
+};
+
+std::string format_line(const SourceLine& line);
+std::string format_line(const MeasuredLine& line);
+std::string format_skipped(const std::string& kernel, const std::string& reason);
+std::string format_end(bool complete);
+
+/// A measurement file that is appended to, a whole line at a time. A run that was killed leaves valid lines
+/// and perhaps a torn one at the end, which is cut off when the file is opened again.
+class MeasurementFile {
+ public:
+  /// Creates the file or goes on with it. Throws UserError where it is not a measurement file, has a wrong
+  /// line (with path:line), is of another GPU or is in use by another run; std::runtime_error with the path
+  /// and the system's words where it cannot be read or written.
+  MeasurementFile(std::string path, const std::string& gpu);
+  ~MeasurementFile();
+  MeasurementFile(const MeasurementFile&) = delete;
+  MeasurementFile& operator=(const MeasurementFile&) = delete;
+
+  bool has_measured(const std::string& kernel) const { return measured_.contains(kernel); }
+  /// Why an earlier run skipped the case; empty where none did.
+  std::string skip_reason(const std::string& kernel) const;
+  std::size_t n_measured() const { return measured_.size(); }
+  /// Bytes of a torn line that were cut off.
+  std::size_t cut_bytes() const { return cut_bytes_; }
+
+  /// Adds a line (without its '\n') and makes sure that it is on the disk. Where that fails, takes back what
+  /// was written of it and throws std::runtime_error with the path and the system's words.
+  void append(const std::string& line);
+
+ private:
+  void scan(const std::string& gpu);
+  void scan_line(const std::string& line, std::size_t number, const std::string& gpu);
+  [[noreturn]] void fail(const std::string& what, int error) const;
+
+  std::string path_;
+  int file_ = -1;
+  std::size_t cut_bytes_ = 0;
+  std::set<std::string> measured_;
+  std::map<std::string, std::string> skipped_;
+};
+
+}  // namespace packsim::microbench

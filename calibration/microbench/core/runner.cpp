@@ -1,0 +1,192 @@
+#include "calibration/microbench/core/runner.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+#include <stdexcept>
+
+#include "calibration/microbench/core/json_line.hpp"
+#include "calibration/microbench/core/progress.hpp"
+
+namespace packsim::microbench {
+namespace {
+
+constexpr double kLongestWarmup_s = 0.5;
+constexpr double kHealthEvery_s = 0.02;  // NVML takes a millisecond, and its figures change no faster
+constexpr std::string_view kFailed = "the GPU failed: ";
+
+/// One case at a time, on one rank.
+class CaseRunner {
+ public:
+  CaseRunner(Machine& machine, const Run& run, RunSummary& summary)
+      : machine_(machine), run_(run), summary_(summary), start_s_(run.now_s()) {}
+
+  bool is_first() const { return run_.coordination->rank() == 0; }
+  double elapsed_s() const { return run_.now_s() - start_s_; }
+  bool budget_is_spent() const { return run_.budget_s > 0 && elapsed_s() >= run_.budget_s; }
+
+  // What happened, for the progress; empty where the run was told to stop in the middle of the case.
+  std::string run_case(const KernelCase& kernel) {
+    const bool all = machine_.is_for_all_ranks(kernel);
+    if (!all && !is_first()) return "left to rank 0";
+    try {
+      std::string reason;
+      Prepared prepared;
+      try {
+        prepared = machine_.prepare(kernel);
+      } catch (const Unavailable& unavailable) {
+        reason = unavailable.what();
+      }
+      const double problem = reason.empty() ? 0 : 1;
+      if ((all ? run_.coordination->largest(problem) : problem) > 0) {
+        return skip(kernel, reason.empty() ? "another process of the run cannot run it" : reason);
+      }
+      return measure(kernel, prepared, all);
+    } catch (const std::runtime_error& error) {
+      if (is_writing_) throw;
+      // Where several processes take part, it may be one of them that is gone, which says nothing of the
+      // case.
+      if (!all || run_.coordination->n_ranks() == 1) skip(kernel, std::string(kFailed) + error.what());
+      throw std::runtime_error(kernel.text() + ": " + error.what());
+    }
+  }
+
+  static bool has_failed_before(const MeasurementFile& file, const std::string& kernel) {
+    return file.skip_reason(kernel).starts_with(kFailed);
+  }
+
+  void write(const std::string& line) {
+    if (run_.file == nullptr) return;
+    is_writing_ = true;
+    run_.file->append(line);
+    is_writing_ = false;
+  }
+
+ private:
+  std::string skip(const KernelCase& kernel, const std::string& reason) {
+    ++summary_.skipped[reason];
+    if (run_.file != nullptr && run_.file->skip_reason(kernel.text()) != reason)
+      write(format_skipped(kernel.text(), reason));
+    return "skipped: " + reason;
+  }
+
+  // One sample, the slowest rank's.
+  double sample_s(const Prepared& prepared, bool all) {
+    const double mine_s = prepared.time_once_s();
+    const double time_s = all ? run_.coordination->largest(mine_s) : mine_s;
+    if (!std::isfinite(time_s) || time_s <= 0)
+      throw std::runtime_error("expected a time above 0 s, measured " + json_number(time_s));
+    return time_s;
+  }
+
+  bool goes_on(bool mine, bool all) { return all ? run_.coordination->first_decides(mine) : mine; }
+
+  std::string measure(const KernelCase& kernel, const Prepared& prepared, bool all) {
+    StoppingRule rule = run_.rule;
+    if (run_.budget_s > 0)
+      rule.longest_s = std::min(rule.longest_s, std::max(run_.budget_s - elapsed_s(), 0.0));
+    std::vector<double> warmup_s;
+    const double warmup_start_s = run_.now_s();
+    const double longest_warmup_s = std::min(kLongestWarmup_s, rule.longest_s / 2);
+    do {
+      warmup_s.push_back(sample_s(prepared, all));
+    } while (goes_on(
+        !is_warm(warmup_s) && run_.now_s() - warmup_start_s < longest_warmup_s && !run_.stop_asked(), all));
+    std::vector<double> samples_s;
+    HealthRecord health;
+    const double samples_start_s = run_.now_s();
+    double next_health_s = samples_start_s;
+    Verdict verdict = Verdict::go_on;
+    bool stopped = run_.stop_asked();
+    while (goes_on(verdict == Verdict::go_on && !stopped, all)) {
+      samples_s.push_back(sample_s(prepared, all));
+      if (run_.now_s() >= next_health_s) {
+        if (const std::optional<Health> now = machine_.health()) health.add(*now);
+        next_health_s = run_.now_s() + kHealthEvery_s;
+      }
+      verdict = judge(rule, samples_s, run_.now_s() - samples_start_s);
+      stopped = run_.stop_asked();
+    }
+    // Where it was rank 0 that had enough, this rank's clock may say otherwise.
+    if (!goes_on(verdict != Verdict::go_on, all)) return "";
+    return record(kernel, prepared, samples_s, warmup_s.size(), verdict == Verdict::noisy, health);
+  }
+
+  std::string record(const KernelCase& kernel, const Prepared& prepared, const std::vector<double>& samples_s,
+                     std::size_t n_warmup, bool is_noisy, const HealthRecord& health) {
+    highest_clock_mhz_ = std::max(highest_clock_mhz_, health.highest_clock_mhz());
+    const bool is_throttled = health.is_throttled(highest_clock_mhz_);
+    MeasuredLine line{kernel.text(), prepared.library, samples_s, {}, {}};
+    if (is_noisy) line.flags.emplace_back("noisy");
+    if (is_throttled) line.flags.emplace_back("throttled");
+    if (!health.empty()) {
+      const std::vector<double> clocks_mhz = {health.lowest_clock_mhz(), health.highest_clock_mhz()};
+      line.details = {{"sm_clock_mhz", json_array(clocks_mhz)},
+                      {"power_w", json_number(health.power_w())},
+                      {"temperature_c", json_number(health.temperature_c())}};
+      std::string reasons;
+      for (const std::string& reason : health.slowed_by())
+        reasons += (reasons.empty() ? "" : ", ") + json_text(reason);
+      if (!reasons.empty()) line.details.emplace_back("slowed_by", "[" + reasons + "]");
+    }
+    const double noise = median_noise(samples_s);
+    line.details.emplace_back("warmup", std::to_string(n_warmup));
+    line.details.emplace_back("relative_noise", json_number(noise));
+    for (const auto& [name, value] : prepared.details) line.details.emplace_back(name, json_text(value));
+    write(format_line(line));
+    ++summary_.n_measured;
+    summary_.n_noisy += is_noisy;
+    summary_.n_throttled += is_throttled;
+    return format_result(kernel, median(samples_s), noise, line.flags);
+  }
+
+  Machine& machine_;
+  const Run& run_;
+  RunSummary& summary_;
+  double start_s_;
+  double highest_clock_mhz_ = 0;
+  bool is_writing_ = false;  // a failure of the disk is none of the GPU's
+};
+
+}  // namespace
+
+std::size_t RunSummary::n_left() const {
+  std::size_t n = n_in_file + n_measured;
+  for (const auto& [reason, count] : skipped) n += count;
+  return n_cases - n;
+}
+
+RunSummary run_cases(const std::vector<KernelCase>& cases, Machine& machine, const Run& run) {
+  RunSummary summary;
+  summary.n_cases = cases.size();
+  CaseRunner runner(machine, run, summary);
+  Progress progress(run.progress, cases.size(), run.budget_s);
+  for (const KernelCase& kernel : cases) {
+    const bool stop = run.stop_asked();
+    if (!run.coordination->first_decides(!stop && !runner.budget_is_spent())) {
+      summary.ending = stop ? Ending::interrupted : Ending::budget_spent;
+      break;
+    }
+    const std::string text = kernel.text();
+    const bool in_file = run.file != nullptr && run.file->has_measured(text);
+    const bool failed = run.file != nullptr && CaseRunner::has_failed_before(*run.file, text);
+    summary.n_in_file += in_file;
+    if (failed && !in_file) ++summary.skipped[run.file->skip_reason(text)];
+    if (run.coordination->first_decides(in_file || failed)) {
+      progress.pass_by();
+      continue;
+    }
+    progress.start(text, runner.elapsed_s());
+    const std::string result = runner.run_case(kernel);
+    progress.finish(result.empty() ? "interrupted" : result);
+    if (result.empty()) {
+      summary.ending = Ending::interrupted;
+      break;
+    }
+  }
+  // Without the word "complete" a reader knows that cases are missing; the budget is an interruption too.
+  runner.write(format_end(summary.ending == Ending::complete));
+  return summary;
+}
+
+}  // namespace packsim::microbench

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "calibration/microbench/kernels/device.hpp"
+
+namespace packsim::microbench {
+
+/// One result of a kernel against its reference.
+struct Check {
+  std::string name;
+  double error =
+      0;  ///< largest difference over the largest value of the reference; infinite for not a number
+  double limit = 0;
+  std::string skipped;  ///< why it was not run; empty where it was
+
+  bool is_right() const { return !skipped.empty() || error <= limit; }
+};
+
+/// Runs every kernel of this process's first GPU at a small size, on random data, and compares with the
+/// references. Outputs are filled with not-a-number before, so that what is left unwritten is found.
+std::vector<Check> verify_kernels(Device& device);
+
+}  // namespace packsim::microbench

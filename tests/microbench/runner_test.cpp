@@ -1,0 +1,190 @@
+#include "calibration/microbench/core/runner.hpp"
+
+#include <sys/wait.h>
+
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <memory>
+#include <thread>
+
+#include "calibration/microbench/core/stop_signals.hpp"
+#include "tests/microbench/fakes.hpp"
+
+namespace packsim::microbench {
+namespace {
+
+std::unique_ptr<MeasurementFile> open_file(const std::string& path) {
+  auto file = std::make_unique<MeasurementFile>(path, "GPU A");
+  file->append(format_line(SourceLine{"GPU A", "test", {}}));
+  return file;
+}
+
+}  // namespace
+
+TEST_CASE("every case is measured or skipped with its reason, and then the file is complete") {
+  const Folder folder;
+  const std::string path = folder.file("m.jsonl");
+  FakeMachine machine;
+  machine.unavailable["adamw parameters=2"] = "too large";
+  std::ostringstream progress;
+  {
+    const auto file = open_file(path);
+    Run run = machine.run(file.get());
+    run.progress = &progress;
+    const RunSummary summary = run_cases(adamw_cases(3), machine, run);
+    CHECK(summary.ending == Ending::complete);
+    CHECK(summary.n_measured == 2);
+    CHECK(summary.skipped.at("too large") == 1);
+    CHECK(summary.n_left() == 0);
+    CHECK_THAT(format_summary(summary), Catch::Contains("skipped: too large"));
+  }
+  const std::string text = read_text(path);
+  CHECK(count(text, R"("samples_s": [0.001, 0.001, )") == 2);
+  CHECK(count(text, R"({"skipped": "adamw parameters=2", "reason": "too large"})") == 1);
+  CHECK(text.ends_with("{\"end\": \"complete\"}\n"));
+  CHECK_THAT(progress.str(), Catch::Contains("[3/3, 1 s left] adamw parameters=3: 1 ms"));
+
+  // Again: nothing is measured twice, what was skipped is tried again, and its reason is not repeated.
+  const auto file = open_file(path);
+  machine.n_prepared = 0;
+  const RunSummary again = run_cases(adamw_cases(3), machine, machine.run(file.get()));
+  CHECK(again.n_in_file == 2);
+  CHECK(machine.n_prepared == 1);
+  CHECK(count(read_text(path), "\"skipped\"") == 1);
+}
+
+TEST_CASE("a case that stays noisy and a clock that falls are flagged") {
+  const Folder folder;
+  FakeMachine machine;
+  int call = 0;
+  machine.time_s = [&](const KernelCase& kernel) {
+    return kernel.integer("parameters") == 1 ? 1e-3 * (1 + ++call % 2) : 1e-3;
+  };
+  machine.reading = Health{2000, 650, 55, {"power_cap"}};
+  const auto file = open_file(folder.file("m.jsonl"));
+  RunSummary summary = run_cases(adamw_cases(2), machine, machine.run(file.get()));
+  CHECK(summary.n_noisy == 1);
+  CHECK(summary.n_throttled == 0);  // drawing all the power that is allowed is not throttling
+  CHECK(count(read_text(folder.file("m.jsonl")), R"("flags": ["noisy"])") == 1);
+
+  // 5 % below the highest clock of the run is 1900 MHz.
+  FakeMachine falling;
+  falling.time_s = [&](const KernelCase& kernel) {
+    falling.reading = Health{kernel.integer("parameters") == 2 ? 1899.0 : 2000.0, 650, 55, {}};
+    if (kernel.integer("parameters") == 3) falling.reading->slowed_by = {"heat"};
+    return 1e-3;
+  };
+  const auto second = open_file(folder.file("n.jsonl"));
+  summary = run_cases(adamw_cases(3), falling, falling.run(second.get()));
+  CHECK(summary.n_throttled == 2);
+  CHECK_THAT(
+      read_text(folder.file("n.jsonl")),
+      Catch::Contains(R"("flags": ["throttled"], "details": {"sm_clock_mhz": [1899, 1899], "power_w": 650)"));
+}
+
+TEST_CASE("a spent budget ends the run, which then goes on where it ended") {
+  const Folder folder;
+  const std::string path = folder.file("m.jsonl");
+  FakeMachine machine;
+  machine.time_s = [](const KernelCase&) { return 0.1; };
+  Run run;
+  {
+    const auto file = open_file(path);
+    run = machine.run(file.get());
+    run.budget_s = 4;
+    // Six calls to warm up, or as many as half a second has, and ten samples: 1.5 s a case.
+    const RunSummary summary = run_cases(adamw_cases(5), machine, run);
+    CHECK(summary.ending == Ending::budget_spent);
+    CHECK(summary.n_measured == 3);
+    CHECK(summary.n_left() == 2);
+    CHECK_THAT(format_summary(summary), Catch::Contains("The budget is spent"));
+  }
+  CHECK(read_text(path).ends_with("{\"end\": \"interrupted\"}\n"));
+  const auto file = open_file(path);
+  const RunSummary rest = run_cases(adamw_cases(5), machine, machine.run(file.get()));
+  CHECK(rest.ending == Ending::complete);
+  CHECK(rest.n_measured == 2);
+}
+
+TEST_CASE("Ctrl-C ends the run after the sample, keeps what was measured, and the run goes on") {
+  const int signal = GENERATE(SIGINT, SIGTERM);
+  const Folder folder;
+  const std::string path = folder.file("m.jsonl");
+  FakeMachine machine;
+  int n_calls = 0;
+  machine.time_s = [&](const KernelCase& kernel) {
+    if (kernel.integer("parameters") == 3 && ++n_calls == 9) std::raise(signal);  // among the samples
+    return 1e-3;
+  };
+  {
+    const auto file = open_file(path);
+    const StopSignals signals;
+    Run run = machine.run(file.get());
+    run.stop_asked = StopSignals::asked;
+    const RunSummary summary = run_cases(adamw_cases(4), machine, run);
+    CHECK(summary.ending == Ending::interrupted);
+    CHECK(summary.n_measured == 2);
+    CHECK(n_calls == 9);
+  }
+  CHECK(count(read_text(path), "\"case\"") == 2);
+  CHECK(read_text(path).ends_with("{\"end\": \"interrupted\"}\n"));
+  const auto file = open_file(path);
+  CHECK(run_cases(adamw_cases(4), machine, machine.run(file.get())).n_measured == 2);
+}
+
+TEST_CASE("a run that is killed leaves a file that the next run completes, each case once") {
+  const Folder folder;
+  const std::string path = folder.file("m.jsonl");
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    FakeMachine machine;
+    machine.time_s = [](const KernelCase&) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      return 1e-3;
+    };
+    const auto file = open_file(path);
+    run_cases(adamw_cases(200), machine, machine.run(file.get()));
+    ::_exit(0);
+  }
+  while (count(read_text(path), "\"case\"") < 3) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  ::kill(child, SIGKILL);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  REQUIRE(WIFSIGNALED(status));
+
+  FakeMachine machine;
+  const auto file = open_file(path);
+  const RunSummary summary = run_cases(adamw_cases(200), machine, machine.run(file.get()));
+  CHECK(summary.n_in_file >= 3);
+  CHECK(summary.n_in_file + summary.n_measured == 200);
+  const std::string text = read_text(path);
+  for (const KernelCase& kernel : adamw_cases(200)) CHECK(count(text, "\"" + kernel.text() + "\"") == 1);
+}
+
+TEST_CASE("a GPU that fails ends the run; the next run passes that case by") {
+  const Folder folder;
+  const std::string path = folder.file("m.jsonl");
+  FakeMachine machine;
+  machine.time_s = [](const KernelCase& kernel) {
+    if (kernel.integer("parameters") == 2) throw std::runtime_error("an illegal memory access");
+    return 1e-3;
+  };
+  CHECK_THROWS_WITH(run_cases(adamw_cases(3), machine, machine.run(open_file(path).get())),
+                    "adamw parameters=2: an illegal memory access");
+  const auto file = open_file(path);
+  const RunSummary summary = run_cases(adamw_cases(3), machine, machine.run(file.get()));
+  CHECK(summary.n_in_file == 1);
+  CHECK(summary.n_measured == 1);
+  CHECK(summary.skipped.at("the GPU failed: an illegal memory access") == 1);
+}
+
+TEST_CASE("a full disk in the middle of a run is the disk's failure, not the GPU's") {
+  FakeMachine machine;
+  MeasurementFile full("/dev/full", "GPU A");
+  CHECK_THROWS_WITH(
+      run_cases(adamw_cases(1), machine, machine.run(&full)),
+      Catch::StartsWith("/dev/full: cannot be written") && Catch::EndsWith("No space left on device"));
+}
+
+}  // namespace packsim::microbench

@@ -1,0 +1,1 @@
+"""Measures whole training steps, and single kernels, of PyTorch on the machine it runs on."""

@@ -1,0 +1,248 @@
+"""Reads the plan, measures its cases one after another, keeps each as soon as it is measured."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from calibration.steps import step_cases
+from calibration.steps.architecture import Architecture, known_architectures, load_architecture
+from calibration.steps.attention import IMPLEMENTATIONS, choose_attention
+from calibration.steps.errors import Interrupted, MachineError, UserError
+from calibration.steps.kernel_case import KernelCase
+from calibration.steps.kernel_measurer import KernelMeasurer
+from calibration.steps.machine import GpuWatch, device_name, library_versions
+from calibration.steps.measurement_file import MeasurementFile
+from calibration.steps.measuring import Unavailable
+from calibration.steps.optimizer import AdamW, AdamWSettings
+from calibration.steps.options import parse_options
+from calibration.steps.plan_file import read_plan
+from calibration.steps.pointwise import Pointwise
+from calibration.steps.ranks import Ranks, pick_device
+from calibration.steps.sampling import StoppingRule
+from calibration.steps.step_cases import StepMeasurer
+from calibration.steps.trainer import Toolbox
+
+_EXIT_USER, _EXIT_MACHINE, _EXIT_INTERRUPTED = 2, 3, 130
+
+
+def _cases(options: argparse.Namespace, architectures: dict[str, Architecture]) -> list[KernelCase]:
+    """Of all plans, each once. Raises UserError with every mistake of every plan."""
+    cases: dict[KernelCase, str] = {}
+    mistakes: list[str] = []
+    for number, text in enumerate(options.case, 1):
+        try:
+            cases.setdefault(KernelCase.parse(text), f"--case {number}")
+        except ValueError as mistake:
+            mistakes.append(f"--case {number}: {mistake}")
+    for path in options.plan:
+        try:
+            for case, place in read_plan(path).items():
+                cases.setdefault(case, place)
+        except UserError as error:
+            mistakes.append(str(error))
+    for case, place in cases.items():
+        if case.kernel == "step":
+            _add_architecture_of(case, place, architectures, mistakes)
+            mistakes += [f"{place}: {mistake}" for mistake in step_cases.mistakes_of(case, architectures)]
+    if mistakes:
+        raise UserError("\n".join(mistakes))
+    wanted = {"all": (True, False), "steps": (True,), "kernels": (False,)}[options.only]
+    return [case for case in cases if (case.kernel == "step") in wanted]
+
+
+def _add_architecture_of(
+    case: KernelCase, place: str, architectures: dict[str, Architecture], mistakes: list[str]
+) -> None:
+    """A model that is the path of a JSON file is read from there."""
+    model = case.value("model")
+    if model not in architectures and ("/" in model or model.endswith(".json")):
+        try:
+            architectures[model] = load_architecture(Path(model))
+        except (UserError, MachineError) as error:
+            mistakes.append(f"{place}: model: {error}")
+
+
+def _toolbox(options: argparse.Namespace, device: torch.device, has_elementwise: bool) -> Toolbox:
+    dtype = {"bf16": torch.bfloat16, "fp32": torch.float32}[options.dtype]
+    wants_compiled = options.compile == "yes" or (options.compile == "auto" and device.type == "cuda")
+    if has_elementwise and wants_compiled:
+        # Single backward passes are run again and again on what one forward pass saved.
+        import torch._functorch.config as functorch_config
+
+        functorch_config.donated_buffer = False
+    name, reasons = choose_attention(options.attention, device, dtype)
+    if not name:
+        why = "; ".join(f"{key}: {reason}" for key, reason in reasons.items())
+        raise MachineError(f"--attention {options.attention}: it does not work here: {why}")
+    return Toolbox(
+        device=device,
+        dtype=dtype,
+        attention_name=name,
+        attention=IMPLEMENTATIONS[name],
+        pointwise=Pointwise(wants_compiled, device, dtype),
+        adamw=AdamW(wants_compiled, device, AdamWSettings()),
+        loss_form=options.loss,
+    )
+
+
+def _source(options: argparse.Namespace, toolbox: Toolbox, ranks: Ranks, watch: GpuWatch) -> dict[str, Any]:
+    details = library_versions(toolbox.device) | {
+        "started": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "dtype": options.dtype,
+        "attention": toolbox.attention_name,
+        "elementwise": toolbox.pointwise.standing,
+        "adamw": toolbox.adamw.standing,
+        "loss": toolbox.loss_form,
+        "processes": str(ranks.size),
+        "processes_per_node": str(ranks.local_size),
+        "threads_per_process": str(torch.get_num_threads()),
+        "noise_fraction": f"{options.noise_fraction:g}",
+        # torch.utils.checkpoint runs a layer again up to the last value needed: not its down projection.
+        "recompute": "stops_early",
+    }
+    if watch.driver:
+        details["driver"] = watch.driver
+    words = ["measure_steps", *(f"--plan {shlex.quote(path)}" for path in options.plan)]
+    return {
+        "id": "",
+        "gpu": device_name(toolbox.device),
+        "provenance": " ".join(words),
+        "details": details,
+    }
+
+
+class _Run:
+    """The loop over the cases. Rank 0 alone has the file and speaks."""
+
+    def __init__(
+        self, ranks: Ranks, out: MeasurementFile | None, steps: StepMeasurer, kernels: KernelMeasurer
+    ):
+        self._ranks = ranks
+        self._out = out
+        self._steps = steps
+        self._kernels = kernels
+
+    def run(self, cases: list[KernelCase]) -> None:
+        is_done = self._ranks.gather([bool(self._out) and self._out.is_done(case) for case in cases])[0]
+        if any(is_done):
+            self._say(f"{sum(is_done)} of {len(cases)} cases are in the file already")
+        for index, case in enumerate(cases):
+            if not is_done[index]:
+                self._measure(case, f"[{index + 1}/{len(cases)}] {case.text}")
+        self._end("complete")
+
+    def _measure(self, case: KernelCase, title: str) -> None:
+        reason = ""
+        try:
+            if case.kernel == "step":
+                row = self._steps.measure(case)
+            else:
+                self._steps.forget()
+                row = self._kernels.measure(case)
+        except Unavailable as unavailable:
+            reason = str(unavailable)
+        if reason:
+            # Out of the handler: the exception held what the case had in memory.
+            self._steps.forget()
+            self._say(f"{title}: skipped: {reason}")
+            if self._out:
+                self._out.skip(case, reason)
+            return
+        noise = row["details"]["relative_noise"] or 0.0
+        flags = f" ({', '.join(row['flags'])})" if row["flags"] else ""
+        self._say(f"{title}: {row['details']['median_s']:.6g} s +- {noise:.2%}{flags}")
+        if self._out:
+            self._out.append(row)
+
+    def end_interrupted(self) -> None:
+        self._end("interrupted")
+
+    def _end(self, how: str) -> None:
+        if self._out:
+            self._out.append({"end": how})
+
+    def _say(self, text: str) -> None:
+        if self._ranks.rank == 0:
+            print(text, flush=True)
+
+
+def _run(options: argparse.Namespace) -> int:
+    architectures = known_architectures(options.architecture)
+    cases = _cases(options, architectures)
+    device = pick_device(options.device)
+    ranks = Ranks(device.type)
+    try:
+        toolbox = _toolbox(options, device, any(case.kernel == "elementwise" for case in cases))
+        names = ranks.gather(device_name(device))
+        if len(set(names)) > 1:
+            raise UserError(f"expected one kind of GPU, got {', '.join(sorted(set(names)))}")
+        watch = GpuWatch(device)
+        out = _open(options, _source(options, toolbox, ranks, watch), ranks)
+        rule = StoppingRule(
+            options.min_samples, options.max_samples, options.budget_s, options.noise_fraction, options.warmup
+        )
+        steps = StepMeasurer(architectures, toolbox, ranks, rule, watch)
+        run = _Run(ranks, out, steps, KernelMeasurer(toolbox, ranks, rule, watch))
+        try:
+            run.run(cases)
+        except Interrupted:
+            run.end_interrupted()
+            raise
+        finally:
+            if out:
+                out.close()
+    finally:
+        ranks.close()
+    return 0
+
+
+def _open(options: argparse.Namespace, source: dict[str, Any], ranks: Ranks) -> MeasurementFile | None:
+    """Rank 0's file; the other ranks learn whether it could be opened."""
+    out: MeasurementFile | None = None
+    failure: UserError | MachineError | None = None
+    if ranks.rank == 0:
+        try:
+            out = MeasurementFile(options.out, source)
+        except (UserError, MachineError) as error:
+            failure = error
+    # Rank 0's mistake ends all ranks; it alone speaks of it.
+    try:
+        is_open = ranks.gather(failure is None)[0]
+    except Interrupted:
+        if out:
+            out.append({"end": "interrupted"})
+        raise
+    if failure:
+        raise failure
+    if not is_open:
+        raise MachineError("")
+    if out and out.warning:
+        print(out.warning, file=sys.stderr)
+    return out
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The exit status: 0; 2 user's mistakes; 3 the machine's; 130 interrupted."""
+    try:
+        return _run(parse_options(arguments))
+    except UserError as error:
+        # All ranks find the same mistakes.
+        if os.environ.get("RANK", "0") == "0":
+            print(error, file=sys.stderr)
+        return _EXIT_USER
+    except MachineError as error:
+        if str(error):
+            print(error, file=sys.stderr)
+        return _EXIT_MACHINE
+    except (Interrupted, KeyboardInterrupt):
+        print("interrupted: what was measured is kept, the same command goes on from there", file=sys.stderr)
+        return _EXIT_INTERRUPTED

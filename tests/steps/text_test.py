@@ -1,0 +1,227 @@
+"""Cases, plans and measurement files read and write what the C++ programs do. Needs no PyTorch."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+_REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(_REPOSITORY))
+
+from calibration.steps.architecture import known_architectures, load_architecture
+from calibration.steps.documents import Documents
+from calibration.steps.errors import UserError
+from calibration.steps.kernel_case import KERNEL_KINDS, KernelCase
+from calibration.steps.measurement_file import MeasurementFile
+from calibration.steps.plan_file import read_plan
+from calibration.steps.sampling import StoppingRule, relative_noise
+from calibration.steps.step_plan import main as step_plan
+
+_SOURCE = {"id": "", "gpu": "H100", "provenance": "test", "details": {}}
+
+
+class KernelCaseTest(unittest.TestCase):
+    def test_the_table_is_that_of_the_cpp_program(self) -> None:
+        text = (_REPOSITORY / "models/kernels/kernel_case.cpp").read_text()
+        table = text[text.index("> kKinds = {") : text.index("// Why `value`")]
+        words = {
+            name: re.findall(r'"(\w+)"', values)
+            for name, values in re.findall(r"std::string_view> (k\w+) = \{(.*?)\};", text, re.DOTALL)
+        }
+        # Rows are {"gemm", {{"m", count}, {"layout", word, {"tn", "nn"}}, ...}, "summary"}: a kernel's name
+        # comes before a list.
+        cpp: dict[str, dict[str, str | tuple[str, ...]]] = {}
+        pattern = r'\{"(\w+)",\s*(?=\{)|\{"(\w+)", (\w+)(?:, (?:(k\w+)|\{([^}]*)\}))?\}'
+        for kernel, key, kind, list_name, literal in re.findall(pattern, table):
+            if kernel:
+                cpp[kernel] = {}
+                last = kernel
+            elif kind == "word":
+                cpp[last][key] = tuple(words[list_name] if list_name else re.findall(r'"(\w+)"', literal))
+            else:
+                cpp[last][key] = kind
+        self.assertEqual(cpp, KERNEL_KINDS)
+
+    def test_keys_in_any_order_give_one_text(self) -> None:
+        case = KernelCase.parse("attention  heads=4 docs=2x8+1x8 pass=fwd head_dim=64 kv_heads=2")
+        self.assertEqual(case.text, "attention pass=fwd docs=3x8 heads=4 kv_heads=2 head_dim=64")
+        self.assertEqual(KernelCase.parse(case.text), case)
+
+    def test_all_mistakes_come_at_once(self) -> None:
+        with self.assertRaises(ValueError) as caught:
+            KernelCase.parse("gemm m=0 n=4 n=5 layout=tt spam eggs=1")
+        for mistake in (
+            'm: expected an integer of at least 1, got "0"',
+            "expected n once, got it twice",
+            'layout: expected one of tn, nn, nt, got "tt"',
+            'expected key=value, got "spam"',
+            "expected no such key, got eggs=1",
+            "expected a value of k, got none",
+            "expected a value of cache, got none",
+        ):
+            self.assertIn(mistake, str(caught.exception))
+
+    def test_padding_is_a_document_of_its_own(self) -> None:
+        # 21 tokens for 4 ranks: 3 of padding.
+        self.assertEqual(Documents.parse("3x7").padded_to(4).text, "3x7+1x3")
+        self.assertEqual(Documents.parse("3x8").padded_to(4).text, "3x8")
+
+    def test_a_plan_names_the_line_of_every_mistake(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/plan.txt"
+            Path(path).write_text("# a plan\n\nlaunch_gap\nspam\ngemm m=1\nlaunch_gap\n")
+            with self.assertRaises(UserError) as caught:
+                read_plan(path)
+            self.assertIn(f"{path}:4: expected a kernel", str(caught.exception))
+            self.assertIn(f"{path}:5: kernel gemm: expected a value of n", str(caught.exception))
+            Path(path).write_text("launch_gap # twice\nlaunch_gap\n")
+            self.assertEqual(list(read_plan(path)), [KernelCase.parse("launch_gap")])
+
+
+class ArchitectureTest(unittest.TestCase):
+    def test_shipped_models_have_their_published_parameters(self) -> None:
+        for name, architecture in known_architectures([]).items():
+            path = _REPOSITORY / f"models/architectures/{name}.json"
+            published = json.loads(path.read_text())["published_parameters"]
+            self.assertEqual(architecture.parameters(architecture.layers), published, name)
+
+    def test_a_hugging_face_config_is_read(self) -> None:
+        config = {
+            "model_type": "qwen2",
+            "num_hidden_layers": 2,
+            "hidden_size": 64,
+            "num_attention_heads": 4,
+            "num_key_value_heads": 2,
+            "intermediate_size": 96,
+            "vocab_size": 100,
+        }
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "config.json"
+            path.write_text(json.dumps(config))
+            architecture = load_architecture(path)
+            self.assertEqual((architecture.head_dim, architecture.qkv_bias), (16, True))
+            path.write_text(json.dumps(config | {"hidden_size": "64", "num_key_value_heads": 3}))
+            with self.assertRaises(UserError) as caught:
+                load_architecture(path)
+            self.assertIn('/hidden_size: expected an integer of at least 1, got "64"', str(caught.exception))
+            self.assertIn("/head_dim", str(caught.exception))
+
+
+class SamplingTest(unittest.TestCase):
+    def test_noise_is_the_standard_error_of_the_median(self) -> None:
+        # Median 1, deviations 0.1 0 0.1 0.1 5: MAD 0.1; 1.2533 x 1.4826 x 0.1 / sqrt(5) = 0.0831.
+        self.assertAlmostEqual(relative_noise([0.9, 1.0, 1.1, 0.9, 6.0][:4] + [1.1]), 0.0831, places=4)
+
+    def test_one_outlier_does_not_count(self) -> None:
+        quiet = [1.0, 1.0001, 0.9999, 1.0, 1.0002]
+        self.assertLess(relative_noise([*quiet, 9.0]), 1e-3)
+
+    def test_sampling_ends_when_quiet_or_when_the_budget_is_used_up(self) -> None:
+        rule = StoppingRule(min_samples=3, max_samples=5, budget_s=100, noise_fraction=0.01, warmup=0)
+        self.assertFalse(rule.is_enough([1.0, 1.0]))
+        self.assertTrue(rule.is_enough([1.0, 1.0, 1.0]))
+        loud = [1.0, 2.0, 3.0, 4.0]
+        self.assertFalse(rule.is_enough(loud))
+        self.assertTrue(rule.is_enough([*loud, 5.0]))
+        self.assertEqual(rule.flags([*loud, 5.0]), ["noisy"])
+        self.assertTrue(rule.is_enough([20.0, 40.0, 60.0]))
+
+
+class MeasurementFileTest(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = f"{folder.name}/out.jsonl"
+
+    def _open(self, gpu: str = "H100") -> MeasurementFile:
+        file = MeasurementFile(self.path, _SOURCE | {"gpu": gpu})
+        self.addCleanup(file.close)
+        return file
+
+    def _write_one(self) -> None:
+        file = MeasurementFile(self.path, _SOURCE)
+        file.append({"case": "launch_gap", "library": "torch", "source": "", "samples_s": [1e-6]})
+        file.skip(KernelCase.parse("adamw parameters=7"), "out of memory: of 80 GB")
+        file.skip(KernelCase.parse("adamw parameters=8"), "no such thing")
+        file.close()
+
+    def test_a_second_run_knows_what_the_first_measured(self) -> None:
+        self._write_one()
+        file = self._open()
+        self.assertTrue(file.is_done(KernelCase.parse("launch_gap")))
+        # What did not fit will not; what was missing may be there now.
+        self.assertTrue(file.is_done(KernelCase.parse("adamw parameters=7")))
+        self.assertFalse(file.is_done(KernelCase.parse("adamw parameters=8")))
+        self.assertEqual(file.warning, "")
+
+    def test_a_torn_last_line_is_cut_off(self) -> None:
+        self._write_one()
+        whole = Path(self.path).read_text()
+        Path(self.path).write_text(whole + '{"case": "adamw parame')
+        file = self._open()
+        self.assertIn("incomplete last line", file.warning)
+        for line in Path(self.path).read_text().splitlines():
+            json.loads(line)
+
+    def test_another_gpu_is_refused_and_the_file_left_as_it_is(self) -> None:
+        self._write_one()
+        before = Path(self.path).read_text()
+        with self.assertRaises(UserError) as caught:
+            MeasurementFile(self.path, _SOURCE | {"gpu": "H200"})
+        self.assertIn(f'{self.path}:1: expected measurements of "H200", got of "H100"', str(caught.exception))
+        self.assertEqual(Path(self.path).read_text(), before)
+
+    def test_a_malformed_line_is_named(self) -> None:
+        self._write_one()
+        with open(self.path, "a") as file:
+            file.write("spam\n")
+        with self.assertRaises(UserError) as caught:
+            MeasurementFile(self.path, _SOURCE)
+        self.assertIn(f"{self.path}:5:", str(caught.exception))
+
+    def test_a_file_of_something_else_is_left_as_it_is(self) -> None:
+        for text in ("my notes", "my notes\n"):
+            Path(self.path).write_text(text)
+            with self.assertRaises(UserError):
+                MeasurementFile(self.path, _SOURCE)
+            self.assertEqual(Path(self.path).read_text(), text)
+
+    def test_two_runs_do_not_write_one_file(self) -> None:
+        file = self._open()
+        with self.assertRaises(UserError) as caught:
+            MeasurementFile(self.path, _SOURCE)
+        self.assertIn("another run is writing", str(caught.exception))
+        del file
+
+
+class StepPlanTest(unittest.TestCase):
+    def test_the_shipped_plans_are_what_the_program_writes(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            with contextlib.redirect_stdout(io.StringIO()):
+                self.assertEqual(step_plan(["--out-folder", folder]), 0)
+            for name in ("steps-fit.txt", "steps-held-out.txt"):
+                shipped = _REPOSITORY / "calibration/plans" / name
+                self.assertEqual((Path(folder) / name).read_text(), shipped.read_text())
+
+    def test_the_halves_share_no_step_and_span_what_they_should(self) -> None:
+        folder = _REPOSITORY / "calibration/plans"
+        fit, held_out = (list(read_plan(str(folder / f"steps-{name}.txt"))) for name in ("fit", "held-out"))
+        self.assertFalse(set(fit) & set(held_out))
+        self.assertGreaterEqual(len(fit) + len(held_out), 30)
+        for half in (fit, held_out):
+            largest_tokens = [max(pack.tokens for pack in case.packs()) for case in half]
+            self.assertLess(min(largest_tokens), 2100)
+            self.assertGreater(max(largest_tokens), 60000)
+            fractions = {case.integer("gc_layers") / case.integer("layers") for case in half}
+            self.assertIn(0.0, fractions)
+            self.assertIn(1.0, fractions)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -4,13 +4,17 @@ JOBS ?= $(shell nproc)
 DEMO_SCENARIO := llama3.1-8b-real-mixture-128k
 DEMO_OUT := packsim-report
 
-.PHONY: help deps build demo check check-fast bench profile format clean
+.PHONY: help deps check-deps build demo check check-fast bench microbench profile hardware-profiles plans format clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 22
 
 deps: ## Install the Debian packages and the Python wheel that the build needs
 	@cmake/install_deps.sh
+
+check-deps: deps
+	@cmake/install_torch.sh
+	@cmake/install_cuda.sh
 
 build: deps ## Release build; leaves the program at build/packsim
 	@cmake --preset release >build.log 2>&1 || { cat build.log; exit 1; }
@@ -24,7 +28,7 @@ check: check-fast ## Build with warnings as errors and run every test, plain and
 	cmake --build --preset asan -j $(JOBS)
 	ctest --test-dir build-asan --output-on-failure -j $(JOBS) --label-exclude slow
 
-check-fast: deps ## The plain tests only
+check-fast: check-deps ## The plain tests only; the CUDA program too, where nvcc is
 	@cmake --preset dev >build.log 2>&1 || { cat build.log; exit 1; }
 	cmake --build --preset dev -j $(JOBS)
 	ctest --test-dir build-dev --output-on-failure -j $(JOBS)
@@ -34,11 +38,23 @@ bench: build ## Build and run the benchmarks
 	build/tests/bench/packsim_bench --benchmark_min_time=0.5
 	for strategy in ffd bfd hbp; do build/tests/bench/packsim_packing_memory $$strategy; done
 
+microbench: ## Build the program that measures a GPU, at build-cuda/packsim_microbench; needs nvcc
+	@cmake/install_cuda.sh
+	@cmake -S calibration/microbench -B build-cuda >build.log 2>&1 || { cat build.log; exit 1; }
+	cmake --build build-cuda -j $(JOBS)
+
 profile: build ## Fit the shipped framework profile again from its data
 	build/packsim_fit_steps calibration/data/hbp_step_times.csv > calibration/profiles/deepspeed-ulysses-h100.json
+
+hardware-profiles: build ## Fit the shipped hardware profiles again from published measurements
+	calibration/data/fit_profiles.sh build/packsim
+
+plans: build ## Write the shipped measurement plans again
+	build/packsim calibrate plan --quick --out calibration/plans/quick.txt
+	build/packsim calibrate plan --out calibration/plans/full.txt
 
 format: ## Format the C++ sources
 	git ls-files '*.cpp' '*.hpp' '*.cc' | xargs clang-format-14 -i
 
 clean: ## Remove everything that was built
-	rm -rf build build-dev build-asan build-tsan build.log $(DEMO_OUT)
+	rm -rf build build-dev build-asan build-tsan build-cuda build.log $(DEMO_OUT)

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "cli/commands.hpp"
+#include "cli/plan_strategy.hpp"
 #include "cli/run_scenario.hpp"
 #include "packing/schedule.hpp"
 #include "reports/formats/text_table.hpp"

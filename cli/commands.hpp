@@ -21,5 +21,6 @@ void add_run_command(CLI::App& app, const CommandContext& context);
 void add_pack_command(CLI::App& app, const CommandContext& context);
 void add_list_command(CLI::App& app, const CommandContext& context);
 void add_check_command(CLI::App& app, const CommandContext& context);
+void add_calibrate_command(CLI::App& app, const CommandContext& context);
 
 }  // namespace packsim

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "cli/calibrate/child_process.hpp"
 #include "cli/commands.hpp"
 #include "scenarios/loader/problems.hpp"
 
@@ -22,14 +23,7 @@ constexpr int kOurMistake = 70;
 
 std::string quoted_command_line(int argc, char** argv) {
   std::string line = "packsim";
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    const bool plain =
-        !argument.empty() && argument.find_first_not_of(
-                                 "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                 "-_=+,./:@%") == std::string::npos;
-    line += plain ? " " + argument : " '" + argument + "'";
-  }
+  for (int i = 1; i < argc; ++i) line += " " + shell_quoted(argv[i]);
   return line;
 }
 
@@ -68,6 +62,7 @@ int run_commands(int argc, char** argv) {
   add_pack_command(app, context);
   add_list_command(app, context);
   add_check_command(app, context);
+  add_calibrate_command(app, context);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& done) {  // --help, --version
@@ -89,6 +84,8 @@ int run_commands(int argc, char** argv) {
 int run_program(int argc, char** argv) {
   try {
     return run_commands(argc, argv);
+  } catch (const ExitCode& ended) {
+    return ended.code;
   } catch (const ScenarioError& error) {
     fmt::print(stderr, "{}\n", error.what());
     return kUserMistake;

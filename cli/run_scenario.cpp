@@ -9,8 +9,8 @@
 #include <limits>
 #include <thread>
 
+#include "cli/plan_strategy.hpp"
 #include "cli/warnings.hpp"
-#include "models/memory.hpp"
 #include "models/step_cost_model.hpp"
 #include "packing/metrics.hpp"
 #include "packing/pack.hpp"
@@ -29,26 +29,6 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-using Batches = std::vector<std::vector<MicroBatch>>;
-
-PackRequest pack_request(const StrategySpec& spec, std::span<const std::int32_t> lengths_tokens) {
-  PackRequest request{.lengths_tokens = lengths_tokens,
-                      .capacities_tokens = {},
-                      .over_long = spec.over_long,
-                      .empty = spec.empty,
-                      .window_samples = spec.window_samples,
-                      .options = spec.options};
-  for (const GroupSpec& group : spec.groups) request.capacities_tokens.push_back(group.capacity_tokens);
-  return request;
-}
-
-// The GPU of the largest micro-batch decides what fits.
-double most_tokens_per_gpu(std::span<const MicroBatch> batches, int sp_degree) {
-  std::int64_t most = 0;
-  for (const MicroBatch& batch : batches) most = std::max(most, batch.tokens + batch.padded_tokens);
-  return static_cast<double>(most) / sp_degree;
 }
 
 void count_samples(const Packing& packing, const Schedule& schedule, const ScheduleMetrics& metrics,
@@ -109,7 +89,7 @@ void set_no_ratios(StrategyResult& result) {
   }
 }
 
-void sample_iterations(const Schedule& schedule, const Batches& batches, StrategyResult& result) {
+void sample_iterations(const Schedule& schedule, const GroupBatches& batches, StrategyResult& result) {
   const std::size_t n = schedule.iterations.size();
   const std::size_t n_samples = std::min(n, kSampledIterations);
   for (std::size_t k = 0; k < n_samples; ++k) {
@@ -139,47 +119,23 @@ StrategyResult run_strategy(const Scenario& scenario, const StrategySpec& spec,
   result.over_long = policy_name(kOverLongNames, spec.over_long);
 
   say(fmt::format("packing {} samples", lengths_tokens.size()));
-  const auto packing_start = std::chrono::steady_clock::now();
-  const Packing packing = pack(spec.strategy, pack_request(spec, lengths_tokens));
-  result.packing_s = seconds_since(packing_start);
-  result.packs = static_cast<std::int64_t>(packing.n_packs());
-
+  const PlannedStrategy plan = plan_strategy(scenario, spec, lengths_tokens);
   const auto simulation_start = std::chrono::steady_clock::now();
-  Batches batches;
-  std::vector<GroupParallelism> parallelism;
-  for (std::size_t g = 0; g < spec.groups.size(); ++g) {
-    batches.push_back(micro_batches(packing, g, spec.padding, spec.pad_multiple_tokens));
-    const GroupSpec& group = spec.groups[g];
-    result.groups.push_back(plan_group(scenario, group, most_tokens_per_gpu(batches[g], group.sp_degree)));
-    result.feasible = result.feasible && result.groups[g].feasible;
-    parallelism.push_back({.sp_degree = group.sp_degree, .gc_layers = result.groups[g].gc_layers});
-  }
-  const bool by_tokens = !spec.micro_batches_per_rank.has_value();
-  const Schedule schedule =
-      make_schedule(batches, packing.capacities_tokens, parallelism,
-                    {.n_gpus = scenario.cluster.n_gpus(),
-                     .tokens_per_iteration = by_tokens ? scenario.training.tokens_per_iteration : 0,
-                     .micro_batches_per_rank = spec.micro_batches_per_rank.value_or(1),
-                     .order = spec.order,
-                     .last_iteration = spec.last_iteration,
-                     .curriculum_iterations = spec.curriculum_iterations,
-                     .epochs = scenario.training.epochs,
-                     .seed = spec.options.seed});
-  for (std::size_t g = 0; g < result.groups.size(); ++g) {
-    result.groups[g].packs = static_cast<std::int64_t>(batches[g].size());
-    result.groups[g].n_dp_ranks = schedule.groups[g].n_dp_ranks;
-    result.groups[g].micro_batches_per_rank = schedule.groups[g].micro_batches_per_rank;
-  }
-  for (const Iteration& iteration : schedule.iterations) ++result.groups[iteration.group].iterations;
+  const Packing& packing = plan.packing;
+  const Schedule& schedule = plan.schedule;
+  result.packing_s = plan.packing_s;
+  result.packs = static_cast<std::int64_t>(packing.n_packs());
+  result.groups = plan.groups;
+  for (const GroupResult& group : plan.groups) result.feasible = result.feasible && group.feasible;
 
-  const ScheduleMetrics metrics = measure(schedule, batches);
+  const ScheduleMetrics metrics = measure(schedule, plan.batches);
   set_ratios(metrics, result);
   count_samples(packing, schedule, metrics, result);
-  sample_iterations(schedule, batches, result);
+  sample_iterations(schedule, plan.batches, result);
   if (result.feasible && metrics.iterations > 0) {
     const StepCostModel cost_model(scenario.model, scenario.cluster, scenario.profile);
     const RunMetrics run =
-        replay(schedule, batches, cost_model, scenario.training.barrier, [&](std::int64_t iteration) {
+        replay(schedule, plan.batches, cost_model, scenario.training.barrier, [&](std::int64_t iteration) {
           say(fmt::format("replaying iteration {} of {}", iteration, metrics.iterations));
         });
     set_times(run, scenario.cluster.n_gpus(), result);
@@ -187,7 +143,7 @@ StrategyResult run_strategy(const Scenario& scenario, const StrategySpec& spec,
     set_no_times(result);
   }
   if (metrics.iterations == 0) set_no_ratios(result);
-  result.simulation_s = seconds_since(simulation_start);
+  result.simulation_s = plan.scheduling_s + seconds_since(simulation_start);
   return result;
 }
 
@@ -263,27 +219,6 @@ void check_strategies(const Scenario& scenario, std::span<const std::int32_t> le
     }
   }
   if (!messages.empty()) throw ScenarioError(messages);
-}
-
-GroupResult plan_group(const Scenario& scenario, const GroupSpec& group, double tokens_per_gpu) {
-  const int zero_stage = scenario.training.zero_stage;
-  const int fewest =
-      fewest_gc_layers(scenario.model, scenario.cluster, scenario.profile, zero_stage, tokens_per_gpu);
-  GroupResult plan;
-  plan.capacity_tokens = group.capacity_tokens;
-  plan.sp_degree = group.sp_degree;
-  plan.gc_layers = group.gc_layers.value_or(fewest < 0 ? scenario.model.n_layers : fewest);
-  const MemoryUse use = peak_memory(scenario.model, scenario.cluster, scenario.profile, zero_stage,
-                                    tokens_per_gpu, plan.gc_layers);
-  plan.peak_memory_bytes = use.total_bytes();
-  plan.gpu_memory_bytes = static_cast<double>(scenario.cluster.gpu_memory_bytes);
-  plan.feasible = plan.peak_memory_bytes <= plan.gpu_memory_bytes;
-  plan.states_bytes = use.states_bytes;
-  plan.activations_bytes = use.activations_bytes;
-  plan.checkpoints_bytes = use.checkpoints_bytes;
-  plan.logits_bytes = use.logits_bytes;
-  plan.reserved_bytes = use.reserved_bytes;
-  return plan;
 }
 
 Report run_scenario(const Scenario& scenario, const RunOptions& options) {

@@ -9,9 +9,6 @@
 
 namespace packsim {
 
-/// Memory and plan of one group, before anything is simulated.
-GroupResult plan_group(const Scenario& scenario, const GroupSpec& group, double tokens_per_gpu);
-
 /// Tries every strategy's options and policies on the data, without packing.
 /// Throws ScenarioError with all that is refused: over-long samples under the policy `error`, for instance.
 void check_strategies(const Scenario& scenario, std::span<const std::int32_t> lengths_tokens);

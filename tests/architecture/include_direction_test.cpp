@@ -20,7 +20,7 @@ const std::map<std::string, std::set<std::string>> kAllowed = {
     {"scenarios", {"packing", "models", "sim"}},
     {"reports", {"packing", "models", "sim"}},
     {"calibration", {"packing", "models", "scenarios"}},
-    {"cli", {"packing", "models", "sim", "scenarios", "reports"}},
+    {"cli", {"packing", "models", "sim", "scenarios", "reports", "calibration"}},
 };
 
 struct Include {

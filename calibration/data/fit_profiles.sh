@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Fits the hardware profiles of calibration/profiles/hardware from the published measurements beside this file.
+# Usage: fit_profiles.sh PACKSIM. Which stack stands for a kernel is chosen here, as the one with most rows is
+# not always the one that trains: see README.md.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+packsim=$1
+out=calibration/profiles/hardware
+
+"$packsim" calibrate fit calibration/data/h100-public-*.jsonl --name h100-sxm-public --hardware $out/h100-sxm-public.json \
+  --description "NVIDIA H100 SXM5 80GB from published measurements, several software stacks; nothing measured by this project" \
+  --library gemm=trtllm-1.3.0rc20 --library "attention pass=fwd=fa3-sglang-0.5.14" --library "attention pass=bwd=fa3-magi" \
+  --library "elementwise op=rms_norm pass=fwd=liger" --library "elementwise op=swiglu pass=fwd=liger" \
+  --library "elementwise op=rms_norm pass=bwd=torch-autograd" --library "elementwise op=cross_entropy pass=fwd=liger" \
+  --library "collective=nccl-2.27.3" "${@:2}"
+"$packsim" calibrate fit calibration/data/h200-public-*.jsonl --name h200-sxm-public --hardware $out/h200-sxm-public.json \
+  --description "NVIDIA H200 SXM 141GB from published measurements: cuDNN attention and rms_norm only" \
+  --library elementwise=cudnn "${@:2}"

@@ -1,0 +1,66 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "calibration/fit/compare_profiles.hpp"
+#include "cli/calibrate/commands.hpp"
+#include "reports/formats/text_table.hpp"
+#include "scenarios/loader/read_hardware_profile.hpp"
+
+namespace packsim {
+namespace {
+
+struct CompareProfilesArguments {
+  std::string first;
+  std::string second;
+  bool curves = false;
+};
+
+std::string ratio_table(const std::vector<ProfileRatio>& rows) {
+  std::vector<std::vector<std::string>> table = {{"", "points", "mean", "lowest", "at", "highest", "at"}};
+  for (const ProfileRatio& row : rows) {
+    table.push_back({row.key, std::to_string(row.n), fmt::format("{:.3f}", row.mean),
+                     fmt::format("{:.3f}", row.low), fmt::format("{:.6g}", row.low_at),
+                     fmt::format("{:.3f}", row.high), fmt::format("{:.6g}", row.high_at)});
+  }
+  return formats_detail::text_table(table);
+}
+
+void print_only_in(const std::vector<std::string>& keys, const std::string& name) {
+  constexpr std::size_t kListed = 20;
+  if (keys.empty()) return;
+  fmt::print("\nonly in {}: {} curves\n", name, keys.size());
+  for (std::size_t i = 0; i < std::min(keys.size(), kListed); ++i) fmt::print("  {}\n", keys[i]);
+  if (keys.size() > kListed) fmt::print("  and {} more\n", keys.size() - kListed);
+}
+
+void compare(const CompareProfilesArguments& arguments, const CommandContext& context) {
+  const DataPaths data{.root = context.data_root};
+  const HardwareProfile first = load_hardware_profile(arguments.first, data);
+  const HardwareProfile second = load_hardware_profile(arguments.second, data);
+  const ProfileComparison comparison = compare_profiles(first, second);
+  fmt::print("Time of {} ({}) over time of {} ({}); over 1: slower\n\n", second.name, second.gpu, first.name,
+             first.gpu);
+  if (comparison.families.empty()) {
+    fmt::print("The profiles have no sizes in common.\n");
+  } else {
+    fmt::print("{}", ratio_table(comparison.families));
+  }
+  if (arguments.curves && !comparison.curves.empty()) fmt::print("\n{}", ratio_table(comparison.curves));
+  print_only_in(comparison.only_in_a, first.name);
+  print_only_in(comparison.only_in_b, second.name);
+}
+
+}  // namespace
+
+void add_calibrate_compare_command(CLI::App& calibrate, const CommandContext& context) {
+  CLI::App* command = calibrate.add_subcommand("compare", "How two hardware profiles differ, curve by curve");
+  auto arguments = std::make_shared<CompareProfilesArguments>();
+  command->add_option("first", arguments->first, "Hardware profile, by name or path")->required();
+  command->add_option("second", arguments->second, "The one to compare with it")->required();
+  command->add_flag("--curves", arguments->curves, "Every curve, too");
+  command->callback([arguments, context] { compare(*arguments, context); });
+}
+
+}  // namespace packsim

@@ -1,0 +1,203 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/calibrate/commands.hpp"
+#include "cli/calibrate/inputs.hpp"
+#include "cli/plan_strategy.hpp"
+#include "cli/progress.hpp"
+#include "cli/run_scenario.hpp"
+#include "models/kernels/coverage.hpp"
+#include "models/kernels/measurement_plan.hpp"
+#include "models/kernels/schedule_kernels.hpp"
+#include "reports/formats/numbers.hpp"
+#include "reports/formats/text_table.hpp"
+#include "reports/write_file.hpp"
+#include "scenarios/loader/draw_lengths.hpp"
+#include "scenarios/loader/load_scenario.hpp"
+#include "scenarios/loader/read_hardware_profile.hpp"
+
+namespace packsim {
+namespace {
+
+using formats_detail::percent;
+
+struct CoverageArguments {
+  std::string scenario;
+  std::string profile;
+  std::string strategy;
+  std::string plan;
+  int listed = 12;
+  bool interpolated = false;
+  bool json = false;
+};
+
+// The mean GPU's kernels over the run of each strategy, added up.
+std::vector<KernelUse> scenario_kernels(const Scenario& scenario, const std::string& only_strategy) {
+  Progress progress(false);
+  progress.say("reading lengths");
+  const DrawnLengths drawn = draw_lengths(scenario.lengths, scenario.seed);
+  check_strategies(scenario, drawn.lengths_tokens);
+  KernelUses uses;
+  bool found = false;
+  std::string names;
+  for (const StrategySpec& spec : scenario.strategies) {
+    names += (names.empty() ? "" : ", ") + spec.name;
+    if (!only_strategy.empty() && spec.name != only_strategy) continue;
+    found = true;
+    progress.say(spec.name + ": packing");
+    const PlannedStrategy plan = plan_strategy(scenario, spec, drawn.lengths_tokens);
+    for (const KernelUse& use :
+         schedule_kernels(scenario.model, scenario.cluster, scenario.training.zero_stage, plan.packing,
+                          plan.batches, plan.schedule)) {
+      uses.add(use.kernel, use.count, use.part);
+    }
+  }
+  if (!found) {
+    throw std::invalid_argument(
+        fmt::format("--strategy: expected one of {} (the strategies of {}), got \"{}\"", names, scenario.path,
+                    only_strategy));
+  }
+  return uses.all();
+}
+
+nlohmann::ordered_json by_standing(const std::array<double, kNStandings>& fractions) {
+  nlohmann::ordered_json json;
+  for (int s = 0; s < kNStandings; ++s) {
+    json[std::string(standing_name(static_cast<Standing>(s)))] = fractions[static_cast<std::size_t>(s)];
+  }
+  return json;
+}
+
+std::string to_json(const Coverage& covered) {
+  nlohmann::ordered_json families = nlohmann::ordered_json::array();
+  for (const FamilyCoverage& family : covered.families) {
+    families.push_back({{"family", family.family},
+                        {"time_fraction", family.fraction},
+                        {"relative_error", family.relative_error},
+                        {"time_fraction_by_standing", by_standing(family.fraction_by_standing)}});
+  }
+  nlohmann::ordered_json kernels = nlohmann::ordered_json::array();
+  for (const CoveredUse& use : covered.uses) {
+    kernels.push_back({{"case", use.use.kernel.text()},
+                       {"part", use.use.part},
+                       {"count", use.use.count},
+                       {"time_fraction", use.fraction},
+                       {"standing", standing_name(use.time.standing)},
+                       {"relative_error", use.time.relative_error},
+                       {"basis", use.time.basis}});
+  }
+  const nlohmann::ordered_json json = {
+      {"time_fraction_by_standing", by_standing(covered.fraction_by_standing)},
+      {"relative_error", covered.relative_error},
+      {"families", families},
+      {"kernels", kernels}};
+  return json.dump(1);
+}
+
+void print_coverage(const Coverage& covered) {
+  std::vector<std::vector<std::string>> table = {
+      {"kernel", "share of time", "measured", "interpolated", "extrapolated", "missing", "error"}};
+  const auto row = [&](const std::string& name, double fraction,
+                       const std::array<double, kNStandings>& fractions, double relative_error) {
+    std::vector<std::string> cells = {name, percent(fraction)};
+    for (const double part : fractions) cells.push_back(part > 0 ? percent(part) : "");
+    const bool known = fraction > fractions[static_cast<std::size_t>(Standing::missing)];
+    cells.push_back(known ? "+-" + percent(relative_error) : "-");
+    table.push_back(cells);
+  };
+  for (const FamilyCoverage& family : covered.families) {
+    row(family.family, family.fraction, family.fraction_by_standing, family.relative_error);
+  }
+  row("all", 1, covered.fraction_by_standing, covered.relative_error);
+  fmt::print("{}", formats_detail::text_table(table));
+  fmt::print(
+      "Shares are of the kernels' time, one after another; what is missing is guessed. Error: one standard "
+      "deviation, without what is missing.\n");
+}
+
+void print_unmeasured(const std::vector<UnmeasuredCase>& cases, const Coverage& covered, int listed) {
+  if (cases.empty()) return;
+  std::vector<std::vector<std::string>> table = {{"not measured", "share of time", ""}};
+  const auto n_listed = std::min(cases.size(), static_cast<std::size_t>(listed));
+  for (std::size_t i = 0; i < n_listed; ++i) {
+    table.push_back(
+        {cases[i].kernel.text(), percent(cases[i].fraction), std::string(standing_name(cases[i].standing))});
+  }
+  fmt::print("\n{}", formats_detail::text_table(table));
+  if (cases.size() > n_listed) fmt::print("and {} more\n", cases.size() - n_listed);
+  // Why, once a reason.
+  std::vector<std::string> reasons;
+  for (const CoveredUse& use : covered.uses) {
+    if (use.time.standing != Standing::missing) continue;
+    if (std::ranges::find(reasons, use.time.basis) == reasons.end()) reasons.push_back(use.time.basis);
+  }
+  for (const std::string& reason : reasons) fmt::print("missing: {}\n", reason);
+}
+
+void cover(const CoverageArguments& arguments, const CommandContext& context) {
+  const DataPaths data{.root = context.data_root};
+  const Scenario scenario = load_scenario(arguments.scenario, data);
+  const HardwareProfile profile = load_hardware_profile(arguments.profile, data);
+  const std::vector<KernelUse> uses = scenario_kernels(scenario, arguments.strategy);
+  const Coverage covered =
+      coverage([&](const KernelCase& kernel) { return kernel_time(profile, kernel); }, uses);
+  const std::vector<UnmeasuredCase> unmeasured =
+      unmeasured_cases(covered, arguments.interpolated ? Standing::interpolated : Standing::extrapolated);
+  if (arguments.json) {
+    fmt::print("{}\n", to_json(covered));
+  } else {
+    fmt::print("{} on {}: what {} knows of it\n\n", scenario.name, scenario.cluster.name, profile.name);
+    if (profile.gpu != scenario.cluster.gpu) {
+      fmt::print("warning: the profile is of {}, the scenario's GPUs are {}\n\n", profile.gpu,
+                 scenario.cluster.gpu);
+    }
+    print_coverage(covered);
+    print_unmeasured(unmeasured, covered, arguments.listed);
+  }
+  if (!arguments.plan.empty()) {
+    std::vector<KernelCase> cases;
+    for (const UnmeasuredCase& row : unmeasured) cases.push_back(row.kernel);
+    const std::filesystem::path path(arguments.plan);
+    write_file(path.has_parent_path() ? path.parent_path().string() : ".", path.filename().string(),
+               plan_text(cases, fmt::format("What {} does not have of {}, the largest share of time first.",
+                                            profile.name, scenario.name)));
+  }
+  if (arguments.json) return;
+  if (unmeasured.empty()) {
+    fmt::print("\nNothing is left to measure.\n");
+  } else if (arguments.plan.empty()) {
+    fmt::print(
+        "\nTo measure them, on that machine:\n  packsim calibrate coverage {} {}{} --plan missing.txt\n"
+        "  packsim calibrate run --plan missing.txt --out missing.jsonl\n",
+        arguments.scenario, arguments.profile,
+        arguments.strategy.empty() ? "" : " --strategy " + arguments.strategy);
+  } else {
+    fmt::print(
+        "\nWrote {} cases to {}. To measure them, on that machine:\n"
+        "  packsim calibrate run --plan {} --out missing.jsonl\n",
+        unmeasured.size(), arguments.plan, arguments.plan);
+  }
+}
+
+}  // namespace
+
+void add_calibrate_coverage_command(CLI::App& calibrate, const CommandContext& context) {
+  CLI::App* command = calibrate.add_subcommand(
+      "coverage", "Which kernels of a scenario a hardware profile has measured, and which it has to guess");
+  auto arguments = std::make_shared<CoverageArguments>();
+  command->add_option("scenario", arguments->scenario, "Scenario file, or the name of a shipped one")
+      ->required();
+  command->add_option("profile", arguments->profile, "Hardware profile, by name or path")->required();
+  command->add_option("--strategy", arguments->strategy, "Of this strategy alone; else of all together");
+  command->add_option("--plan", arguments->plan, "Write the cases that would have to be measured");
+  command->add_flag("--interpolated", arguments->interpolated, "List and plan what is interpolated, too");
+  command->add_option("--list", arguments->listed, "Unmeasured cases to print")->check(CLI::Range(0, 100000));
+  command->add_flag("--json", arguments->json, "Print JSON, every kernel with its basis");
+  command->callback([arguments, context] { cover(*arguments, context); });
+}
+
+}  // namespace packsim

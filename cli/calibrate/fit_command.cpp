@@ -1,0 +1,141 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <set>
+
+#include "calibration/fit/framework_fit.hpp"
+#include "calibration/fit/hardware_fit.hpp"
+#include "cli/calibrate/commands.hpp"
+#include "cli/calibrate/inputs.hpp"
+#include "reports/formats/numbers.hpp"
+#include "reports/formats/text_table.hpp"
+#include "reports/write_file.hpp"
+#include "scenarios/loader/load_scenario.hpp"
+#include "scenarios/loader/problems.hpp"
+#include "scenarios/loader/read_hardware_profile.hpp"
+#include "scenarios/loader/read_measurements.hpp"
+
+namespace packsim {
+namespace {
+
+using formats_detail::grouped;
+using formats_detail::percent;
+
+struct FitArguments {
+  std::vector<std::string> files;
+  std::string name;
+  std::string description;
+  std::vector<std::string> libraries;
+  std::string hardware;
+  std::string framework;
+  std::string cluster = "h100-sxm-80gb";
+  int listed = 10;
+};
+
+void write_to(const std::string& path_text, const std::string& text) {
+  const std::filesystem::path path(path_text);
+  write_file(path.has_parent_path() ? path.parent_path().string() : ".", path.filename().string(), text);
+}
+
+// "gemm=cublaslt" -> gemm: cublaslt. Families have '=' too: "attention pass=fwd=fa3".
+std::map<std::string, std::string> chosen_libraries(const std::vector<std::string>& texts) {
+  std::map<std::string, std::string> libraries;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.rfind('=');
+    if (equals == 0 || equals == std::string::npos || equals + 1 == text.size()) {
+      throw std::invalid_argument(
+          fmt::format("--library: expected FAMILY=LIBRARY, such as gemm=cublaslt, got \"{}\"", text));
+    }
+    libraries[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return libraries;
+}
+
+std::string left_out(double rms) {
+  return rms > 0 ? percent(rms) : "-";
+}
+
+void print_hardware_fit(const HardwareFit& fit, int listed) {
+  std::vector<std::vector<std::string>> table = {
+      {"kernel", "library", "rows", "curves", "outliers", "rms", "size left out", "shape left out", "worst"}};
+  for (const FamilySummary& family : fit.families) {
+    table.push_back({family.family, family.library, grouped(family.n_rows), grouped(family.n_curves),
+                     grouped(family.n_outliers), percent(family.rms), left_out(family.left_out_rms),
+                     left_out(family.left_out_shape_rms), percent(family.max_error)});
+  }
+  fmt::print("{} ({})\n\n{}", fit.profile.name, fit.profile.gpu, formats_detail::text_table(table));
+  fmt::print(
+      "rms, worst: fitted over measured, outliers apart. left out: sizes of a curve, and whole shapes or "
+      "groups, "
+      "predicted without them.\n");
+  std::int64_t n_unused = 0;
+  std::set<std::string> libraries;
+  for (const UnusedRows& unused : fit.profile.unused) {
+    n_unused += unused.n_rows;
+    libraries.insert(unused.library);
+  }
+  if (n_unused > 0) {
+    fmt::print("{} rows of {} other libraries are not used; the profile lists them. --library chooses.\n",
+               grouped(n_unused), libraries.size());
+  }
+  for (const std::string& note : fit.notes) fmt::print("note: {}\n", note);
+  if (fit.outliers.empty()) return;
+  fmt::print("\n{} outliers, which count less and are not dropped:\n", fit.outliers.size());
+  const auto n_listed = std::min(fit.outliers.size(), static_cast<std::size_t>(listed));
+  for (std::size_t i = 0; i < n_listed; ++i) {
+    const FitOutlier& outlier = fit.outliers[i];
+    fmt::print("  {}: measured {}, fitted {} ({})\n", outlier.kernel, readable_time(outlier.measured_s),
+               readable_time(outlier.fitted_s), signed_percent(outlier.measured_s / outlier.fitted_s - 1));
+  }
+  if (fit.outliers.size() > n_listed) fmt::print("  and {} more\n", fit.outliers.size() - n_listed);
+}
+
+void fit_profiles(const FitArguments& arguments, const CommandContext& context) {
+  const DataPaths data{.root = context.data_root};
+  if (arguments.hardware.empty() && arguments.framework.empty()) {
+    throw std::invalid_argument("expected --hardware FILE, --framework FILE or both, got neither");
+  }
+  const MeasurementFile file = read_measurements(arguments.files);
+  for (const std::string& warning : file.warnings) fmt::print(stderr, "packsim: warning: {}\n", warning);
+  if (!arguments.hardware.empty()) {
+    const HardwareFit fit =
+        fit_hardware_profile(file.measurements, {.name = arguments.name,
+                                                 .description = arguments.description,
+                                                 .library = chosen_libraries(arguments.libraries)});
+    print_hardware_fit(fit, arguments.listed);
+    write_to(arguments.hardware, hardware_profile_json(fit.profile));
+    fmt::print("\nWrote {}\n", arguments.hardware);
+  }
+  if (!arguments.framework.empty()) {
+    const FrameworkFit fit = fit_framework_profile(
+        file.measurements, [&](const std::string& model) { return load_model(model, data); },
+        load_cluster_type(arguments.cluster, data), {.name = arguments.name});
+    fmt::print("{}", framework_fit_text(fit));
+    write_to(arguments.framework, framework_profile_json(fit));
+    fmt::print("Wrote {}\n", arguments.framework);
+  }
+}
+
+}  // namespace
+
+void add_calibrate_fit_command(CLI::App& calibrate, const CommandContext& context) {
+  CLI::App* command = calibrate.add_subcommand(
+      "fit", "Fit a hardware profile to measured kernels, a framework profile to measured steps");
+  auto arguments = std::make_shared<FitArguments>();
+  command->add_option("measurements", arguments->files, "Measurement files of one kind of GPU")->required();
+  command->add_option("--name", arguments->name, "Name of the profile")->required();
+  command->add_option("--description", arguments->description, "A sentence about the machine");
+  command->add_option("--hardware", arguments->hardware, "Hardware profile to write, from kernels");
+  command->add_option("--framework", arguments->framework, "Framework profile to write, from steps");
+  command->add_option(
+      "--library", arguments->libraries,
+      "FAMILY=LIBRARY, such as gemm=cublaslt or \"attention pass=fwd=fa3\"; default: the one with most rows");
+  command->add_option("--cluster", arguments->cluster, "Cluster type that the steps ran on (framework)")
+      ->capture_default_str();
+  command->add_option("--list", arguments->listed, "Outliers to print")->check(CLI::Range(0, 100000));
+  command->callback([arguments, context] { fit_profiles(*arguments, context); });
+}
+
+}  // namespace packsim

@@ -1,0 +1,79 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "cli/calibrate/commands.hpp"
+#include "cli/calibrate/make_plan.hpp"
+#include "models/kernels/measurement_plan.hpp"
+#include "reports/write_file.hpp"
+#include "scenarios/loader/load_scenario.hpp"
+#include "scenarios/loader/plan_inputs.hpp"
+
+namespace packsim {
+
+std::string describe_plan(const MeasurementPlan& plan) {
+  std::string text = fmt::format("{} cases, about {:.0f} s on one GPU", plan.cases.size(), plan.one_gpu_s);
+  if (plan.collectives_s > 0) text += fmt::format(" and {:.0f} s on several", plan.collectives_s);
+  if (plan.over_budget > 0) text += fmt::format("; {} left out to keep to the time", plan.over_budget);
+  if (plan.over_memory > 0) text += fmt::format("; {} left out as they do not fit", plan.over_memory);
+  return text;
+}
+
+std::string make_plan_text(const PlanRequest& request, const DataPaths& data, std::string* description) {
+  const bool all_shipped = request.models.empty();
+  std::vector<Transformer> models = all_shipped ? shipped_models(data) : std::vector<Transformer>();
+  for (const std::string& name : request.models) models.push_back(load_model(name, data));
+  PlanOptions options;
+  options.size = request.quick ? PlanSize::quick : PlanSize::full;
+  options.n_gpus = request.n_gpus;
+  options.gpus_per_node = std::min(request.gpus_per_node, request.n_gpus);
+  options.gpu_memory_bytes = request.gpu_memory_gb * 1e9;
+  options.length_sets = shipped_length_sets(data);
+  const MeasurementPlan plan = measurement_plan(models, options);
+  if (description != nullptr) *description = describe_plan(plan);
+  std::string names;
+  for (const Transformer& model : models) names += (names.empty() ? "" : ", ") + model.name;
+  return plan_text(plan,
+                   fmt::format("What to measure for {}, size {}, on up to {} GPU{}, {} a node.",
+                               all_shipped ? "the shipped models" : names, request.quick ? "quick" : "full",
+                               request.n_gpus, request.n_gpus == 1 ? "" : "s", options.gpus_per_node));
+}
+
+void add_plan_options(CLI::App& command, PlanRequest& request) {
+  command.add_option(
+      "--model", request.models,
+      "Shipped model, model file or Hugging Face config.json; again for more; default: all shipped");
+  command.add_flag("--quick", request.quick, "Under 3 minutes on one GPU; else under 15");
+  command.add_option("--gpus", request.n_gpus, "GPUs that collectives are measured over, in all")
+      ->check(CLI::Range(1, 65536))
+      ->capture_default_str();
+  command.add_option("--gpus-per-node", request.gpus_per_node)
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command.add_option("--gpu-memory-gb", request.gpu_memory_gb, "Cases that need more are left out")
+      ->check(CLI::Range(1.0, 100000.0))
+      ->capture_default_str();
+}
+
+void add_calibrate_plan_command(CLI::App& calibrate, const CommandContext& context) {
+  CLI::App* command = calibrate.add_subcommand("plan", "List what to measure for some models, a case a line");
+  auto request = std::make_shared<PlanRequest>();
+  auto out = std::make_shared<std::string>();
+  add_plan_options(*command, *request);
+  command->add_option("--out", *out, "File to write; else the plan is printed");
+  command->callback([request, out, context] {
+    std::string description;
+    const std::string text = make_plan_text(*request, {.root = context.data_root}, &description);
+    if (out->empty()) {
+      fmt::print("{}", text);
+      return;
+    }
+    const std::filesystem::path path(*out);
+    write_file(path.has_parent_path() ? path.parent_path().string() : ".", path.filename().string(), text);
+    fmt::print("Wrote {}: {}\n", *out, description);
+  });
+}
+
+}  // namespace packsim

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "packing/pack.hpp"
+#include "packing/schedule.hpp"
+#include "reports/report.hpp"
+#include "scenarios/scenario.hpp"
+
+namespace packsim {
+
+/// The micro-batches of each group: [n_groups][n_packs of the group].
+using GroupBatches = std::vector<std::vector<MicroBatch>>;
+
+/// A strategy's packs and schedule on a scenario's data, before anything is priced.
+struct PlannedStrategy {
+  Packing packing;
+  GroupBatches batches;
+  std::vector<GroupResult> groups;  ///< degrees, checkpointing, memory and iterations
+  Schedule schedule;
+  double packing_s = 0;     ///< it took to pack
+  double scheduling_s = 0;  ///< and to make the schedule
+};
+
+PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec,
+                              std::span<const std::int32_t> lengths_tokens);
+
+PackRequest pack_request(const StrategySpec& spec, std::span<const std::int32_t> lengths_tokens);
+
+/// Memory and plan of one group, before anything is simulated.
+GroupResult plan_group(const Scenario& scenario, const GroupSpec& group, double tokens_per_gpu);
+
+}  // namespace packsim

@@ -1,0 +1,190 @@
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "program.hpp"
+
+using namespace packsim_test;
+using nlohmann::json;
+
+namespace {
+
+const std::string kSource =
+    R"({"packsim_measurements": 1, "source": {"id": "", "gpu": "NVIDIA H100 80GB HBM3", "provenance": "made up"}})"
+    "\n";
+
+// A kernel that takes 10 us and a nanosecond for every 1 000 bytes: five sizes of a copy.
+std::string copies() {
+  std::string text = kSource;
+  for (const int kilobytes : {1000, 4000, 16000, 64000, 256000}) {
+    const double time_s = 10e-6 + kilobytes * 1e-9;
+    text += R"({"case": "copy kind=device bytes=)" + std::to_string(1000 * kilobytes) +
+            R"( cache=cold", "library": "cuda", "samples_s": [)" + std::to_string(time_s) + "]}\n";
+  }
+  return text;
+}
+
+// Stands for the measuring program: writes its arguments down and ends with an exit code.
+void write_fake_microbench(const TemporaryFolder& folder, int exit_code) {
+  write_text(folder / "fake",
+             "#!/bin/sh\necho \"$@\" > arguments.txt\nexit " + std::to_string(exit_code) + "\n");
+  std::filesystem::permissions(folder / "fake", std::filesystem::perms::owner_all);
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+const std::string kInSource = "cd '" PACKSIM_SOURCE_DIR "' && ";
+
+}  // namespace
+
+TEST_CASE(
+    "The shipped plans are what `calibrate plan` writes: `make plans` after a change of models or rules") {
+  const TemporaryFolder folder;
+  for (const std::string name : {"quick", "full"}) {
+    const ProgramRun run =
+        run_shell(folder, "packsim calibrate plan " + std::string(name == "quick" ? "--quick" : "") +
+                              " --out plan.txt");
+    INFO(run.err);
+    REQUIRE(run.exit_code == 0);
+    // Not shown in full: it is thousands of lines.
+    const bool is_same =
+        read_text(folder / "plan.txt") == read_text(PACKSIM_SOURCE_DIR "/calibration/plans/" + name + ".txt");
+    CAPTURE(name);
+    CHECK(is_same);
+  }
+}
+
+TEST_CASE("A plan can be made for a config.json of Hugging Face") {
+  const TemporaryFolder folder;
+  const ProgramRun run = run_shell(folder, "packsim calibrate plan --quick --model " PACKSIM_SOURCE_DIR
+                                           "/tests/scenarios/hf_configs/llama-3.2-1b.json");
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  // Its MLP widens 2048 to 8192.
+  CHECK(contains(run.out, "n=8192 k=2048 layout=tn cache=cold"));
+}
+
+TEST_CASE("calibrate run starts the microbenchmark on the plan, and ends as it ends") {
+  const TemporaryFolder folder;
+  write_text(folder / "plan.txt", "launch_gap\n");
+  for (const int code : {0, 3, 130}) {
+    write_fake_microbench(folder, code);
+    const ProgramRun run = run_shell(
+        folder, "packsim calibrate run --program ./fake --plan plan.txt --out m.jsonl -- --noise 0.01");
+    CHECK(run.exit_code == code);
+    CHECK(read_text(folder / "arguments.txt") == "--plan plan.txt --out m.jsonl --noise 0.01\n");
+    CHECK(contains(run.out, "calibrate fit m.jsonl") == (code == 0));
+  }
+}
+
+TEST_CASE("calibrate run makes a plan where none is given, and says what it would run under a launcher") {
+  const TemporaryFolder folder;
+  write_fake_microbench(folder, 0);
+  const ProgramRun run =
+      run_shell(folder,
+                "packsim calibrate run --program ./fake --quick --model llama3.1-8b --out m.jsonl "
+                "--launcher 'mpirun -n 16' --dry-run");
+  INFO(run.err);
+  CHECK(run.exit_code == 0);
+  CHECK(contains(run.out, "mpirun -n 16 ./fake --plan m.plan.txt --out m.jsonl\n"));
+  CHECK(contains(read_text(folder / "m.plan.txt"), "gemm m=4096 n=14336 k=4096 layout=tn cache=cold"));
+}
+
+TEST_CASE("calibrate run says where it looked for a microbenchmark that is not there") {
+  const TemporaryFolder folder;
+  const ProgramRun named = run_shell(folder, "packsim calibrate run --program ./nothing --quick");
+  CHECK(named.exit_code == 2);
+  CHECK(named.err == "packsim: --program: expected a program, got \"./nothing\"\n");
+  const ProgramRun set = run_shell(folder, "PACKSIM_MICROBENCH=/nothing packsim calibrate run --quick");
+  CHECK(set.exit_code == 2);
+  CHECK(set.err == "packsim: PACKSIM_MICROBENCH: expected a program, got \"/nothing\"\n");
+}
+
+TEST_CASE("calibrate fit writes a profile that compare and coverage read") {
+  const TemporaryFolder folder;
+  write_text(folder / "m.jsonl", copies());
+  const ProgramRun fit = run_shell(folder, "packsim calibrate fit m.jsonl --name mine --hardware mine.json");
+  INFO(fit.err);
+  REQUIRE(fit.exit_code == 0);
+  CHECK(json::parse(read_text(folder / "mine.json"))["name"] == "mine");
+
+  const ProgramRun same = run_shell(folder, "packsim calibrate compare mine.json mine.json");
+  CHECK(same.exit_code == 0);
+  CHECK(contains(same.out, "1.000"));
+
+  const ProgramRun coverage = run_shell(folder,
+                                        "packsim calibrate coverage qwen2.5-7b-short-sft-8k mine.json "
+                                        "--strategy bfd --plan missing.txt");
+  INFO(coverage.err);
+  CHECK(coverage.exit_code == 0);
+  CHECK(contains(coverage.out, "missing"));
+  CHECK(contains(read_text(folder / "missing.txt"), "gemm m="));
+}
+
+TEST_CASE("calibrate fit names every wrong line, and reads past a line that was cut off") {
+  const TemporaryFolder folder;
+  write_text(folder / "bad.jsonl",
+             kSource +
+                 R"({"case": "copy kind=device bytes=0 cache=cold", "library": "cuda", "samples_s": [1]})"
+                 "\n"
+                 R"({"case": "launch_gap", "library": "cuda", "samples_s": [-1]})"
+                 "\nnot JSON\n");
+  const ProgramRun bad = run_shell(folder, "packsim calibrate fit bad.jsonl --name x --hardware x.json");
+  CHECK(bad.exit_code == 2);
+  CAPTURE(bad.err);
+  for (const char* place : {"bad.jsonl:2", "bad.jsonl:3", "bad.jsonl: line 4"})
+    CHECK(contains(bad.err, place));
+  CHECK_FALSE(std::filesystem::exists(folder / "x.json"));
+
+  write_text(folder / "torn.jsonl", copies() + R"({"case": "launch_g)");
+  const ProgramRun torn = run_shell(folder, "packsim calibrate fit torn.jsonl --name x --hardware x.json");
+  CHECK(torn.exit_code == 0);
+  CHECK(contains(torn.err, "torn.jsonl"));
+
+  const ProgramRun neither = run_shell(folder, "packsim calibrate fit torn.jsonl --name x");
+  CHECK(neither.exit_code == 2);
+  CHECK(neither.err == "packsim: expected --hardware FILE, --framework FILE or both, got neither\n");
+  const ProgramRun library =
+      run_shell(folder, "packsim calibrate fit torn.jsonl --name x --hardware x.json --library gemm");
+  CHECK(library.exit_code == 2);
+  CHECK(run_shell(folder, "packsim calibrate fit nothing.jsonl --name x --hardware x.json").exit_code == 3);
+  CHECK(run_shell(folder, "packsim calibrate fit m.jsonl --name x --hardware /dev/full/x.json").exit_code ==
+        3);
+}
+
+TEST_CASE("The whole chain on real measurements: kernels of a CPU predict its training steps") {
+  const TemporaryFolder folder;
+  const std::string data = PACKSIM_SOURCE_DIR "/tests/cli/cpu/";
+  const std::string profile = folder / "cpu.json";
+  const ProgramRun fit =
+      run_shell(folder, "packsim calibrate fit " + data + "kernels.jsonl --name cpu --hardware " + profile);
+  INFO(fit.err);
+  REQUIRE(fit.exit_code == 0);
+  const ProgramRun run = run_shell(
+      folder, kInSource + "packsim calibrate validate " + profile + " " + data + "steps.jsonl --json");
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  const json summary = json::parse(run.out)["kernels_alone"];
+  // The steps were measured apart from the kernels and nothing is fitted to them. Their own spread from one
+  // run to the next is 5 %.
+  CHECK(summary["rows"] == 13);
+  CHECK(summary["median_error"].get<double>() < 0.05);
+  CHECK(std::abs(summary["worst_error"].get<double>()) < 0.12);
+}
+
+TEST_CASE("Every shipped hardware profile is what its data give") {
+  const TemporaryFolder folder;
+  const ProgramRun run =
+      run_shell(folder, "cp -r '" PACKSIM_SOURCE_DIR "/calibration' . && mkdir -p bin && ln -s " +
+                            std::string(PACKSIM_PROGRAM) +
+                            " bin/packsim && calibration/data/fit_profiles.sh bin/packsim");
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  for (const char* name : {"h100-sxm-public.json", "h200-sxm-public.json"}) {
+    CAPTURE(name);
+    const bool is_same = read_text(folder / (std::string("calibration/profiles/hardware/") + name)) ==
+                         read_text(std::string(PACKSIM_SOURCE_DIR "/calibration/profiles/hardware/") + name);
+    CHECK(is_same);
+  }
+}

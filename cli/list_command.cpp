@@ -66,9 +66,10 @@ void print_rows(const std::vector<ListRow>& rows) {
 void add_list_command(CLI::App& app, const CommandContext& context) {
   CLI::App* command = app.add_subcommand("list", "Show what there is to choose from");
   auto what = std::make_shared<std::string>();
-  command->add_option("what", *what, "strategies, models, clusters, scenarios or profiles")
+  command->add_option("what", *what, "strategies, models, clusters, scenarios, profiles or hardware-profiles")
       ->required()
-      ->check(CLI::IsMember({"strategies", "models", "clusters", "scenarios", "profiles"}));
+      ->check(
+          CLI::IsMember({"strategies", "models", "clusters", "scenarios", "profiles", "hardware-profiles"}));
   command->callback([what, context] {
     const DataPaths data{.root = context.data_root};
     if (*what == "strategies") {
@@ -79,6 +80,7 @@ void add_list_command(CLI::App& app, const CommandContext& context) {
     if (*what == "clusters") print_rows(file_rows(list_clusters(data)));
     if (*what == "scenarios") print_rows(file_rows(list_scenarios(data)));
     if (*what == "profiles") print_rows(file_rows(list_profiles(data)));
+    if (*what == "hardware-profiles") print_rows(file_rows(list_hardware_profiles(data)));
   });
 }
 

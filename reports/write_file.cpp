@@ -25,6 +25,14 @@ int write_text(const std::filesystem::path& path, std::string_view text) {
 }
 
 void replace_file(const std::filesystem::path& path, std::string_view text) {
+  std::error_code no_status;
+  const std::filesystem::file_status status = std::filesystem::status(path, no_status);
+  // Devices and pipes are written to: a file in their place would be no device.
+  if (std::filesystem::is_character_file(status) || std::filesystem::is_fifo(status)) {
+    if (const int error = write_text(path, text); error != 0)
+      fail(path, std::generic_category().message(error));
+    return;
+  }
   const std::filesystem::path partial = path.string() + ".partial";
   if (const int error = write_text(partial, text); error != 0) {
     std::remove(partial.c_str());
@@ -45,6 +53,11 @@ void write_file(const std::string& directory, std::string_view name, std::string
   std::filesystem::create_directories(directory, error);
   if (error) fail(directory, error.message());
   replace_file(std::filesystem::path(directory) / name, text);
+}
+
+void write_file(const std::string& path_text, std::string_view text) {
+  const std::filesystem::path path(path_text);
+  write_file(path.has_parent_path() ? path.parent_path().string() : ".", path.filename().string(), text);
 }
 
 }  // namespace packsim

@@ -161,8 +161,7 @@ void cover(const CoverageArguments& arguments, const CommandContext& context) {
   if (!arguments.plan.empty()) {
     std::vector<KernelCase> cases;
     for (const UnmeasuredCase& row : unmeasured) cases.push_back(row.kernel);
-    const std::filesystem::path path(arguments.plan);
-    write_file(path.has_parent_path() ? path.parent_path().string() : ".", path.filename().string(),
+    write_file(arguments.plan,
                plan_text(cases, fmt::format("What {} does not have of {}, the largest share of time first.",
                                             profile.name, scenario.name)));
   }

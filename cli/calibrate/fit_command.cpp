@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <memory>
 #include <set>
 
@@ -33,11 +32,6 @@ struct FitArguments {
   std::string cluster = "h100-sxm-80gb";
   int listed = 10;
 };
-
-void write_to(const std::string& path_text, const std::string& text) {
-  const std::filesystem::path path(path_text);
-  write_file(path.has_parent_path() ? path.parent_path().string() : ".", path.filename().string(), text);
-}
 
 // "gemm=cublaslt" -> gemm: cublaslt. Families have '=' too: "attention pass=fwd=fa3".
 std::map<std::string, std::string> chosen_libraries(const std::vector<std::string>& texts) {
@@ -105,7 +99,7 @@ void fit_profiles(const FitArguments& arguments, const CommandContext& context) 
                                                  .description = arguments.description,
                                                  .library = chosen_libraries(arguments.libraries)});
     print_hardware_fit(fit, arguments.listed);
-    write_to(arguments.hardware, hardware_profile_json(fit.profile));
+    write_file(arguments.hardware, hardware_profile_json(fit.profile));
     fmt::print("\nWrote {}\n", arguments.hardware);
   }
   if (!arguments.framework.empty()) {
@@ -113,7 +107,7 @@ void fit_profiles(const FitArguments& arguments, const CommandContext& context) 
         file.measurements, [&](const std::string& model) { return load_model(model, data); },
         load_cluster_type(arguments.cluster, data), {.name = arguments.name});
     fmt::print("{}", framework_fit_text(fit));
-    write_to(arguments.framework, framework_profile_json(fit));
+    write_file(arguments.framework, framework_profile_json(fit));
     fmt::print("Wrote {}\n", arguments.framework);
   }
 }

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <memory>
 
 #include "cli/calibrate/commands.hpp"
@@ -70,8 +69,7 @@ void add_calibrate_plan_command(CLI::App& calibrate, const CommandContext& conte
       fmt::print("{}", text);
       return;
     }
-    const std::filesystem::path path(*out);
-    write_file(path.has_parent_path() ? path.parent_path().string() : ".", path.filename().string(), text);
+    write_file(*out, text);
     fmt::print("Wrote {}: {}\n", *out, description);
   });
 }

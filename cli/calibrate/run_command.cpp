@@ -77,7 +77,7 @@ std::vector<std::string> plan_files(const RunArguments& arguments, const DataPat
   const fs::path plan = fs::path(out).replace_extension(".plan.txt");
   std::string description;
   const std::string text = make_plan_text(arguments.request, data, &description);
-  write_file(plan.has_parent_path() ? plan.parent_path().string() : ".", plan.filename().string(), text);
+  write_file(plan.string(), text);
   fmt::print("Plan {}: {}\n", plan.string(), description);
   std::fflush(stdout);
   return {plan.string()};

@@ -1,6 +1,7 @@
 #include "scenarios/loader/list_files.hpp"
 
 #include "scenarios/loader/json_reader.hpp"
+#include "scenarios/loader/read_hardware_profile.hpp"
 
 namespace packsim {
 namespace {
@@ -31,6 +32,9 @@ std::vector<ListedFile> list_clusters(const DataPaths& data) {
 }
 std::vector<ListedFile> list_profiles(const DataPaths& data) {
   return list(kProfileFiles, data);
+}
+std::vector<ListedFile> list_hardware_profiles(const DataPaths& data) {
+  return list(kHardwareProfileFiles, data);
 }
 std::vector<ListedFile> list_scenarios(const DataPaths& data) {
   return list(kScenarioFiles, data);

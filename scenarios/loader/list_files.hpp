@@ -18,6 +18,7 @@ struct ListedFile {
 std::vector<ListedFile> list_models(const DataPaths& data);
 std::vector<ListedFile> list_clusters(const DataPaths& data);
 std::vector<ListedFile> list_profiles(const DataPaths& data);
+std::vector<ListedFile> list_hardware_profiles(const DataPaths& data);
 std::vector<ListedFile> list_scenarios(const DataPaths& data);
 
 }  // namespace packsim

@@ -153,6 +153,16 @@ TEST_CASE("calibrate fit names every wrong line, and reads past a line that was 
         3);
 }
 
+TEST_CASE("A profile that the disk has no room for is the machine's failure; a device stays a device") {
+  const TemporaryFolder folder;
+  write_text(folder / "m.jsonl", copies());
+  const ProgramRun run =
+      run_shell(folder, "ln -s /dev/full full && packsim calibrate fit m.jsonl --name x --hardware full");
+  CHECK(run.exit_code == 3);
+  CHECK(contains(run.err, "full: cannot write: No space left on device"));
+  CHECK(std::filesystem::is_symlink(folder / "full"));
+}
+
 TEST_CASE("The whole chain on real measurements: kernels of a CPU predict its training steps") {
   const TemporaryFolder folder;
   const std::string data = PACKSIM_SOURCE_DIR "/tests/cli/cpu/";

@@ -8,12 +8,19 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
 
 extern char** environ;
 
 namespace packsim {
 namespace {
+
+volatile std::sig_atomic_t g_child = 0;
+
+void pass_on(int signal) {
+  if (g_child > 0) kill(static_cast<pid_t>(g_child), signal);
+}
 
 // Leaves Ctrl-C and the like to the program that is waited for.
 class IgnoreInterrupts {
@@ -23,10 +30,16 @@ class IgnoreInterrupts {
     ignore.sa_handler = SIG_IGN;
     sigaction(SIGINT, &ignore, &interrupt_);
     sigaction(SIGQUIT, &ignore, &quit_);
+    // A terminal sends those to the program, too; this one comes to us alone.
+    struct sigaction passing {};
+    passing.sa_handler = pass_on;
+    sigaction(SIGTERM, &passing, &terminate_);
   }
   ~IgnoreInterrupts() {
     sigaction(SIGINT, &interrupt_, nullptr);
     sigaction(SIGQUIT, &quit_, nullptr);
+    sigaction(SIGTERM, &terminate_, nullptr);
+    g_child = 0;
   }
   IgnoreInterrupts(const IgnoreInterrupts&) = delete;
   IgnoreInterrupts& operator=(const IgnoreInterrupts&) = delete;
@@ -34,6 +47,7 @@ class IgnoreInterrupts {
  private:
   struct sigaction interrupt_ {};
   struct sigaction quit_ {};
+  struct sigaction terminate_ {};
 };
 
 }  // namespace
@@ -59,6 +73,7 @@ int run_and_wait(const std::string& command_line) {
   sigemptyset(&defaults);
   sigaddset(&defaults, SIGINT);
   sigaddset(&defaults, SIGQUIT);
+  sigaddset(&defaults, SIGTERM);
   posix_spawnattr_setsigdefault(&attributes, &defaults);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   const IgnoreInterrupts ignore;
@@ -66,6 +81,7 @@ int run_and_wait(const std::string& command_line) {
   const int error = posix_spawn(&child, shell.c_str(), nullptr, &attributes, arguments, environ);
   posix_spawnattr_destroy(&attributes);
   if (error != 0) throw std::runtime_error(fmt::format("{}: {}", shell, std::strerror(error)));
+  g_child = child;
   int status = 0;
   while (waitpid(child, &status, 0) < 0) {
     if (errno != EINTR) throw std::runtime_error(fmt::format("waitpid: {}", std::strerror(errno)));
@@ -75,7 +91,8 @@ int run_and_wait(const std::string& command_line) {
 
 std::string first_program(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
-    if (!path.empty() && access(path.c_str(), X_OK) == 0) return path;
+    std::error_code error;
+    if (access(path.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(path, error)) return path;
   }
   return "";
 }

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <set>
 
 #include "calibration/fit/compare_profiles.hpp"
 #include "cli/calibrate/commands.hpp"
@@ -27,6 +28,14 @@ std::string ratio_table(const std::vector<ProfileRatio>& rows) {
   return formats_detail::text_table(table);
 }
 
+std::string libraries_of(const HardwareProfile& profile, const std::string& family) {
+  std::set<std::string> libraries;
+  for (const KernelCurve* curve : profile.curves_of(family)) libraries.insert(curve->library);
+  std::string names;
+  for (const std::string& library : libraries) names += (names.empty() ? "" : " and ") + library;
+  return names;
+}
+
 void print_only_in(const std::vector<std::string>& keys, const std::string& name) {
   constexpr std::size_t kListed = 20;
   if (keys.empty()) return;
@@ -46,6 +55,11 @@ void compare(const CompareProfilesArguments& arguments, const CommandContext& co
     fmt::print("The profiles have no sizes in common.\n");
   } else {
     fmt::print("{}", ratio_table(comparison.families));
+  }
+  for (const ProfileRatio& row : comparison.families) {
+    const std::string one = libraries_of(first, row.key);
+    const std::string other = libraries_of(second, row.key);
+    if (one != other) fmt::print("{}: {} against {}, not only two machines\n", row.key, one, other);
   }
   if (arguments.curves && !comparison.curves.empty()) fmt::print("\n{}", ratio_table(comparison.curves));
   print_only_in(comparison.only_in_a, first.name);

@@ -86,13 +86,31 @@ void print_hardware_fit(const HardwareFit& fit, int listed) {
   if (fit.outliers.size() > n_listed) fmt::print("  and {} more\n", fit.outliers.size() - n_listed);
 }
 
+// The GPU of all rows; a profile is of one.
+std::string gpu_of(const Measurements& measurements) {
+  std::set<std::string> gpus;
+  for (const Measurement& row : measurements.rows) gpus.insert(measurements.source_of(row).gpu);
+  if (gpus.size() > 1) {
+    std::string names;
+    for (const std::string& gpu : gpus) names += (names.empty() ? "" : ", ") + gpu;
+    throw std::invalid_argument(fmt::format("expected measurements of one kind of GPU, got {}", names));
+  }
+  return gpus.empty() ? "" : *gpus.begin();
+}
+
 void fit_profiles(const FitArguments& arguments, const CommandContext& context) {
   const DataPaths data{.root = context.data_root};
   if (arguments.hardware.empty() && arguments.framework.empty()) {
     throw std::invalid_argument("expected --hardware FILE, --framework FILE or both, got neither");
   }
+  if (arguments.hardware == arguments.framework) {
+    throw std::invalid_argument("expected --hardware and --framework to be two files, got " +
+                                arguments.hardware);
+  }
+  if (arguments.name.empty()) throw std::invalid_argument("--name: expected a name, got \"\"");
   const MeasurementFile file = read_measurements(arguments.files);
   for (const std::string& warning : file.warnings) fmt::print(stderr, "packsim: warning: {}\n", warning);
+  const std::string gpu = gpu_of(file.measurements);
   if (!arguments.hardware.empty()) {
     const HardwareFit fit =
         fit_hardware_profile(file.measurements, {.name = arguments.name,
@@ -103,9 +121,14 @@ void fit_profiles(const FitArguments& arguments, const CommandContext& context) 
     fmt::print("\nWrote {}\n", arguments.hardware);
   }
   if (!arguments.framework.empty()) {
+    const Cluster cluster = load_cluster_type(arguments.cluster, data);
+    if (!gpu.empty() && gpu != cluster.gpu) {
+      fmt::print(stderr, "packsim: warning: the steps ran on {}, --cluster {} has {}\n", gpu,
+                 arguments.cluster, cluster.gpu);
+    }
     const FrameworkFit fit = fit_framework_profile(
-        file.measurements, [&](const std::string& model) { return load_model(model, data); },
-        load_cluster_type(arguments.cluster, data), {.name = arguments.name});
+        file.measurements, [&](const std::string& model) { return load_model(model, data); }, cluster,
+        {.name = arguments.name});
     fmt::print("{}", framework_fit_text(fit));
     write_file(arguments.framework, framework_profile_json(fit));
     fmt::print("Wrote {}\n", arguments.framework);

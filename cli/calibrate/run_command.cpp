@@ -65,8 +65,11 @@ std::string measuring_program(const RunArguments& arguments, const std::string& 
   }
   const fs::path script = fs::path(data_root) / "calibration" / "steps" / "measure_steps.py";
   // torchrun starts Python itself.
-  if (arguments.launcher.starts_with("torchrun")) return shell_quoted(script.string());
+  if (arguments.launcher.find("torchrun") != std::string::npos) return shell_quoted(script.string());
   const std::string python = arguments.program.empty() ? "python3" : arguments.program;
+  if (python.find('/') != std::string::npos && first_program({python}).empty()) {
+    throw std::invalid_argument(fmt::format("--program: expected a program, got \"{}\"", python));
+  }
   return fmt::format("{} {}", shell_quoted(python), shell_quoted(script.string()));
 }
 
@@ -84,8 +87,10 @@ std::vector<std::string> plan_files(const RunArguments& arguments, const DataPat
 }
 
 void measure_machine(const RunArguments& arguments, const CommandContext& context) {
-  std::string command = arguments.launcher;
-  if (!command.empty()) command += " ";
+  if (arguments.out.empty()) throw std::invalid_argument("--out: expected a file, got \"\"");
+  // Without a launcher the shell makes way for the program, so that signals reach it.
+  std::string command = arguments.launcher.empty() ? "exec" : arguments.launcher;
+  command += " ";
   command += measuring_program(arguments, context.data_root);
   for (const std::string& plan : plan_files(arguments, {.root = context.data_root})) {
     command += " --plan " + shell_quoted(plan);
@@ -93,7 +98,7 @@ void measure_machine(const RunArguments& arguments, const CommandContext& contex
   command += " --out " + shell_quoted(arguments.out);
   for (const std::string& word : arguments.passed_on) command += " " + shell_quoted(word);
   if (arguments.dry_run) {
-    fmt::print("{}\n", command);
+    fmt::print("{}\n", command.starts_with("exec ") ? command.substr(5) : command);
     return;
   }
   const int code = run_and_wait(command);

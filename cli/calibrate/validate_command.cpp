@@ -50,7 +50,7 @@ std::string to_json(const StepValidation& validation) {
                                     {"predicted_parts_s", parts},
                                     {"measured_parts_s", measured_parts},
                                     {"missing", row.predicted.missing}};
-    if (validation.framework) {
+    if (validation.framework && row.predicted.missing.empty()) {
       entry["with_framework_s"] = row.with_framework_s;
       entry["with_framework_error"] = row.with_framework_error;
       if (row.fit_row) entry["left_out_error"] = row.left_out_error;
@@ -89,7 +89,7 @@ void print_validation(const StepValidation& validation) {
                      readable_time(row.predicted.time_s),
                      row.predicted.missing.empty() ? signed_percent(row.error) : "incomplete"});
     if (!validation.framework) continue;
-    table.back().push_back(readable_time(row.with_framework_s));
+    table.back().push_back(row.predicted.missing.empty() ? readable_time(row.with_framework_s) : "-");
     table.back().push_back(row.predicted.missing.empty() ? signed_percent(row.with_framework_error) : "");
     table.back().push_back(row.fit_row ? "fitted" : "held out");
   }
@@ -130,6 +130,11 @@ void validate(const ValidateArguments& arguments, const CommandContext& context)
   if (!arguments.fit_files.empty()) {
     for (const Measurement& row : read_measurements(arguments.fit_files).measurements.rows)
       fit_steps.insert(row.kernel.text());
+    for (const Measurement& row : read_measurements(arguments.files).measurements.rows) {
+      if (!fit_steps.contains(row.kernel.text())) continue;
+      throw std::invalid_argument("expected steps that are not in the files of --fit, got " +
+                                  row.kernel.text());
+    }
     files.insert(files.end(), arguments.fit_files.begin(), arguments.fit_files.end());
   }
   const MeasurementFile file = read_measurements(files);
@@ -137,6 +142,15 @@ void validate(const ValidateArguments& arguments, const CommandContext& context)
   const auto is_step = [](const Measurement& row) { return row.kernel.kernel() == "step"; };
   if (std::ranges::none_of(file.measurements.rows, is_step)) {
     throw std::invalid_argument("expected measured steps (lines with \"case\": \"step ...\"), got none");
+  }
+  std::set<std::string> gpus;
+  for (const Measurement& row : file.measurements.rows) {
+    if (is_step(row)) gpus.insert(file.measurements.source_of(row).gpu);
+  }
+  for (const std::string& gpu : gpus) {
+    if (gpu == profile.gpu) continue;
+    fmt::print(stderr, "packsim: warning: steps were measured on {}, the profile is of {}\n", gpu,
+               profile.gpu);
   }
   StepValidationOptions options;
   if (!fit_steps.empty()) {

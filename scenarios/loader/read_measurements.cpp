@@ -39,6 +39,9 @@ std::map<std::string, std::string> read_details(JsonReader& reader) {
   return details;
 }
 
+constexpr double kShortest_s = 1e-12;
+constexpr double kLongest_s = 1e6;
+
 void read_seconds(JsonReader& reader, std::string_view key, const Json* values, bool may_be_0,
                   std::vector<double>& seconds) {
   const std::string expected =
@@ -51,6 +54,12 @@ void read_seconds(JsonReader& reader, std::string_view key, const Json* values, 
   for (const Json& value : *values) {
     if (!value.is_number() || value.get<double>() < 0 || (value.get<double>() == 0 && !may_be_0)) {
       reader.refuse(key, expected, describe(value));
+      return;
+    }
+    // Nothing takes less than a clock can tell or more than eleven days; a unit has been mixed up.
+    if (value.get<double>() > 0 && (value.get<double>() < kShortest_s || value.get<double>() > kLongest_s)) {
+      reader.refuse(key, fmt::format("numbers from {} to {}, in seconds", kShortest_s, kLongest_s),
+                    describe(value));
       return;
     }
     seconds.push_back(value.get<double>());

@@ -129,11 +129,13 @@ TEST_CASE("calibrate fit names every wrong line, and reads past a line that was 
                  R"({"case": "copy kind=device bytes=0 cache=cold", "library": "cuda", "samples_s": [1]})"
                  "\n"
                  R"({"case": "launch_gap", "library": "cuda", "samples_s": [-1]})"
-                 "\nnot JSON\n");
+                 "\nnot JSON\n"
+                 R"({"case": "launch_gap", "library": "cuda", "samples_s": [1e308]})"
+                 "\n");
   const ProgramRun bad = run_shell(folder, "packsim calibrate fit bad.jsonl --name x --hardware x.json");
   CHECK(bad.exit_code == 2);
   CAPTURE(bad.err);
-  for (const char* place : {"bad.jsonl:2", "bad.jsonl:3", "bad.jsonl: line 4"})
+  for (const char* place : {"bad.jsonl:2", "bad.jsonl:3", "bad.jsonl: line 4", "bad.jsonl:5"})
     CHECK(contains(bad.err, place));
   CHECK_FALSE(std::filesystem::exists(folder / "x.json"));
 
@@ -149,8 +151,50 @@ TEST_CASE("calibrate fit names every wrong line, and reads past a line that was 
       run_shell(folder, "packsim calibrate fit torn.jsonl --name x --hardware x.json --library gemm");
   CHECK(library.exit_code == 2);
   CHECK(run_shell(folder, "packsim calibrate fit nothing.jsonl --name x --hardware x.json").exit_code == 3);
-  CHECK(run_shell(folder, "packsim calibrate fit m.jsonl --name x --hardware /dev/full/x.json").exit_code ==
-        3);
+}
+
+TEST_CASE("A profile is of one kind of GPU, and goes to a file of its own") {
+  const TemporaryFolder folder;
+  write_text(folder / "m.jsonl", copies());
+  std::string other = copies();
+  other.replace(other.find("H100 80GB HBM3"), 14, "H200");
+  write_text(folder / "other.jsonl", other);
+  const ProgramRun mixed =
+      run_shell(folder, "packsim calibrate fit m.jsonl other.jsonl --name x --hardware x.json");
+  CHECK(mixed.exit_code == 2);
+  CHECK(mixed.err ==
+        "packsim: expected measurements of one kind of GPU, got NVIDIA H100 80GB HBM3, NVIDIA H200\n");
+  CHECK(run_shell(folder, "packsim calibrate fit m.jsonl --name x --hardware x.json --framework x.json")
+            .exit_code == 2);
+  CHECK(run_shell(folder, "packsim calibrate fit m.jsonl --name '' --hardware x.json").exit_code == 2);
+}
+
+TEST_CASE("Held-out steps are not among those that numbers are fitted to") {
+  const TemporaryFolder folder;
+  const std::string steps = PACKSIM_SOURCE_DIR "/tests/cli/cpu/steps.jsonl";
+  const ProgramRun run = run_shell(
+      folder, kInSource + "packsim calibrate validate h100-sxm-public " + steps + " --fit " + steps);
+  CHECK(run.exit_code == 2);
+  CHECK(contains(run.err, "expected steps that are not in the files of --fit"));
+  const ProgramRun foreign =
+      run_shell(folder, kInSource + "packsim calibrate validate h100-sxm-public " + steps);
+  CHECK(foreign.exit_code == 0);
+  CHECK(contains(foreign.err, "warning: steps were measured on CPU"));
+}
+
+TEST_CASE("A SIGTERM to `calibrate run` reaches the measuring program") {
+  const TemporaryFolder folder;
+  write_text(folder / "plan.txt", "launch_gap\n");
+  write_text(folder / "fake",
+             "#!/bin/sh\ntrap 'echo told > told.txt; exit 130' TERM\ntouch started\n"
+             "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.3; done\n");
+  std::filesystem::permissions(folder / "fake", std::filesystem::perms::owner_all);
+  const ProgramRun run =
+      run_shell(folder,
+                "packsim calibrate run --program ./fake --plan plan.txt --out m.jsonl & pid=$!; "
+                "while [ ! -e started ]; do sleep 0.05; done; kill -TERM $pid; wait $pid");
+  CHECK(run.exit_code == 130);
+  CHECK(read_text(folder / "told.txt") == "told\n");
 }
 
 TEST_CASE("A profile that the disk has no room for is the machine's failure; a device stays a device") {

@@ -136,6 +136,5 @@ TEST_CASE("Files that are no JSON, or not there, say so") {
   CHECK(messages_for("{").size() == 1);
   CHECK(messages_for("[]").size() == 1);
   CHECK(messages_of([] { load_model("/nonexistent/config.json", {}); }) ==
-        std::vector<std::string>{
-            R"(model: expected a file, got "/nonexistent/config.json" (no such file))"});
+        std::vector<std::string>{R"(model: expected a file, got "/nonexistent/config.json" (no such file))"});
 }

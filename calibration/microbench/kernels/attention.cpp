@@ -131,7 +131,8 @@ struct Attention::State {
     out_gradient = array("out_gradient", shape.n_heads, shape.head_dim, query_starts);
     stats = array("stats", shape.n_heads, 1, stats_starts);
     stats->set_data_type(fe::DataType_t::FLOAT);
-    const std::int64_t n_tokens = shape.documents.tokens();
+    // An upper bound: it sizes parts of the work space, behind which cuDNN's own has to begin aligned.
+    const std::int64_t n_tokens = (shape.documents.tokens() + 63) / 64 * 64;
     auto options = fe::graph::SDPA_backward_attributes()
                        .set_name("attention_backward")
                        .set_causal_mask(true)

@@ -1,5 +1,6 @@
 #include <cuda_bf16.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -54,9 +55,11 @@ Parts rms_norm(const Case& c) {
             }};
   }
   enum { x, weight, scale, y_gradient, x_gradient, weight_gradient, partial };
-  const auto o = c.operands({c.bf16_bytes(), row_bytes, shape.rows * kFp32_bytes, c.bf16_bytes(),
-                             c.bf16_bytes(), shape.cols * kFp32_bytes,
-                             rms_norm_partial_rows(n_multiprocessors) * shape.cols * kFp32_bytes});
+  // Only what is touched counts for a cold cache: a block has at least one row.
+  const std::int64_t partial_rows = std::min(shape.rows, rms_norm_partial_rows(n_multiprocessors));
+  const auto o =
+      c.operands({c.bf16_bytes(), row_bytes, shape.rows * kFp32_bytes, c.bf16_bytes(), c.bf16_bytes(),
+                  shape.cols * kFp32_bytes, partial_rows * shape.cols * kFp32_bytes});
   for (const int operand : {x, weight, y_gradient}) o->fill_bf16(operand, 1, stream);
   o->fill_fp32(scale, 2, true, stream);
   return {o, [=](std::int64_t i) {

@@ -25,10 +25,10 @@ constexpr float kRmsNormEpsilon = 1e-5f;
 /// Throws Unavailable above 32768 columns (4096 where 8 does not divide them).
 void rms_norm_forward(Shape shape, const __nv_bfloat16* x, const __nv_bfloat16* weight, __nv_bfloat16* y,
                       float* scale, cudaStream_t stream);
-/// Rows of partial sums that rms_norm_backward needs.
+/// Rows of partial sums that rms_norm_backward needs at most.
 std::int64_t rms_norm_partial_rows(int n_multiprocessors);
-/// weight_gradient: fp32 [cols]. partial: fp32 [rms_norm_partial_rows, cols]. Throws Unavailable above
-/// 16384 columns (2048 where 8 does not divide them).
+/// weight_gradient: fp32 [cols]. partial: fp32 [min(rows, rms_norm_partial_rows), cols]. Throws Unavailable
+/// above 16384 columns (2048 where 8 does not divide them).
 void rms_norm_backward(Shape shape, const __nv_bfloat16* x, const __nv_bfloat16* weight, const float* scale,
                        const __nv_bfloat16* y_gradient, __nv_bfloat16* x_gradient, float* weight_gradient,
                        float* partial, int n_multiprocessors, cudaStream_t stream);

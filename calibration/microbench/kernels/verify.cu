@@ -65,7 +65,8 @@ class Verifier {
   std::vector<Check> run() {
     for (const char* layout : {"tn", "nn", "nt"})
       guarded(std::string("gemm ") + layout, [&] { gemm(layout); });
-    guarded("attention", [&] { attention(); });
+    guarded("attention", [&] { attention({parse_documents("2x17+1x130+3x1"), 4, 2, 64}); });
+    guarded("attention", [&] { attention({parse_documents("2x17+1x130+3x1"), 7, 1, 128}); });
     for (const std::int64_t cols : {256, 250}) {
       guarded("rms_norm", [&] { rms_norm({37, cols}); });
       guarded("swiglu", [&] { pointwise({37, cols}); });
@@ -121,8 +122,7 @@ class Verifier {
           reference_gemm(left.values(), right.values(), shape.m, shape.n, shape.k, layout), kBf16Limit);
   }
 
-  void attention() {
-    const AttentionShape shape{parse_documents("2x17+1x130+3x1"), 4, 2, 64};
+  void attention(const AttentionShape& shape) {
     const std::int64_t n = shape.query_bytes() / 2;
     const std::int64_t n_kv = shape.key_bytes() / 2;
     const auto query = random_bf16(n, 1);

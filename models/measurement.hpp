@@ -32,6 +32,7 @@ struct Measurement {
   double peak_memory_bytes = 0;    ///< of a step; 0 where not measured
   std::vector<std::string> flags;  ///< noisy, throttled, published, read_off_figure
   std::string note;
+  std::string place = {};  ///< file:line that it was read from; empty for those made in memory
 
   double median_s() const;
   /// Median absolute deviation x 1.4826 over the median; 0 for one sample.

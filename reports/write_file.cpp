@@ -33,13 +33,17 @@ void replace_file(const std::filesystem::path& path, std::string_view text) {
       fail(path, std::generic_category().message(error));
     return;
   }
-  const std::filesystem::path partial = path.string() + ".partial";
+  // The file that a link names is replaced, not the link.
+  std::error_code no_link;
+  const std::filesystem::path target =
+      std::filesystem::is_symlink(path, no_link) ? std::filesystem::weakly_canonical(path, no_link) : path;
+  const std::filesystem::path partial = target.string() + ".partial";
   if (const int error = write_text(partial, text); error != 0) {
     std::remove(partial.c_str());
     fail(path, std::generic_category().message(error));
   }
   std::error_code error;
-  std::filesystem::rename(partial, path, error);
+  std::filesystem::rename(partial, target, error);
   if (error) {
     std::remove(partial.c_str());
     fail(path, error.message());

@@ -58,12 +58,16 @@ ProfileComparison compare_profiles(const HardwareProfile& a, const HardwareProfi
   std::set<std::string> common;
   for (const KernelCurve& first : a.curves) {
     const KernelCurve* second = b.curve(first.key);
-    const std::set<double> sizes = second == nullptr ? std::set<double>() : common_sizes(first, *second);
-    if (sizes.empty()) {
+    if (second == nullptr) {
       comparison.only_in_a.push_back(first.key);
       continue;
     }
     common.insert(first.key);
+    const std::set<double> sizes = common_sizes(first, *second);
+    if (sizes.empty()) {
+      comparison.no_common_size.push_back(first.key);
+      continue;
+    }
     ProfileRatio ratio{.key = first.key, .from = *sizes.begin(), .to = *sizes.rbegin()};
     ProfileRatio& family = families[family_of_key(first.key)];
     for (const double size : sizes) {

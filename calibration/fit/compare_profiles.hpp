@@ -23,8 +23,9 @@ struct ProfileRatio {
 struct ProfileComparison {
   std::vector<ProfileRatio> curves;
   std::vector<ProfileRatio> families;
-  std::vector<std::string> only_in_a;  ///< keys of curves without a common size in the other
+  std::vector<std::string> only_in_a;  ///< keys of curves
   std::vector<std::string> only_in_b;
+  std::vector<std::string> no_common_size;  ///< keys of curves in both, at sizes that do not overlap
 };
 
 /// Time of b over time of a: 0.5 is twice as fast. Curves are compared at the sizes of either that lie within

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <stdexcept>
 
 #include "calibration/fit/robust_least_squares.hpp"
 
@@ -97,13 +98,22 @@ StepValidation validate_steps(const HardwareProfile& profile, const Measurements
   std::vector<FrameworkRow> complete;
   std::vector<FrameworkRow> fit_rows_found;
   std::vector<std::pair<std::string, double>> alone;
+  std::string mistakes;
   for (const Measurement& row : measurements.rows) {
     if (row.kernel.kernel() != "step") continue;
+    std::vector<KernelUse> uses;
+    try {
+      uses = kernels(row.kernel);
+    } catch (const std::invalid_argument& mistake) {
+      mistakes +=
+          (mistakes.empty() ? "" : "\n") + (row.place.empty() ? "" : row.place + ": ") + mistake.what();
+      continue;
+    }
     StepError error{.step = row.kernel.text(),
                     .library = row.library,
                     .measured_s = row.median_s(),
                     .spread = row.relative_spread(),
-                    .predicted = predict_step(profile, kernels(row.kernel)),
+                    .predicted = predict_step(profile, uses),
                     .measured_parts_s = {}};
     error.error = error.predicted.time_s / error.measured_s - 1;
     for (const auto& [part, samples_s] : row.parts_s)
@@ -124,6 +134,7 @@ StepValidation validate_steps(const HardwareProfile& profile, const Measurements
     }
     validation.rows.push_back(std::move(error));
   }
+  if (!mistakes.empty()) throw std::invalid_argument(mistakes);
   validation.kernels_alone = summary_of(alone);
   if (options.is_fit_row && fit_rows_found.empty())
     validation.notes.push_back("no row with all its kernels is marked for the framework numbers");

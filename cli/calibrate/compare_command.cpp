@@ -36,10 +36,10 @@ std::string libraries_of(const HardwareProfile& profile, const std::string& fami
   return names;
 }
 
-void print_only_in(const std::vector<std::string>& keys, const std::string& name) {
+void print_apart(const std::vector<std::string>& keys, const std::string& where) {
   constexpr std::size_t kListed = 20;
   if (keys.empty()) return;
-  fmt::print("\nonly in {}: {} curves\n", name, keys.size());
+  fmt::print("\n{}: {} curves\n", where, keys.size());
   for (std::size_t i = 0; i < std::min(keys.size(), kListed); ++i) fmt::print("  {}\n", keys[i]);
   if (keys.size() > kListed) fmt::print("  and {} more\n", keys.size() - kListed);
 }
@@ -62,8 +62,9 @@ void compare(const CompareProfilesArguments& arguments, const CommandContext& co
     if (one != other) fmt::print("{}: {} against {}, not only two machines\n", row.key, one, other);
   }
   if (arguments.curves && !comparison.curves.empty()) fmt::print("\n{}", ratio_table(comparison.curves));
-  print_only_in(comparison.only_in_a, first.name);
-  print_only_in(comparison.only_in_b, second.name);
+  print_apart(comparison.only_in_a, "only in " + first.name);
+  print_apart(comparison.only_in_b, "only in " + second.name);
+  print_apart(comparison.no_common_size, "in both, without a common size");
 }
 
 }  // namespace

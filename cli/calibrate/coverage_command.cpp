@@ -170,10 +170,11 @@ void cover(const CoverageArguments& arguments, const CommandContext& context) {
     fmt::print("\nNothing is left to measure.\n");
   } else if (arguments.plan.empty()) {
     fmt::print(
-        "\nTo measure them, on that machine:\n  packsim calibrate coverage {} {}{} --plan missing.txt\n"
+        "\nTo measure them, on that machine:\n  packsim calibrate coverage {} {}{}{} --plan missing.txt\n"
         "  packsim calibrate run --plan missing.txt --out missing.jsonl\n",
         arguments.scenario, arguments.profile,
-        arguments.strategy.empty() ? "" : " --strategy " + arguments.strategy);
+        arguments.strategy.empty() ? "" : " --strategy " + arguments.strategy,
+        arguments.interpolated ? " --interpolated" : "");
   } else {
     fmt::print(
         "\nWrote {} cases to {}. To measure them, on that machine:\n"

@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdlib>
 #include <memory>
+#include <set>
 
 #include "cli/calibrate/commands.hpp"
 #include "cli/calibrate/make_plan.hpp"
@@ -23,7 +26,10 @@ std::string describe_plan(const MeasurementPlan& plan) {
 std::string make_plan_text(const PlanRequest& request, const DataPaths& data, std::string* description) {
   const bool all_shipped = request.models.empty();
   std::vector<Transformer> models = all_shipped ? shipped_models(data) : std::vector<Transformer>();
-  for (const std::string& name : request.models) models.push_back(load_model(name, data));
+  std::set<std::string> seen;
+  for (const std::string& name : request.models) {
+    if (seen.insert(name).second) models.push_back(load_model(name, data));
+  }
   PlanOptions options;
   options.size = request.quick ? PlanSize::quick : PlanSize::full;
   options.n_gpus = request.n_gpus;
@@ -53,6 +59,9 @@ void add_plan_options(CLI::App& command, PlanRequest& request) {
       ->capture_default_str();
   command.add_option("--gpu-memory-gb", request.gpu_memory_gb, "Cases that need more are left out")
       ->check(CLI::Range(1.0, 100000.0))
+      ->check([](const std::string& text) {  // which a range lets through
+        return std::isnan(std::strtod(text.c_str(), nullptr)) ? "expected a number, got " + text : "";
+      })
       ->capture_default_str();
 }
 

@@ -80,7 +80,7 @@ std::vector<std::string> plan_files(const RunArguments& arguments, const DataPat
   const fs::path plan = fs::path(out).replace_extension(".plan.txt");
   std::string description;
   const std::string text = make_plan_text(arguments.request, data, &description);
-  write_file(plan.string(), text);
+  if (!arguments.dry_run) write_file(plan.string(), text);
   fmt::print("Plan {}: {}\n", plan.string(), description);
   std::fflush(stdout);
   return {plan.string()};
@@ -124,7 +124,7 @@ void add_calibrate_run_command(CLI::App& calibrate, const CommandContext& contex
   command->add_option("--program", arguments->program, "The microbenchmark, or the Python that has PyTorch");
   command->add_option("--launcher", arguments->launcher,
                       "Put in front: \"mpirun -n 16\", \"srun --ntasks-per-node=8\", for several nodes");
-  command->add_flag("--dry-run", arguments->dry_run, "Print the command instead of running it");
+  command->add_flag("--dry-run", arguments->dry_run, "Print the command; write and run nothing");
   command->add_option("arguments", arguments->passed_on, "After --: passed on to the measuring program");
   command->callback([arguments, context] { measure_machine(*arguments, context); });
 }

@@ -103,6 +103,10 @@ void print_validation(const StepValidation& validation) {
   if (validation.framework) {
     for (const FittedNumber* number : {&validation.framework->kernel_factor,
                                        &validation.framework->micro_batch_s, &validation.framework->step_s}) {
+      if (number->value == 0 && number->standard_error == 0) {
+        fmt::print("{}: not fitted, taken as 0: these steps do not tell it\n", number->name);
+        continue;
+      }
       fmt::print("{} = {:.4g} +- {:.2g}\n", number->name, number->value, number->standard_error);
     }
   }

@@ -110,7 +110,7 @@ class LineReader {
 
  private:
   void read_source(JsonReader& line);
-  void read_case(JsonReader& line);
+  void read_case(JsonReader& line, const std::string& place);
   void read_skipped(JsonReader& line);
 
   const std::string& path_;
@@ -136,7 +136,7 @@ void LineReader::read(std::string_view line, std::int64_t number) {
   if (reader.has("source") && !reader.has("case")) {
     read_source(reader);
   } else if (reader.has("case")) {
-    read_case(reader);
+    read_case(reader, document.file);
   } else if (reader.has("skipped")) {
     read_skipped(reader);
   } else if (reader.has("end")) {
@@ -172,8 +172,9 @@ void LineReader::read_source(JsonReader& line) {
   }
 }
 
-void LineReader::read_case(JsonReader& line) {
+void LineReader::read_case(JsonReader& line, const std::string& place) {
   Measurement row;
+  row.place = place;
   const std::string text = line.string("case");
   bool good = !text.empty();
   if (good) {
@@ -262,7 +263,13 @@ MeasurementFile read_measurements(const std::vector<std::string>& paths) {
   Problems problems;
   MeasurementFile all;
   all.measurements.complete = true;
+  std::set<std::filesystem::path> read;
   for (const std::string& path : paths) {
+    std::error_code no_such_file;  // which read_lines reports
+    if (!read.insert(std::filesystem::weakly_canonical(path, no_such_file)).second) {
+      problems.add({path, "", "every measurement file once", "it again"});
+      continue;
+    }
     MeasurementFile file = read_lines(path, problems);
     std::ranges::move(file.warnings, std::back_inserter(all.warnings));
     all.measurements.complete = all.measurements.complete && file.measurements.complete;

@@ -88,6 +88,10 @@ TEST_CASE("calibrate run makes a plan where none is given, and says what it woul
   INFO(run.err);
   CHECK(run.exit_code == 0);
   CHECK(contains(run.out, "mpirun -n 16 ./fake --plan m.plan.txt --out m.jsonl\n"));
+  CHECK_FALSE(std::filesystem::exists(folder / "m.plan.txt"));
+  REQUIRE(
+      run_shell(folder, "packsim calibrate run --program ./fake --quick --model llama3.1-8b --out m.jsonl")
+          .exit_code == 0);
   CHECK(contains(read_text(folder / "m.plan.txt"), "gemm m=4096 n=14336 k=4096 layout=tn cache=cold"));
 }
 
@@ -151,6 +155,10 @@ TEST_CASE("calibrate fit names every wrong line, and reads past a line that was 
       run_shell(folder, "packsim calibrate fit torn.jsonl --name x --hardware x.json --library gemm");
   CHECK(library.exit_code == 2);
   CHECK(run_shell(folder, "packsim calibrate fit nothing.jsonl --name x --hardware x.json").exit_code == 3);
+  const ProgramRun twice =
+      run_shell(folder, "packsim calibrate fit torn.jsonl ./torn.jsonl --name x --hardware x.json");
+  CHECK(twice.exit_code == 2);
+  CHECK(contains(twice.err, "./torn.jsonl: expected every measurement file once"));
 }
 
 TEST_CASE("A profile is of one kind of GPU, and goes to a file of its own") {
@@ -167,6 +175,37 @@ TEST_CASE("A profile is of one kind of GPU, and goes to a file of its own") {
   CHECK(run_shell(folder, "packsim calibrate fit m.jsonl --name x --hardware x.json --framework x.json")
             .exit_code == 2);
   CHECK(run_shell(folder, "packsim calibrate fit m.jsonl --name '' --hardware x.json").exit_code == 2);
+}
+
+TEST_CASE("Steps that cannot be are named with their lines, all of them") {
+  const TemporaryFolder folder;
+  const std::string step =
+      R"({"case": "step model=llama3.1-8b layers=2 gc_layers=GC sp=1 dp=1 zero=0 packs=1x4096", )"
+      R"("library": "torch", "samples_s": [1]})"
+      "\n";
+  std::string text = kSource;
+  for (const std::string gc_layers : {"3", "0", "4"}) {
+    text += step;
+    text.replace(text.find("GC"), 2, gc_layers);
+  }
+  write_text(folder / "steps.jsonl", text);
+  const ProgramRun run = run_shell(folder, "packsim calibrate validate h100-sxm-public steps.jsonl");
+  CAPTURE(run.err);
+  CHECK(run.exit_code == 2);
+  CHECK(contains(run.err, "steps.jsonl:2: "));
+  CHECK_FALSE(contains(run.err, "steps.jsonl:3: "));
+  CHECK(contains(run.err, "steps.jsonl:4: "));
+}
+
+TEST_CASE("A profile written through a link replaces the file that it names") {
+  const TemporaryFolder folder;
+  write_text(folder / "m.jsonl", copies());
+  write_text(folder / "file.json", "old");
+  const ProgramRun run = run_shell(
+      folder, "ln -s file.json link.json && packsim calibrate fit m.jsonl --name x --hardware link.json");
+  CHECK(run.exit_code == 0);
+  CHECK(std::filesystem::is_symlink(folder / "link.json"));
+  CHECK(json::parse(read_text(folder / "file.json"))["name"] == "x");
 }
 
 TEST_CASE("Held-out steps are not among those that numbers are fitted to") {

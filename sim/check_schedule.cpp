@@ -27,13 +27,13 @@ void check_groups(const Schedule& schedule, std::size_t n_batches) {
 
 }  // namespace
 
-void check_schedule(const Schedule& schedule, std::span<const std::vector<MicroBatch>> batches) {
-  check_groups(schedule, batches.size());
+void check_schedule(const Schedule& schedule, std::span<const std::size_t> n_packs) {
+  check_groups(schedule, n_packs.size());
   for (std::size_t i = 0; i < schedule.iterations.size(); ++i) {
     const Iteration& iteration = schedule.iterations[i];
-    if (iteration.group >= batches.size()) {
+    if (iteration.group >= n_packs.size()) {
       refuse("iterations", i,
-             "a group below " + std::to_string(batches.size()) + ", got " + std::to_string(iteration.group));
+             "a group below " + std::to_string(n_packs.size()) + ", got " + std::to_string(iteration.group));
     }
     const std::size_t end = std::size_t{iteration.first_pack} + iteration.n_packs;
     if (end > schedule.pack_order.size()) {
@@ -41,11 +41,10 @@ void check_schedule(const Schedule& schedule, std::span<const std::vector<MicroB
              "an end in pack_order of at most " + std::to_string(schedule.pack_order.size()) + ", got " +
                  std::to_string(end));
     }
-    const std::size_t n_packs = batches[iteration.group].size();
     for (std::size_t position = iteration.first_pack; position < end; ++position) {
-      if (schedule.pack_order[position] >= n_packs) {
+      if (schedule.pack_order[position] >= n_packs[iteration.group]) {
         refuse("pack_order", position,
-               "a pack of group " + std::to_string(iteration.group) + " below " + std::to_string(n_packs) +
+               "a pack of group " + std::to_string(iteration.group) + " below " + std::to_string(n_packs[iteration.group]) +
                    ", got " + std::to_string(schedule.pack_order[position]));
       }
     }

@@ -103,7 +103,9 @@ void set_fractions(const MicroBatchTime& gpu_s, double fixed_gpu_s, double idle_
 RunMetrics replay(const Schedule& schedule, std::span<const std::vector<MicroBatch>> batches,
                   const CostModel& cost_model, Barrier barrier,
                   const std::function<void(std::int64_t)>& progress) {
-  check_schedule(schedule, batches);
+  std::vector<std::size_t> n_packs;
+  for (const auto& group : batches) n_packs.push_back(group.size());
+  check_schedule(schedule, n_packs);
   const auto n_iterations = static_cast<std::int64_t>(schedule.iterations.size());
   RunMetrics metrics;
   if (n_iterations == 0) return metrics;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -11,6 +12,10 @@ from calibration.steps.errors import MachineError, UserError
 
 SHIPPED_FOLDER = Path(__file__).resolve().parents[2] / "models" / "architectures"
 _DENSE_MODEL_TYPES = ("llama", "mistral", "qwen2")
+
+
+class OtherLayers(UserError):
+    """A model whose layers the steps would not run as they are, but as plain dense ones."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,29 @@ def _of_hugging_face(config: dict[str, Any], name: str) -> dict[str, Any]:
     }
 
 
+def _window_of_hugging_face(config: dict[str, Any]) -> Any:
+    """The sliding window that is in force; the defaults are transformers'."""
+    is_mistral = config["model_type"] == "mistral"
+    is_used = is_mistral or config.get("use_sliding_window", False)
+    return config.get("sliding_window", 4096) if is_used else None
+
+
+def _other_layers(values: dict[str, Any]) -> list[str]:
+    """What the layers of a model have that those of the steps do not."""
+    reasons = {
+        "experts": "none: mixtures of experts are not run",
+        "latent_attention": "none: latent attention is not run",
+        "qk_norm": "false: norms of queries and keys are not run",
+        "sliding_window": "none: sliding windows are not run",
+    }
+    # A value that is false, null or 0 says that it is not there.
+    return [
+        f"/{key}: expected {reason}, got {json.dumps(values[key])}"
+        for key, reason in reasons.items()
+        if values.get(key)
+    ]
+
+
 def _mistakes(values: dict[str, Any]) -> list[str]:
     mistakes = []
     for field in fields(Architecture):
@@ -72,7 +100,8 @@ def _mistakes(values: dict[str, Any]) -> list[str]:
 
 
 def load_architecture(path: Path) -> Architecture:
-    """Raises UserError with every mistake of the file, MachineError if it cannot be read.
+    """Raises UserError with every mistake of the file, OtherLayers for a model that is not a dense one with
+    plain grouped-query attention, MachineError if the file cannot be read.
 
     A config.json is known by its "model_type"; its model is named after its folder.
     """
@@ -87,9 +116,14 @@ def load_architecture(path: Path) -> Architecture:
     if "model_type" in values:
         if values["model_type"] not in _DENSE_MODEL_TYPES:
             expected = ", ".join(_DENSE_MODEL_TYPES)
-            raise UserError(f'{path}: /model_type: expected one of {expected}, got "{values["model_type"]}"')
+            got = json.dumps(values["model_type"])
+            raise OtherLayers(f"{path}: /model_type: expected one of {expected}, got {got}")
+        window = _window_of_hugging_face(values)
         values = _of_hugging_face(values, path.resolve().parent.name if path.stem == "config" else path.stem)
+        values["sliding_window"] = window
     values.setdefault("name", path.stem)
+    if other := _other_layers(values):
+        raise OtherLayers("\n".join(f"{path}: {mistake}" for mistake in other))
     mistakes = _mistakes(values)
     if mistakes:
         raise UserError("\n".join(f"{path}: {mistake}" for mistake in mistakes))
@@ -97,6 +131,11 @@ def load_architecture(path: Path) -> Architecture:
 
 
 def known_architectures(paths: list[str]) -> dict[str, Architecture]:
-    """The shipped ones and those of the files, by name; a file wins over a shipped one of its name."""
-    files = [*sorted(SHIPPED_FOLDER.glob("*.json")), *map(Path, paths)]
-    return {architecture.name: architecture for architecture in map(load_architecture, files)}
+    """The shipped ones that steps can run and those of the files, by name; a file wins over a shipped one of
+    its name."""
+    architectures = []
+    for path in sorted(SHIPPED_FOLDER.glob("*.json")):
+        with contextlib.suppress(OtherLayers):
+            architectures.append(load_architecture(path))
+    architectures += [load_architecture(Path(path)) for path in paths]
+    return {architecture.name: architecture for architecture in architectures}

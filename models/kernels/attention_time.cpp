@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "models/kernels/attention_documents.hpp"
 #include "models/kernels/kernel_times.hpp"
 
 namespace packsim {
@@ -12,24 +13,8 @@ constexpr double kNextDoor = 0.001;
 // Documents that together take less of a pack's time do not decide its standing.
 constexpr double kSmallShare = 0.02;
 
-struct Heads {
-  double heads = 0;
-  double kv_heads = 0;
-
-  double per_kv_head() const { return heads / kv_heads; }
-};
-
-Heads heads_of(const KernelCase& kernel) {
-  return {static_cast<double>(kernel.integer("heads")), static_cast<double>(kernel.integer("kv_heads"))};
-}
-
-// Head shapes measured at this head_dim, the nearest by heads and by heads for each key-value head.
-struct Neighbour {
-  const KernelCurve* curve = nullptr;
-  Heads heads;
-  double distance = 0;
-  double weight = 0;
-};
+using Heads = AttentionNeighbour::Heads;
+using Neighbour = AttentionNeighbour;
 
 std::vector<Neighbour> neighbours_of(const HardwareProfile& profile, const KernelModel& model,
                                      const Heads& heads) {
@@ -79,44 +64,6 @@ CurveTime from_neighbours(const std::vector<Neighbour>& neighbours, const Attent
   return mean;
 }
 
-// The documents of a pack together.
-struct PackWork {
-  double work_s = 0;
-  double relative_error = 0;  // documents share their curve's errors, so these add up
-  Standing standing = Standing::measured;
-};
-
-template <typename TimeOfLength>
-PackWork add_up(const Documents& documents, const TimeOfLength& time_of_length) {
-  PackWork pack;
-  std::array<double, kNStandings> by_standing = {};
-  for (const DocumentRun& run : documents.runs) {
-    const CurveTime time = time_of_length(static_cast<double>(run.length_tokens));
-    const double all_s = static_cast<double>(run.n_documents) * time.time_s;
-    pack.work_s += all_s;
-    pack.relative_error += all_s * time.relative_error;
-    by_standing[static_cast<std::size_t>(time.standing)] += all_s;
-  }
-  pack.relative_error /= pack.work_s;
-  double worse_s = 0;
-  for (std::size_t i = kNStandings; i-- > 0;) {
-    worse_s += by_standing[i];
-    if (worse_s <= kSmallShare * pack.work_s) continue;
-    pack.standing = static_cast<Standing>(i);
-    break;
-  }
-  return pack;
-}
-
-KernelTime pack_time(const KernelModel& model, const Documents& documents, const PackWork& pack,
-                     const std::string& basis) {
-  const double longest_s = model.number("tail_s_per_token") * static_cast<double>(documents.longest_tokens());
-  return {.time_s = attention_pack_s(model.number("launch_s"), longest_s, pack.work_s),
-          .relative_error = pack.relative_error,
-          .standing = pack.standing,
-          .basis = basis};
-}
-
 // The measured head_dim nearest to the one asked for.
 const KernelModel* nearest_model(const HardwareProfile& profile, std::string_view pass, double head_dim) {
   const KernelModel* nearest = nullptr;
@@ -153,49 +100,115 @@ double attention_pack_s(double launch_s, double longest_s, double work_s) {
   return launch_s + larger_s * std::sqrt(std::sqrt(1 + square * square));
 }
 
+AttentionDocuments::AttentionDocuments(const HardwareProfile& profile, const KernelModel& model,
+                                       const AttentionHeads& heads, bool without_curve)
+    : model_(&model),
+      work_(attention_work(model)),
+      heads_(heads),
+      launch_s_(model.number("launch_s")),
+      tail_s_per_token_(model.number("tail_s_per_token")) {
+  const double measured_head_dim = key_number(model.key, "head_dim");
+  head_dim_scale_ = heads.head_dim / measured_head_dim;
+  const std::string pass(key_value(model.key, "pass"));
+  const auto text = [](double value) { return std::to_string(std::llround(value)); };
+  if (!without_curve) {
+    curve_ = profile.curve("attention pass=" + pass + " heads=" + text(heads.heads) +
+                           " kv_heads=" + text(heads.kv_heads) + " head_dim=" + text(measured_head_dim));
+  }
+  if (curve_ == nullptr) neighbours_ = neighbours_of(profile, model, {heads.heads, heads.kv_heads});
+}
+
+std::optional<AttentionDocuments> AttentionDocuments::of(const HardwareProfile& profile,
+                                                         std::string_view pass, const AttentionHeads& heads) {
+  const KernelModel* model = nearest_model(profile, pass, heads.head_dim);
+  if (model == nullptr) return std::nullopt;
+  return AttentionDocuments(profile, *model, heads, false);
+}
+
+CurveTime AttentionDocuments::document(double length_tokens) const {
+  CurveTime time = curve_ != nullptr
+                       ? curve_time(*curve_, length_tokens, base_of(work_, {heads_.heads, heads_.kv_heads}))
+                       : from_neighbours(neighbours_, work_, {heads_.heads, heads_.kv_heads}, length_tokens);
+  if (head_dim_scale_ != 1) time.standing = Standing::extrapolated;
+  return time;
+}
+
+CurveTime AttentionDocuments::pack(const AttentionSum& documents) const {
+  Standing standing = Standing::measured;
+  double worse_s = 0;
+  for (std::size_t i = kNStandings; i-- > 0;) {
+    worse_s += documents.by_standing_s[i];
+    if (worse_s <= kSmallShare * documents.work_s) continue;
+    standing = static_cast<Standing>(i);
+    break;
+  }
+  const double longest_s = tail_s_per_token_ * documents.longest_tokens;
+  return {
+      head_dim_scale_ * attention_pack_s(launch_s_, longest_s, documents.work_s),
+      together(documents.error_s / documents.work_s, pack_error(documents.longest_tokens)),
+      outside(documents.longest_tokens) > 0 ? Standing::extrapolated : standing,
+  };
+}
+
+// How far beyond the measured shapes, in e-folds; 0 inside, and for shapes with their own curve.
+double AttentionDocuments::outside(double longest_tokens) const {
+  if (curve_ != nullptr) return 0;
+  // The curves know how far their lengths go; without any, the box does.
+  const double length = neighbours_.empty() ? longest_tokens : model_->box.front().low;
+  return beyond_box(*model_, {length, heads_.heads, heads_.heads / heads_.kv_heads});
+}
+
+// What comes to the documents' relative errors.
+double AttentionDocuments::pack_error(double longest_tokens) const {
+  // The products are linear in head_dim, the softmax between them does not depend on it. For FA3 forward on
+  // an H100, 64 takes 0.62 of the time of 128 where 0.5 is linear.
+  constexpr double kHeadDimError = 0.3;
+  const double head_dim_error = kHeadDimError * std::abs(std::log(head_dim_scale_));
+  if (curve_ != nullptr) return together(curve_->quality.rms, head_dim_error);
+  const double unknown =
+      model_->quality.left_out_rms > 0 ? model_->quality.left_out_rms : model_->quality.rms;
+  return together(unknown, model_->end_error * outside(longest_tokens), head_dim_error);
+}
+
+std::string AttentionDocuments::basis() const {
+  std::string text = curve_ != nullptr ? "curve " + curve_->key
+                                       : "model of " + model_->key +
+                                             (neighbours_.empty() ? "" : " with the nearest heads' curves");
+  if (head_dim_scale_ != 1) text += ", scaled by head_dim";
+  return text;
+}
+
+namespace {
+
+AttentionHeads heads_of(const KernelCase& kernel) {
+  const auto number = [&](std::string_view key) { return static_cast<double>(kernel.integer(key)); };
+  return {number("heads"), number("kv_heads"), number("head_dim")};
+}
+
+KernelTime pack_time(const AttentionDocuments& attention, const Documents& documents) {
+  AttentionSum sum;
+  for (const DocumentRun& run : documents.runs) {
+    const auto length = static_cast<double>(run.length_tokens);
+    sum.add(attention.document(length), length, static_cast<double>(run.n_documents));
+  }
+  const CurveTime time = attention.pack(sum);
+  return {.time_s = time.time_s,
+          .relative_error = time.relative_error,
+          .standing = time.standing,
+          .basis = attention.basis()};
+}
+
+}  // namespace
+
 KernelTime attention_heads_time(const HardwareProfile& profile, const KernelModel& model,
                                 const KernelCase& kernel) {
-  const Heads heads = heads_of(kernel);
-  const AttentionWork work = attention_work(model);
-  const Documents documents = kernel.documents("docs");
-  const std::vector<Neighbour> neighbours = neighbours_of(profile, model, heads);
-  PackWork pack =
-      add_up(documents, [&](double length) { return from_neighbours(neighbours, work, heads, length); });
-  // The curves know how far their lengths go; without any, the box does.
-  const auto longest = static_cast<double>(documents.longest_tokens());
-  const double length = neighbours.empty() ? longest : model.box.front().low;
-  const double outside = beyond_box(model, {length, heads.heads, heads.per_kv_head()});
-  if (outside > 0) pack.standing = Standing::extrapolated;
-  const double unknown = model.quality.left_out_rms > 0 ? model.quality.left_out_rms : model.quality.rms;
-  pack.relative_error = together(pack.relative_error, unknown, model.end_error * outside);
-  return pack_time(model, documents, pack,
-                   "model of " + model.key + (neighbours.empty() ? "" : " with the nearest heads' curves"));
+  return pack_time(AttentionDocuments(profile, model, heads_of(kernel), true), kernel.documents("docs"));
 }
 
 std::optional<KernelTime> attention_time(const HardwareProfile& profile, const KernelCase& kernel) {
-  const auto head_dim = static_cast<double>(kernel.integer("head_dim"));
-  const KernelModel* model = nearest_model(profile, kernel.value("pass"), head_dim);
-  if (model == nullptr) return std::nullopt;
-  const double measured_head_dim = key_number(model->key, "head_dim");
-  if (measured_head_dim != head_dim) {
-    // The products are linear in head_dim, the softmax between them does not depend on it. For FA3 forward
-    // on an H100, 64 takes 0.62 of the time of 128 where 0.5 is linear.
-    constexpr double kHeadDimError = 0.3;
-    const double scale = head_dim / measured_head_dim;
-    KernelTime time = *attention_time(profile, kernel.with("head_dim", key_value(model->key, "head_dim")));
-    time.time_s *= scale;
-    time.standing = Standing::extrapolated;
-    time.relative_error = together(time.relative_error, kHeadDimError * std::abs(std::log(scale)));
-    time.basis += ", scaled by head_dim";
-    return time;
-  }
-  const KernelCurve* curve = profile.curve(curve_place(kernel).key);
-  if (curve == nullptr) return attention_heads_time(profile, *model, kernel);
-  const Documents documents = kernel.documents("docs");
-  const BaseTime base = base_of(attention_work(*model), heads_of(kernel));
-  PackWork pack = add_up(documents, [&](double length) { return curve_time(*curve, length, base); });
-  pack.relative_error = together(pack.relative_error, curve->quality.rms);
-  return pack_time(*model, documents, pack, "curve " + curve->key);
+  const auto attention = AttentionDocuments::of(profile, kernel.value("pass"), heads_of(kernel));
+  if (!attention) return std::nullopt;
+  return pack_time(*attention, kernel.documents("docs"));
 }
 
 }  // namespace packsim

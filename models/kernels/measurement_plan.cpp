@@ -81,7 +81,7 @@ MeasurementPlan measurement_plan(std::span<const Transformer> models, const Plan
   plan_elementwise(by_size, add);
   plan_adamw(add);
   plan_copies(add);
-  plan_collectives(options.n_gpus, options.gpus_per_node, add);
+  plan_collectives(by_size, options.n_gpus, options.gpus_per_node, add);
   std::ranges::stable_sort(all, std::ranges::less(), &PlannedCase::level);
 
   MeasurementPlan plan;

@@ -45,12 +45,14 @@ struct MeasurementPlan {
 
 /// What a machine should measure for steps of these models:
 ///  - every matrix product of a layer and of the head, forward and both backward products, over tokens a GPU;
-///    SP degrees change the tokens, TP degrees 2, 4 and 8 the widths
+///    SP degrees change the tokens, TP degrees 2, 4 and 8 the widths, EP degrees 1 and 8 (or what of it
+///    divides the experts) the tokens of an expert
 ///  - attention, both passes, over document length x number of documents x heads a GPU has under each SP
 ///    degree, and packs drawn from the length sets
 ///  - elementwise kernels over rows; copies; AdamW; the launch gap
 ///  - collectives of every power-of-two group size up to n_gpus, on as few nodes as possible and one a
-///    node, 1 KiB to 1 GiB; all-to-alls of uneven splits; matrix products beside a collective
+///    node, 1 KiB to 1 GiB; all-to-alls of uneven splits, and of tokens to their experts; matrix
+///    products beside a collective
 ///
 /// Smaller models come first. Deterministic.
 /// Throws std::invalid_argument without a model, or for counts below 1.

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <numeric>
 
-#include "models/kernels/linear_layers.hpp"
 #include "models/kernels/make_case.hpp"
+#include "models/step/layer_ops.hpp"
 
 namespace packsim {
 namespace {
@@ -15,57 +16,72 @@ constexpr std::int64_t kGiB = kKiB * kKiB * kKiB;
 
 // ---- gemm
 
-void add_products(const AddCase& add, int level, const std::string& section, std::int64_t tokens,
-                  std::int64_t out, std::int64_t in) {
-  add(level, section, forward_gemm(tokens, out, in));
-  add(level, section, input_gradient_gemm(tokens, out, in));
-  add(level, section, weight_gradient_gemm(tokens, out, in));
+// What the layers of both kinds, the embedding and the head run on `tokens` tokens.
+std::vector<LayerOp> model_ops(const Transformer& model, const ParallelPlan& plan, std::int64_t tokens) {
+  constexpr int kGpusPerNode = 8;  // matters for exchanges alone
+  std::vector<LayerOp> ops = embedding_forward(model, plan, kGpusPerNode, tokens);
+  const auto append = [&ops](const std::vector<LayerOp>& more) {
+    ops.insert(ops.end(), more.begin(), more.end());
+  };
+  for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {
+    if (model.n_layers_of(kind) > 0) append(layer_forward(model, plan, kGpusPerNode, kind, tokens));
+  }
+  append(head_forward(model, plan, kGpusPerNode, tokens));
+  return ops;
+}
+
+void add_both_passes(const AddCase& add, int level, const std::string& section, const LayerOp& op) {
+  for (const CountedKernel& counted : forward_kernels(op)) add(level, section, counted.kernel);
+  for (const CountedKernel& counted : backward_kernels(op)) add(level, section, counted.kernel);
+}
+
+// Experts see few tokens each where one GPU has them all; more where they are spread over up to eight.
+std::array<int, 2> expert_degrees(const Transformer& model) {
+  return {model.has_experts() ? std::gcd(8, model.experts.n_routed) : 1, 1};
 }
 
 void add_model_gemms(const Transformer& model, int level, std::int64_t tokens, const AddCase& add) {
-  const std::string section = "gemm: layers and head of the models";
-  for (const LinearLayer& layer : linear_layers(model))
-    add_products(add, level, section, tokens, layer.out, layer.in);
-  const LinearLayer head = head_layer(model);
-  add_products(add, level, section, tokens, head.out, head.in);
+  for (const int ep : expert_degrees(model)) {
+    for (const LayerOp& op : model_ops(model, {.n_gpus = ep, .ep_degree = ep}, tokens)) {
+      if (op.kind == LayerOp::Kind::linear)
+        add_both_passes(add, level, "gemm: layers and head of the models", op);
+    }
+  }
+}
+
+bool can_split(const Transformer& model, int tp) {
+  return model.n_heads % tp == 0 && model.n_kv_heads % tp == 0 && model.ffn_size % tp == 0 &&
+         model.experts.shared_ffn_size % tp == 0;
 }
 
 void add_tensor_parallel_gemms(const Transformer& model, int level, std::int64_t tokens, const AddCase& add) {
-  std::vector<LinearLayer> layers = linear_layers(model);
-  layers.push_back(head_layer(model));
   for (const int tp : {2, 4, 8}) {
-    if (model.n_heads % tp != 0 || model.n_kv_heads % tp != 0) continue;
-    for (const LinearLayer& layer : layers) {
-      const std::int64_t out = layer.splits_in ? layer.out : layer.out / tp;
-      const std::int64_t in = layer.splits_in ? layer.in / tp : layer.in;
-      add_products(add, level, "gemm: under tensor parallelism of 2, 4, 8", tokens, out, in);
+    if (!can_split(model, tp)) continue;
+    for (const LayerOp& op : model_ops(model, {.n_gpus = tp, .tp_degree = tp}, tokens / tp)) {
+      // Routers and experts are not split and see the GPU's own tokens.
+      if (op.kind == LayerOp::Kind::linear && op.rows == tokens)
+        add_both_passes(add, level, "gemm: under tensor parallelism of 2, 4, 8", op);
     }
   }
 }
 
 // ---- attention
 
-struct HeadShape {
-  int heads = 0;
-  int kv_heads = 0;
-  int head_dim = 0;
-};
-
 // Heads of one GPU; nothing where the degree cannot be.
-bool has_head_shape(const Transformer& model, int sp, HeadShape& shape) {
+bool has_head_shape(const Transformer& model, int sp, AttentionShape& shape) {
   const bool possible = model.n_heads % sp == 0 && (model.n_kv_heads % sp == 0 || sp % model.n_kv_heads == 0);
-  if (possible) shape = {model.n_heads / sp, std::max(1, model.n_kv_heads / sp), model.head_dim};
+  if (possible) shape = attention_shape(model, {.n_gpus = sp, .sp_degree = sp});
   return possible;
 }
 
-void add_attention_case(const AddCase& add, int level, const std::string& section, const HeadShape& shape,
-                        const Documents& documents) {
+void add_attention_case(const AddCase& add, int level, const std::string& section,
+                        const AttentionShape& shape, const Documents& documents) {
   for (const std::string_view pass : {"fwd", "bwd"})
     add(level, section, attention_case(pass, documents, shape.heads, shape.kv_heads, shape.head_dim));
 }
 
 // Documents of one length that fill `tokens`; one longer document where it does not fit.
-void add_uniform(const AddCase& add, int level, const HeadShape& shape, std::int64_t length,
+void add_uniform(const AddCase& add, int level, const AttentionShape& shape, std::int64_t length,
                  std::int64_t tokens) {
   add_attention_case(add, level, "attention: documents of one length", shape,
                      {{{std::max<std::int64_t>(1, tokens / length), length}}});
@@ -78,7 +94,7 @@ int shape_level(std::size_t model_index, int sp) {
   return sp == 1 ? 3 : 4;
 }
 
-void add_shape(const AddCase& add, const HeadShape& shape, int level) {
+void add_shape(const AddCase& add, const AttentionShape& shape, int level) {
   constexpr std::int64_t kPackTokens = 16384;
   for (std::int64_t length = 128; length <= kPackTokens; length *= 2) {
     const bool coarse =
@@ -90,14 +106,15 @@ void add_shape(const AddCase& add, const HeadShape& shape, int level) {
 }
 
 // How much the number of documents matters beside their length.
-void add_document_counts(const AddCase& add, const HeadShape& shape) {
+void add_document_counts(const AddCase& add, const AttentionShape& shape) {
   for (std::int64_t length = 128; length <= 8192; length *= 4) {
     for (const std::int64_t tokens : {length, std::int64_t{4096}, std::int64_t{65536}})
       add_uniform(add, 4, shape, length, tokens);
   }
 }
 
-void add_drawn_packs(const AddCase& add, std::span<const LengthSet> sets, const HeadShape& shape, int sp) {
+void add_drawn_packs(const AddCase& add, std::span<const LengthSet> sets, const AttentionShape& shape,
+                     int sp) {
   constexpr std::array<double, 4> kFractions = {0.3, 0.7, 0.1, 0.5};
   const std::vector<std::int64_t> capacities =
       sp == 1 ? std::vector<std::int64_t>{16384, 4096, 32768} : std::vector<std::int64_t>{131072, 65536};
@@ -119,29 +136,9 @@ void add_drawn_packs(const AddCase& add, std::span<const LengthSet> sets, const 
 
 // ---- elementwise
 
-struct ElementwiseWidth {
-  std::string op;
-  std::int64_t cols = 0;
-};
-
-std::vector<ElementwiseWidth> elementwise_widths(const Transformer& model) {
-  const std::int64_t head_dim = model.head_dim;
-  return {{"rms_norm", model.hidden_size},
-          {"residual_add", model.hidden_size},
-          {"swiglu", model.ffn_size},
-          {"rope", model.n_heads * head_dim},
-          {"rope", model.n_kv_heads * head_dim},
-          {"cross_entropy", model.vocab_size},
-          {"embedding", model.hidden_size}};
-}
-
-void add_elementwise(const AddCase& add, int level, const Transformer& model, std::int64_t rows,
-                     bool hot = false) {
-  for (const ElementwiseWidth& width : elementwise_widths(model)) {
-    for (const std::string_view pass : {"fwd", "bwd"}) {
-      const KernelCase kernel = elementwise_case(width.op, pass, rows, width.cols);
-      add(level, hot ? "elementwise: hot cache" : "elementwise", hot ? kernel.with("cache", "hot") : kernel);
-    }
+void add_elementwise(const AddCase& add, int level, const Transformer& model, std::int64_t rows) {
+  for (const LayerOp& op : model_ops(model, {}, rows)) {
+    if (op.kind == LayerOp::Kind::elementwise) add_both_passes(add, level, "elementwise", op);
   }
 }
 
@@ -196,6 +193,18 @@ void add_overlap(const AddCase& add, const GpuGroup& group) {
   }
 }
 
+// Experts are spread over neighbours: GPUs on as few nodes as can be.
+void add_expert_exchange(const AddCase& add, const Transformer& model, int ep, int gpus_per_node) {
+  for (const std::int64_t tokens : {4096, 16384, 1024}) {
+    for (const LayerOp& op :
+         layer_forward(model, {.n_gpus = ep, .ep_degree = ep}, gpus_per_node, LayerKind::expert, tokens)) {
+      if (op.kind != LayerOp::Kind::exchange || op.cause != Cause::expert) continue;
+      for (const CountedKernel& counted : forward_kernels(op))
+        add(tokens == 4096 ? 2 : 3, "collectives: tokens to their experts", counted.kernel);
+    }
+  }
+}
+
 }  // namespace
 
 void plan_launch_gap(const AddCase& add) {
@@ -203,23 +212,30 @@ void plan_launch_gap(const AddCase& add) {
 }
 
 void plan_gemms(std::span<const Transformer> models, const AddCase& add) {
+  constexpr std::size_t kSmall = 2;  // the first models, which are measured more closely
   // The library's ceiling, which every other product is seen against.
   const KernelCase ceiling = forward_gemm(8192, 8192, 8192);
   add(1, "gemm: ceiling", ceiling.with("cache", "hot"));
   add(1, "gemm: ceiling", ceiling);
   for (std::size_t i = 0; i < models.size(); ++i) {
+    const bool is_small = i < kSmall;
+    // So many shapes that they would take the place of other kernels.
+    const bool has_most_shapes = models[i].has_experts() && !is_small;
     add_model_gemms(models[i], 1, 4096, add);
-    for (const std::int64_t tokens : {1024, 16384}) add_model_gemms(models[i], i < 2 ? 1 : 2, tokens, add);
-    for (const std::int64_t tokens : {2048, 8192}) add_model_gemms(models[i], 3, tokens, add);
-    for (const std::int64_t tokens : {256, 32768}) add_model_gemms(models[i], i < 2 ? 3 : 5, tokens, add);
+    for (const std::int64_t tokens : {1024, 16384})
+      add_model_gemms(models[i], is_small ? 1 : has_most_shapes ? 3 : 2, tokens, add);
+    for (const std::int64_t tokens : {2048, 8192})
+      add_model_gemms(models[i], has_most_shapes ? 5 : 3, tokens, add);
+    for (const std::int64_t tokens : {256, 32768}) add_model_gemms(models[i], is_small ? 3 : 5, tokens, add);
   }
   for (const std::int64_t tokens : {4096, 16384, 1024}) {
-    for (const Transformer& model : models)
-      add_tensor_parallel_gemms(model, tokens == 1024 ? 5 : 4, tokens, add);
+    for (std::size_t i = 0; i < models.size(); ++i) {
+      const bool is_last = tokens == 1024 || (models[i].has_experts() && i >= kSmall);
+      add_tensor_parallel_gemms(models[i], is_last ? 5 : 4, tokens, add);
+    }
   }
   // Between the powers of two, where waves of tiles are not full.
-  const std::size_t n_small = std::min<std::size_t>(models.size(), 2);
-  for (const Transformer& model : models.first(n_small)) {
+  for (const Transformer& model : models.first(std::min(models.size(), kSmall))) {
     for (const std::int64_t tokens : {512, 1536, 3072, 6144, 12288, 24576, 65536})
       add_model_gemms(model, 5, tokens, add);
     for (const std::int64_t tokens : {1024, 4096, 16384}) {
@@ -235,7 +251,7 @@ void plan_attention(std::span<const Transformer> models, std::span<const LengthS
                     const AddCase& add) {
   for (const int sp : {1, 8, 2, 4, 16, 32, 64}) {
     for (std::size_t i = 0; i < models.size(); ++i) {
-      HeadShape shape;
+      AttentionShape shape;
       if (!has_head_shape(models[i], sp, shape)) continue;
       add_shape(add, shape, shape_level(i, sp));
       if (i > 1 || (sp != 1 && sp != 8)) continue;
@@ -246,13 +262,17 @@ void plan_attention(std::span<const Transformer> models, std::span<const LengthS
 }
 
 void plan_elementwise(std::span<const Transformer> models, const AddCase& add) {
+  const AddCase hot = [&](int level, const std::string& section, const KernelCase& kernel) {
+    add(level, section + ": hot cache", kernel.with("cache", "hot"));
+  };
   for (std::size_t i = 0; i < models.size(); ++i) {
+    // Profiles tell their sizes apart, not their widths: those of many models add little.
     for (const std::int64_t rows : {4096, 16384, 1024})
-      add_elementwise(add, i > 0 ? 3 : rows == 1024 ? 2 : 1, models[i], rows);
+      add_elementwise(add, i > 1 ? 4 : i > 0 ? 3 : rows == 1024 ? 2 : 1, models[i], rows);
     for (const std::int64_t rows : {256, 65536}) add_elementwise(add, i > 0 ? 5 : 3, models[i], rows);
     if (i < 2) {
       for (const std::int64_t rows : {1024, 4096, 16384})
-        add_elementwise(add, i == 0 ? 3 : 5, models[i], rows, true);
+        add_elementwise(hot, i == 0 ? 3 : 5, models[i], rows);
     }
   }
 }
@@ -273,12 +293,19 @@ void plan_adamw(const AddCase& add) {
   }
 }
 
-void plan_collectives(int n_gpus, int gpus_per_node, const AddCase& add) {
+void plan_collectives(std::span<const Transformer> models, int n_gpus, int gpus_per_node,
+                      const AddCase& add) {
   const std::vector<GpuGroup> groups = gpu_groups(n_gpus, gpus_per_node);
   for (const GpuGroup& group : groups) add_group(add, group);
   const int in_node = std::min(n_gpus, gpus_per_node);
   for (const GpuGroup& group : groups) {
     if (group.gpus == in_node || 2 * group.gpus > n_gpus) add_overlap(add, group);
+  }
+  for (const Transformer& model : models) {
+    if (!model.has_experts()) continue;
+    for (int ep = 2; ep <= n_gpus; ep *= 2) {
+      if (model.experts.n_routed % ep == 0) add_expert_exchange(add, model, ep, gpus_per_node);
+    }
   }
 }
 

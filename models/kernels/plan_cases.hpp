@@ -20,6 +20,6 @@ void plan_attention(std::span<const Transformer> models, std::span<const LengthS
 void plan_elementwise(std::span<const Transformer> models, const AddCase& add);
 void plan_copies(const AddCase& add);
 void plan_adamw(const AddCase& add);
-void plan_collectives(int n_gpus, int gpus_per_node, const AddCase& add);
+void plan_collectives(std::span<const Transformer> models, int n_gpus, int gpus_per_node, const AddCase& add);
 
 }  // namespace packsim

@@ -20,18 +20,24 @@ void add_run(Documents& documents, std::int64_t n_documents, std::int64_t length
   }
 }
 
-// How often each pack of each group is trained, and how many iterations each group has.
+// How often each pack of each group is trained, how many iterations each group has, and how many of its
+// micro-batches come after another one of their rank in their iteration.
 struct Trainings {
   std::vector<std::vector<std::int64_t>> of_pack;  // [n_groups][n_packs]
   std::vector<std::int64_t> iterations;            // [n_groups]
+  std::vector<std::int64_t> later_micro_batches;   // [n_groups]
 };
 
 Trainings count_trainings(std::span<const std::vector<MicroBatch>> batches, const Schedule& schedule) {
   Trainings trainings;
   for (const std::vector<MicroBatch>& group : batches) trainings.of_pack.emplace_back(group.size());
   trainings.iterations.resize(batches.size());
+  trainings.later_micro_batches.resize(batches.size());
   for (const Iteration& iteration : schedule.iterations) {
     ++trainings.iterations[iteration.group];
+    const std::int64_t n_packs = iteration.n_packs;
+    const std::int64_t n_ranks = schedule.groups[iteration.group].n_dp_ranks;
+    trainings.later_micro_batches[iteration.group] += std::max<std::int64_t>(0, n_packs - n_ranks);
     for (const std::uint32_t pack : schedule.packs(iteration)) ++trainings.of_pack[iteration.group][pack];
   }
   return trainings;
@@ -124,6 +130,7 @@ std::vector<KernelUse> schedule_kernels(const Transformer& model, const Cluster&
     add_tokens(uses, plan, batches[g], trainings.of_pack[g], gpu_fraction, sampling.token_steps_per_octave);
     add_sampled_attention(uses, plan, packing, g, batches[g], trainings.of_pack[g], gpu_fraction,
                           sampling.attention_packs);
+    add_gradient_sums(uses, plan, gpu_fraction * static_cast<double>(trainings.later_micro_batches[g]));
     add_step_end(uses, plan, static_cast<double>(trainings.iterations[g]));
   }
   add_launch_gaps(uses);

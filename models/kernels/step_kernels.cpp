@@ -7,6 +7,7 @@
 
 #include "models/kernels/linear_layers.hpp"
 #include "models/kernels/make_case.hpp"
+#include "models/step/layer_ops.hpp"
 
 namespace packsim {
 namespace {
@@ -21,69 +22,73 @@ int n_nodes(int n_gpus, int gpus_per_node) {
   return (n_gpus + gpus_per_node - 1) / gpus_per_node;
 }
 
-std::int64_t query_width(const Transformer& model) {
-  return std::int64_t{model.n_heads} * model.head_dim;
+// With as many layers as are run; dense ones come first.
+Transformer model_of(const StepPlan& plan) {
+  Transformer model = plan.model;
+  model.n_layers = layers_of(plan);
+  model.experts.n_dense_layers = std::min(model.experts.n_dense_layers, model.n_layers);
+  return model;
 }
 
-std::int64_t kv_width(const Transformer& model) {
-  return std::int64_t{model.n_kv_heads} * model.head_dim;
+ParallelPlan parallel_plan_of(const StepPlan& plan) {
+  return {.n_gpus = plan.sp_degree * plan.dp_degree,
+          .sp_degree = plan.sp_degree,
+          .zero_stage = plan.zero_stage,
+          .bucket_elements = plan.bucket_elements,
+          .gc_layers = plan.gc_layers,
+          .recompute_stops_early = plan.recompute_stops_early};
 }
 
-// The exchange of one tensor [tokens, width] between heads and tokens.
-void add_alltoall(KernelUses& uses, const StepPlan& plan, std::int64_t tokens, std::int64_t width,
-                  double count, std::string_view part) {
-  const std::int64_t size_bytes = kBf16Bytes * tokens * width;
-  uses.add(copy_case("device", size_bytes), count, part);
-  uses.add(
-      collective_case("all_to_all", plan.sp_degree, n_nodes(plan.sp_degree, plan.gpus_per_node), size_bytes),
-      count, part);
+struct LayerCount {
+  LayerKind kind;
+  int n = 0;
+  int n_checkpointed = 0;
+};
+
+std::vector<LayerCount> layer_counts(const StepPlan& plan) {
+  const Transformer model = model_of(plan);
+  std::vector<LayerCount> counts;
+  int n_checkpointed = plan.gc_layers;
+  for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {
+    const int n = model.n_layers_of(kind);
+    if (n > 0) counts.push_back({kind, n, std::min(n, n_checkpointed)});
+    n_checkpointed -= std::min(n, n_checkpointed);
+  }
+  return counts;
 }
 
-// Queries, keys, values and the output, the same in either direction.
-void add_alltoalls(KernelUses& uses, const StepPlan& plan, std::int64_t tokens, double count,
-                   std::string_view part) {
-  if (plan.sp_degree == 1) return;
-  const int kv_copies = std::max(1, plan.sp_degree / plan.model.n_kv_heads);
-  add_alltoall(uses, plan, tokens, query_width(plan.model), 2 * count, part);
-  add_alltoall(uses, plan, tokens, kv_width(plan.model) * kv_copies, 2 * count, part);
+using KernelsOf = std::vector<CountedKernel> (*)(const LayerOp& op);
+
+// All but attention.
+void add_ops(KernelUses& uses, const std::vector<LayerOp>& ops, KernelsOf kernels_of, double count,
+             std::string_view part) {
+  for (const LayerOp& op : ops) {
+    if (op.kind == LayerOp::Kind::attention) continue;
+    for (const CountedKernel& counted : kernels_of(op)) uses.add(counted.kernel, count * counted.count, part);
+  }
 }
 
-// The elementwise kernels of so many layers; backward is one kernel for each of forward.
-void add_layer_elementwise(KernelUses& uses, const StepPlan& plan, std::int64_t tokens, std::string_view pass,
-                           double n_residual_adds, double count, std::string_view part) {
-  const Transformer& model = plan.model;
-  uses.add(elementwise_case("rms_norm", pass, tokens, model.hidden_size), 2 * count, part);
-  uses.add(elementwise_case("rope", pass, tokens, query_width(model)), count, part);
-  uses.add(elementwise_case("rope", pass, tokens, kv_width(model)), count, part);
-  uses.add(elementwise_case("swiglu", pass, tokens, model.ffn_size), count, part);
-  uses.add(elementwise_case("residual_add", pass, tokens, model.hidden_size), n_residual_adds * count, part);
+// The share of a pack's attention that windows leave in the mean layer.
+double windowed_share(const Transformer& model, const Documents& documents) {
+  if (model.n_windowed_layers == 0) return 1;
+  double seen = 0;
+  for (const DocumentRun& run : documents.runs) {
+    const auto length = static_cast<double>(run.length_tokens);
+    seen += static_cast<double>(run.n_documents) * length * length * model.window_fraction(run.length_tokens);
+  }
+  const double windowed_layers = static_cast<double>(model.n_windowed_layers) / model.n_layers;
+  return 1 - windowed_layers * (1 - seen / documents.squared_tokens());
 }
 
-void add_layers_forward(KernelUses& uses, const StepPlan& plan, std::int64_t tokens, double count,
-                        std::string_view part) {
-  const bool stops_early = part == "recompute" && plan.recompute_stops_early;
-  std::vector<LinearLayer> layers = linear_layers(plan.model);
-  if (stops_early) layers.pop_back();  // down
-  for (const LinearLayer& layer : layers) uses.add(forward_gemm(tokens, layer.out, layer.in), count, part);
-  add_layer_elementwise(uses, plan, tokens, "fwd", stops_early ? 1 : 2, count, part);
-  add_alltoalls(uses, plan, tokens, count, part);
-}
-
-void add_linear_backward(KernelUses& uses, const LinearLayer& layer, std::int64_t tokens, double count) {
-  uses.add(input_gradient_gemm(tokens, layer.out, layer.in), count, "backward");
-  uses.add(weight_gradient_gemm(tokens, layer.out, layer.in), count, "backward");
-}
-
-void add_layers_backward(KernelUses& uses, const StepPlan& plan, std::int64_t tokens, double count) {
-  for (const LinearLayer& layer : linear_layers(plan.model)) add_linear_backward(uses, layer, tokens, count);
-  add_layer_elementwise(uses, plan, tokens, "bwd", 2, count, "backward");
-  add_alltoalls(uses, plan, tokens, count, "backward");
+void add_gradient_sum(KernelUses& uses, const StepPlan& plan, std::int64_t rows, std::int64_t cols,
+                      double count) {
+  const int n_shards = plan.zero_stage >= 2 ? plan.sp_degree * plan.dp_degree : 1;
+  uses.add(elementwise_case("residual_add", "fwd", (rows + n_shards - 1) / n_shards, cols), count,
+           "backward");
 }
 
 std::int64_t parameters_of(const StepPlan& plan) {
-  Transformer model = plan.model;
-  model.n_layers = layers_of(plan);
-  return static_cast<std::int64_t>(model.parameters());
+  return static_cast<std::int64_t>(model_of(plan).parameters());
 }
 
 void add_state_collective(KernelUses& uses, const StepPlan& plan, std::string_view op,
@@ -107,10 +112,12 @@ void add_buckets(KernelUses& uses, const StepPlan& plan, std::string_view op, do
 // ZeRO 3: every layer, the embedding, and the head with the last norm, each on its own.
 void add_sharded_layers(KernelUses& uses, const StepPlan& plan, std::string_view op, double count,
                         std::string_view part) {
-  const auto layer = static_cast<std::int64_t>(plan.model.layer_parameters());
+  for (const LayerCount& layers : layer_counts(plan)) {
+    const auto layer = static_cast<std::int64_t>(plan.model.layer_parameters(layers.kind));
+    add_state_collective(uses, plan, op, layer, count * layers.n, part);
+  }
   const std::int64_t embedding = std::int64_t{plan.model.vocab_size} * plan.model.hidden_size;
   const std::int64_t head = plan.model.tied_embeddings ? 0 : embedding;
-  add_state_collective(uses, plan, op, layer, count * layers_of(plan), part);
   add_state_collective(uses, plan, op, embedding, count, part);
   add_state_collective(uses, plan, op, head + plan.model.hidden_size, count, part);
 }
@@ -168,39 +175,55 @@ StepPlan step_plan(const KernelCase& step, const Transformer& model, int gpus_pe
 }
 
 void add_micro_batch(KernelUses& uses, const StepPlan& plan, std::int64_t tokens_per_gpu, double count) {
-  const Transformer& model = plan.model;
-  const std::int64_t tokens = tokens_per_gpu;
-  const double n_layers = layers_of(plan);
-  const LinearLayer head = head_layer(model);
+  const ParallelPlan parallel = parallel_plan_of(plan);
+  const std::vector<LayerCount> layers = layer_counts(plan);
+  const auto layer_ops = [&](auto list, LayerKind kind) {
+    return list(plan.model, parallel, plan.gpus_per_node, kind, tokens_per_gpu);
+  };
+  const std::vector<LayerOp> embedding =
+      embedding_forward(plan.model, parallel, plan.gpus_per_node, tokens_per_gpu);
+  const std::vector<LayerOp> head = head_forward(plan.model, parallel, plan.gpus_per_node, tokens_per_gpu);
   const bool shards_weights = plan.zero_stage == 3;
 
   if (shards_weights) add_sharded_layers(uses, plan, "all_gather", count, "forward");
-  uses.add(elementwise_case("embedding", "fwd", tokens, model.hidden_size), count, "forward");
-  add_layers_forward(uses, plan, tokens, count * n_layers, "forward");
-  uses.add(elementwise_case("rms_norm", "fwd", tokens, model.hidden_size), count, "forward");
-  uses.add(forward_gemm(tokens, head.out, head.in), count, "forward");
-  uses.add(elementwise_case("cross_entropy", "fwd", tokens, model.vocab_size), count, "forward");
+  add_ops(uses, embedding, forward_kernels, count, "forward");
+  for (const LayerCount& layer : layers)
+    add_ops(uses, layer_ops(layer_forward, layer.kind), forward_kernels, count * layer.n, "forward");
+  add_ops(uses, head, forward_kernels, count, "forward");
 
-  if (plan.gc_layers > 0) add_layers_forward(uses, plan, tokens, count * plan.gc_layers, "recompute");
+  for (const LayerCount& layer : layers) {
+    add_ops(uses, layer_ops(layer_recompute, layer.kind), forward_kernels, count * layer.n_checkpointed,
+            "recompute");
+  }
 
   // The recomputation of a layer uses the weights that were gathered for its backward pass.
   if (shards_weights) add_sharded_layers(uses, plan, "all_gather", count, "backward");
-  uses.add(elementwise_case("cross_entropy", "bwd", tokens, model.vocab_size), count, "backward");
-  add_linear_backward(uses, head, tokens, count);
-  uses.add(elementwise_case("rms_norm", "bwd", tokens, model.hidden_size), count, "backward");
-  add_layers_backward(uses, plan, tokens, count * n_layers);
-  uses.add(elementwise_case("embedding", "bwd", tokens, model.hidden_size), count, "backward");
+  add_ops(uses, head, backward_kernels, count, "backward");
+  for (const LayerCount& layer : layers)
+    add_ops(uses, layer_ops(layer_forward, layer.kind), backward_kernels, count * layer.n, "backward");
+  add_ops(uses, embedding, backward_kernels, count, "backward");
   if (shards_weights) add_sharded_layers(uses, plan, "reduce_scatter", count, "backward");
   if (plan.zero_stage == 2) add_buckets(uses, plan, "reduce_scatter", count, "backward");
 }
 
 void add_attention(KernelUses& uses, const StepPlan& plan, const Documents& documents, double count) {
-  const int heads = plan.model.n_heads / plan.sp_degree;
-  const int kv_heads = std::max(1, plan.model.n_kv_heads / plan.sp_degree);
-  const KernelCase forward = attention_case("fwd", documents, heads, kv_heads, plan.model.head_dim);
-  uses.add(forward, count * layers_of(plan), "forward");
-  uses.add(forward, count * plan.gc_layers, "recompute");
-  uses.add(forward.with("pass", "bwd"), count * layers_of(plan), "backward");
+  const AttentionShape shape = attention_shape(plan.model, parallel_plan_of(plan));
+  const KernelCase forward = attention_case("fwd", documents, shape.heads, shape.kv_heads, shape.head_dim);
+  const double seen = count * windowed_share(plan.model, documents);
+  uses.add(forward, seen * layers_of(plan), "forward");
+  uses.add(forward, seen * plan.gc_layers, "recompute");
+  uses.add(forward.with("pass", "bwd"), seen * layers_of(plan), "backward");
+}
+
+void add_gradient_sums(KernelUses& uses, const StepPlan& plan, double count) {
+  const Transformer& model = plan.model;
+  for (const LayerCount& layers : layer_counts(plan)) {
+    for (const LinearLayer& layer : linear_layers(model, layers.kind))
+      add_gradient_sum(uses, plan, layer.out, layer.in, count * layers.n * layer.copies);
+  }
+  // The embedding's is as large as its table; the head's is the same where they are tied.
+  const int n_tables = model.tied_embeddings ? 1 : 2;
+  add_gradient_sum(uses, plan, model.vocab_size, model.hidden_size, count * n_tables);
 }
 
 void add_step_end(KernelUses& uses, const StepPlan& plan, double count) {
@@ -224,6 +247,8 @@ std::vector<KernelUse> step_kernels(const StepPlan& plan) {
     add_micro_batch(uses, plan, (documents.tokens() + plan.sp_degree - 1) / plan.sp_degree, 1);
     add_attention(uses, plan, documents, 1);
   }
+  if (!plan.micro_batches.empty())
+    add_gradient_sums(uses, plan, static_cast<double>(plan.micro_batches.size() - 1));
   add_step_end(uses, plan, 1);
   add_launch_gaps(uses);
   return uses.all();

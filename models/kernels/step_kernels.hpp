@@ -31,13 +31,15 @@ StepPlan step_plan(const KernelCase& step, const Transformer& model, int gpus_pe
 /// The kernels of one step on one GPU, in bf16.
 ///
 /// A micro-batch of S tokens leaves a GPU ceil(S / sp) tokens of the linear and elementwise kernels, and
-/// 1/sp of the heads of the attention over whole documents. A layer runs forward
-///   rms_norm, q, k, v, rope on q and k, all-to-all of q, k, v, attention, all-to-all of the output, o,
-///   residual_add, rms_norm, gate, up, swiglu, down, residual_add
-/// around which come the embedding, the last rms_norm, the head and the loss. Backward every linear layer has
-/// two products, every other kernel one. Checkpointed layers run forward once more ("recompute"), their
-/// all-to-alls included. Each all-to-all comes with one copy that reorders heads and tokens; where there are
-/// more GPUs than key-value heads, that copy repeats the heads.
+/// 1/sp of the heads of the attention over whole documents. What a layer, the embedding and the head run, and
+/// what that takes backward, is listed in models/step/layer_ops.hpp; every GPU holds all experts. The first
+/// gc_layers layers are checkpointed and run forward once more ("recompute"), their all-to-alls included.
+/// Attention kernels have no window: a windowed layer counts as the share of whole documents that its window
+/// leaves, in the mean layer of the model.
+///
+/// Gradients of a step's micro-batches after the first are added to those before, as PyTorch's autograd does
+/// it: one more elementwise kernel for each weight matrix, which reads both and writes their sum. Megatron
+/// adds them in the product that makes them, and has no such kernel. ZeRO 2 and 3 add the GPU's share.
 ///
 /// States, with G = sp x dp GPUs, weights and gradients in bf16:
 ///   ZeRO 0  all-reduce of the gradients a step
@@ -47,7 +49,7 @@ StepPlan step_plan(const KernelCase& step, const Transformer& model, int gpus_pe
 /// and AdamW on the GPU's share. The share of launch_gap, in a part of its own, counts all other kernels.
 ///
 /// Not there, as no kernel stands for them: bias gradients, sums of the gradients of repeated key-value
-/// heads, norm clipping, additions to fp32 gradients, the head-wise norms of Qwen3.
+/// heads, norm clipping, gradients in fp32, the choice and the weighing of experts.
 ///
 /// Throws std::invalid_argument with every mistake: counts out of range, degrees that do not divide the
 /// heads.
@@ -60,6 +62,8 @@ void check_step_plan(const StepPlan& plan);
 /// All of a micro-batch but its attention.
 void add_micro_batch(KernelUses& uses, const StepPlan& plan, std::int64_t tokens_per_gpu, double count);
 void add_attention(KernelUses& uses, const StepPlan& plan, const Documents& documents, double count);
+/// A micro-batch's gradients added to those of earlier ones of the step.
+void add_gradient_sums(KernelUses& uses, const StepPlan& plan, double count);
 /// What comes once a step: the optimizer and the collectives of the step.
 void add_step_end(KernelUses& uses, const StepPlan& plan, double count);
 /// As many launch gaps as there are kernels.

@@ -3,86 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "scenarios/loader/hf_layers.hpp"
+#include "scenarios/loader/hf_model_type.hpp"
+#include "scenarios/loader/model_limits.hpp"
+
 namespace packsim {
 namespace {
 
-// The same limits as for our own model files.
-constexpr int kMostLayers = 4096;
-constexpr int kWidest = 1 << 24;
-
-// Decoders whose layers are exactly: RMSNorm, q, k, v, o, RMSNorm, gate, up, down.
-struct ModelType {
-  std::string_view name;
-  bool qkv_bias = false;  // where no key says it
-};
-constexpr std::array<ModelType, 4> kModelTypes = {{
-    {"llama"},
-    {"mistral"},
-    {"qwen2", true},
-    {"qwen3"},
-}};
-
-// Keys that mean something else than a dense decoder where they hold a number over 0, or true.
-struct ForeignKey {
-  std::string_view key;
-  std::string_view meaning;
-};
-constexpr std::array<ForeignKey, 9> kForeignKeys = {{
-    {"num_local_experts", "mixtures of experts are not modelled"},
-    {"num_experts", "mixtures of experts are not modelled"},
-    {"n_routed_experts", "mixtures of experts are not modelled"},
-    {"moe_intermediate_size", "mixtures of experts are not modelled"},
-    {"kv_lora_rank", "multi-head latent attention is not modelled"},
-    {"q_lora_rank", "multi-head latent attention is not modelled"},
-    {"is_encoder_decoder", "encoder-decoders are not modelled"},
-    {"encoder_layers", "encoder-decoders are not modelled"},
-    {"num_encoder_layers", "encoder-decoders are not modelled"},
-}};
-
-bool says_something(const Json* value) {
-  if (value == nullptr || value->is_null()) return false;
-  if (value->is_boolean()) return value->get<bool>();
-  return !(value->is_number() && value->get<double>() == 0);
-}
-
-void refuse_foreign_keys(JsonReader& reader) {
-  for (const ForeignKey& foreign : kForeignKeys) {
-    if (says_something(reader.value(foreign.key)))
-      reader.refuse(foreign.key, fmt::format("none: {}", foreign.meaning));
-  }
-  if (reader.value("text_config") != nullptr)
-    reader.refuse("text_config", "none: of models with several parts, give the text part alone",
-                  "a nested configuration");
-}
-
-void refuse_sliding_window(JsonReader& reader, const std::string& model_type) {
-  constexpr std::string_view kNone = "none: sliding-window attention is not modelled";
-  // Qwen writes a window down even where it is switched off.
-  const Json* is_used = reader.value("use_sliding_window");
-  const bool is_off = is_used == nullptr ? model_type.starts_with("qwen") : !says_something(is_used);
-  if (!is_off && says_something(reader.value("sliding_window")))
-    reader.refuse("sliding_window", std::string(kNone));
-  const Json* types = reader.value("layer_types");
-  if (types == nullptr || !types->is_array()) return;
-  const auto other = std::ranges::find_if(*types, [](const Json& type) { return type != "full_attention"; });
-  if (other != types->end()) {
-    reader.refuse("layer_types", "full_attention in every layer: other kinds are not modelled",
-                  describe(*other));
-  }
-}
-
-ModelType read_model_type(JsonReader& reader) {
-  std::vector<std::string> names;
-  for (const ModelType& type : kModelTypes) names.emplace_back(type.name);
-  return kModelTypes[reader.one_of("model_type", names)];
-}
-
-// A size that null or nothing leaves to `fallback`; 0 stands for a fallback that is unknown.
+// A size that null or nothing leaves to `fallback`; 0 stands for one that follows from other sizes.
 int size_or(JsonReader& reader, std::string_view key, int fallback) {
   const Json* value = reader.value(key);
   if (value == nullptr || value->is_null()) return fallback;
@@ -107,6 +39,40 @@ std::string read_name(JsonReader& reader) {
   return name;
 }
 
+// Heads and what they are made of.
+void read_attention(JsonReader& reader, const HfModelType& type, Transformer& model) {
+  model.n_heads = reader.integer("num_attention_heads", 1, kWidest);
+  const bool may_be_missing = type.kv_heads_are_heads || reader.has("num_key_value_heads");
+  model.n_kv_heads = may_be_missing ? size_or(reader, "num_key_value_heads", model.n_heads)
+                                    : reader.integer("num_key_value_heads", 1, kWidest);
+  if (type.has_latent_attention) {
+    // Its head_dim, where there is one, is of the rotated part alone.
+    model.latent = read_hf_latent(reader);
+    model.head_dim = model.latent.qk_nope_head_dim + model.latent.qk_rope_head_dim;
+    return;
+  }
+  model.head_dim = size_or(reader, "head_dim", type.head_dim);
+  // Qwen2-MoE says it in a key of its own.
+  model.qkv_bias = flag_or(reader, "qkv_bias", flag_or(reader, "attention_bias", type.qkv_bias));
+  model.qk_norm = type.qk_norm;
+}
+
+void check_heads(JsonReader& reader, Transformer& model) {
+  if (model.has_latent_attention()) {
+    if (model.n_kv_heads != model.n_heads)
+      reader.refuse("num_key_value_heads",
+                    fmt::format("the {} heads, as latent attention has keys for each", model.n_heads));
+    return;
+  }
+  if (model.n_heads % model.n_kv_heads != 0)
+    reader.refuse("num_key_value_heads", fmt::format("a divisor of the {} heads", model.n_heads));
+  if (model.head_dim == 0) {
+    model.head_dim = std::max(1, model.hidden_size / model.n_heads);
+    if (model.head_dim * model.n_heads != model.hidden_size)
+      reader.refuse("hidden_size", fmt::format("a multiple of the {} heads, or a head_dim", model.n_heads));
+  }
+}
+
 }  // namespace
 
 bool is_hf_config(const JsonReader& reader) {
@@ -116,9 +82,12 @@ bool is_hf_config(const JsonReader& reader) {
 Transformer read_hf_config(JsonReader reader) {
   reader.allow_any_keys();
   const std::size_t before = reader.n_problems();
-  refuse_foreign_keys(reader);
-  const ModelType type = read_model_type(reader);
-  refuse_sliding_window(reader, std::string(type.name));
+  if (reader.value("text_config") != nullptr)
+    reader.refuse("text_config", "none: of models with several parts, give the text part alone",
+                  "a nested configuration");
+  const HfModelType* known = read_hf_model_type(reader);
+  const HfModelType type = known == nullptr ? HfModelType{.kv_heads_are_heads = true} : *known;
+  if (known != nullptr) refuse_foreign_keys(reader, type);
   if (reader.value("hidden_act") != nullptr) {
     const std::vector<std::string> kGated = {"silu", "swish"};
     reader.one_of("hidden_act", kGated);
@@ -127,24 +96,19 @@ Transformer read_hf_config(JsonReader reader) {
   Transformer model;
   model.name = read_name(reader);
   model.source = "Hugging Face config.json";
+  const std::size_t before_layers = reader.n_problems();
   model.n_layers = reader.integer("num_hidden_layers", 1, kMostLayers);
+  const bool layers_are_known = reader.n_problems() == before_layers;
   model.hidden_size = reader.integer("hidden_size", 1, kWidest);
-  model.n_heads = reader.integer("num_attention_heads", 1, kWidest);
-  model.n_kv_heads = size_or(reader, "num_key_value_heads", model.n_heads);
-  model.head_dim = size_or(reader, "head_dim", 0);
+  read_attention(reader, type, model);
   model.ffn_size = reader.integer("intermediate_size", 1, kWidest);
   model.vocab_size = reader.integer("vocab_size", 1, kWidest);
   model.tied_embeddings = flag_or(reader, "tie_word_embeddings", false);
-  model.qkv_bias = flag_or(reader, "attention_bias", type.qkv_bias);
-  if (reader.n_problems() != before) return model;
-
-  if (model.n_heads % model.n_kv_heads != 0)
-    reader.refuse("num_key_value_heads", fmt::format("a divisor of the {} heads", model.n_heads));
-  if (model.head_dim == 0) {
-    model.head_dim = std::max(1, model.hidden_size / model.n_heads);
-    if (model.head_dim * model.n_heads != model.hidden_size)
-      reader.refuse("hidden_size", fmt::format("a multiple of the {} heads, or a head_dim", model.n_heads));
+  if (known != nullptr && layers_are_known) {
+    read_hf_window(reader, type, model);
+    model.experts = read_hf_experts(reader, type, model);
   }
+  if (reader.n_problems() == before) check_heads(reader, model);
   return model;
 }
 

@@ -10,12 +10,14 @@ namespace packsim {
 /// True for a Hugging Face config.json rather than one of our model files.
 bool is_hf_config(const JsonReader& reader);
 
-/// The sizes in a Hugging Face config.json of a dense decoder with gated MLPs and RMSNorm: LLaMA, Mistral,
-/// Qwen2, Qwen3 and what says the same in the same keys. Keys that sizes do not depend on are let pass.
+/// The sizes in a Hugging Face config.json of a decoder with gated MLPs and RMSNorm: LLaMA, Mistral, Phi-3,
+/// Qwen2, Qwen3, Mixtral, Qwen2-MoE, Qwen3-MoE, DeepSeek-V2, DeepSeek-V3, and what says the same under their
+/// model_type. Defaults are those of transformers; keys that sizes do not depend on are let pass.
 ///
-/// What packsim cannot price yet is refused with the key that says so: mixtures of experts, latent attention,
-/// sliding windows, encoders, and other model types. Leaves what is wrong in the reader's problems. The
-/// model's name is the config's `_name_or_path`, else that of the file's folder; published_parameters is 0.
+/// What packsim does not model is refused with the key that says so: encoders, dense layers between layers of
+/// experts, biases of MLPs, other model types. Layers that predict further tokens (num_nextn_predict_layers)
+/// are left out, as fine-tuning does. The model's name is the config's `_name_or_path`, else that of the
+/// file's folder; published_parameters is 0. Leaves what is wrong in the reader's problems.
 Transformer read_hf_config(JsonReader reader);
 
 }  // namespace packsim

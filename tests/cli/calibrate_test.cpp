@@ -65,6 +65,19 @@ TEST_CASE("A plan can be made for a config.json of Hugging Face") {
   CHECK(contains(run.out, "n=8192 k=2048 layout=tn cache=cold"));
 }
 
+TEST_CASE("A plan can be made for a config.json with experts and a gate of one output") {
+  const TemporaryFolder folder;
+  const std::string model = PACKSIM_SOURCE_DIR "/tests/scenarios/hf_configs/qwen1.5-moe-a2.7b.json";
+  for (const std::string size : {"", "--quick"}) {
+    const ProgramRun run = run_shell(folder, "packsim calibrate plan " + size + " --model " + model);
+    INFO(run.err);
+    REQUIRE(run.exit_code == 0);
+    CHECK(contains(run.out, "n=1 k=2048 layout=tn cache=cold"));
+    // 4096 tokens x 4 of 60 experts of 1408: 274 tokens an expert.
+    CHECK(contains(run.out, "gemm m=274 n=1408 k=2048 layout=tn cache=cold"));
+  }
+}
+
 TEST_CASE("calibrate run starts the microbenchmark on the plan, and ends as it ends") {
   const TemporaryFolder folder;
   write_text(folder / "plan.txt", "launch_gap\n");

@@ -132,6 +132,28 @@ TEST_CASE("A schedule of equal packs has the kernels of its steps, step after st
   }
 }
 
+TEST_CASE("Gradients are added on ranks that have more than one micro-batch in an iteration") {
+  // Five packs of 1024 on two ranks, two a rank: the second iteration has one pack, on the first rank.
+  Run run = run_of(std::vector<std::int32_t>(5, 1024), 1024, 2, 1);
+  const std::vector<GroupParallelism> parallelism = {{.sp_degree = 1, .gc_layers = 8}};
+  run.schedule =
+      make_schedule(run.batches, run.packing.capacities_tokens, parallelism,
+                    {.n_gpus = 2, .micro_batches_per_rank = 2, .last_iteration = LastIteration::shorten});
+  REQUIRE(run.schedule.iterations.size() == 2);
+  const auto head_sums = [](const std::vector<KernelUse>& uses) {
+    for (const KernelUse& use : uses) {
+      if (use.kernel.text() == "elementwise op=residual_add pass=fwd rows=128256 cols=4096 cache=cold")
+        return use.count;
+    }
+    return 0.0;
+  };
+  // Of the head and of the embedding, on each rank once in the first iteration.
+  CHECK(head_sums(kernels_of(run)) == Approx(2));
+  // One micro-batch a rank and iteration.
+  run.schedule = make_schedule(run.batches, run.packing.capacities_tokens, parallelism, {.n_gpus = 2});
+  CHECK(head_sums(kernels_of(run)) == 0);
+}
+
 TEST_CASE("Padding is one more document of a pack, and longer rows of a batch of rows") {
   const Run packed = run_of({600, 300}, 1000, 1, 1, "ffd", Padding::capacity);
   CHECK(format_documents(pack_documents(packed.packing, 0, 0, packed.batches[0][0])) == "1x600+1x300+1x100");

@@ -3,11 +3,16 @@
 #include <catch2/catch.hpp>
 #include <functional>
 
+#include "kernel_sums.hpp"
 #include "llama_8b.hpp"
 #include "models/step_cost_model.hpp"
 
 using namespace packsim;
+using packsim_test::count_of;
 using packsim_test::kLlama8b;
+using packsim_test::one;
+using packsim_test::payload;
+using packsim_test::sum;
 
 namespace {
 
@@ -18,39 +23,6 @@ StepPlan plan_of(std::vector<std::string> packs, int sp_degree = 1, int gc_layer
   plan.gc_layers = gc_layers;
   for (const std::string& pack : packs) plan.micro_batches.push_back(parse_documents(pack));
   return plan;
-}
-
-using Value = double (*)(const KernelCase&);
-
-// Sum over the uses of one kind of kernel in one part; every part where it is empty.
-double sum(const std::vector<KernelUse>& uses, std::string_view kernel, std::string_view part, Value value) {
-  double total = 0;
-  for (const KernelUse& use : uses) {
-    if (use.kernel.kernel() == kernel && (part.empty() || use.part == part))
-      total += use.count * value(use.kernel);
-  }
-  return total;
-}
-
-double count_of(const std::vector<KernelUse>& uses, const std::string& text, std::string_view part) {
-  for (const KernelUse& use : uses) {
-    if (use.kernel.text() == text && use.part == part) return use.count;
-  }
-  return 0;
-}
-
-// Payload of the collectives of one operation.
-double payload(const std::vector<KernelUse>& uses, std::string_view op, std::string_view part) {
-  double total = 0;
-  for (const KernelUse& use : uses) {
-    if (use.kernel.kernel() == "collective" && use.kernel.value("op") == op && use.part == part)
-      total += use.count * static_cast<double>(use.kernel.integer("bytes"));
-  }
-  return total;
-}
-
-double one(const KernelCase&) {
-  return 1;
 }
 
 }  // namespace
@@ -228,8 +200,12 @@ TEST_CASE("Fewer layers than the model's have that share of the layers' kernels"
 
 TEST_CASE("Micro-batches of one shape are one use with a larger count") {
   const std::vector<KernelUse> once = step_kernels(plan_of({"4x1024"}));
+  const std::vector<KernelUse> twice = step_kernels(plan_of({"4x1024", "4x1024"}));
   const std::vector<KernelUse> thrice = step_kernels(plan_of({"4x1024", "4x1024", "4x1024"}));
-  CHECK(once.size() == thrice.size());
+  CHECK(twice.size() == thrice.size());
+  // More than once they have five kinds of weights, whose gradients are added: q and o; k and v; gate and up;
+  // down; the embedding and the head.
+  CHECK(twice.size() == once.size() + 5);
   CHECK(sum(thrice, "gemm", "", one) == 3 * sum(once, "gemm", "", one));
   CHECK(sum(thrice, "adamw", "", one) == 1);
 }

@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "merged_json.hpp"
 #include "messages.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/problems.hpp"
@@ -21,28 +22,38 @@ std::vector<std::string> messages_for(const std::string& json) {
   return messages;
 }
 
-// A small dense decoder with other members in front; the first of two equal keys counts.
+Transformer model_of(const std::string& json) {
+  const TempFolder folder;
+  return load_model(folder.write("config.json", json), {});
+}
+
+// A small dense decoder, with other members in place of or besides its own.
 std::string decoder_with(const std::string& members) {
-  return R"({"model_type": "llama", )" + members +
-         R"("num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 128,
-            "vocab_size": 1000})";
+  return merged_json(R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 64,
+      "num_attention_heads": 4, "intermediate_size": 128, "vocab_size": 1000})",
+                     members);
+}
+
+// Likewise with experts.
+std::string qwen_moe_with(const std::string& members) {
+  return merged_json(R"({"model_type": "qwen3_moe", "num_hidden_layers": 4, "hidden_size": 64,
+      "num_attention_heads": 4, "num_key_value_heads": 4, "intermediate_size": 128, "vocab_size": 1000,
+      "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32,
+      "shared_expert_intermediate_size": 64})",
+                     members);
+}
+
+// Likewise with experts and latent attention.
+std::string deepseek_with(const std::string& members) {
+  return merged_json(R"({"model_type": "deepseek_v2", "num_hidden_layers": 4, "hidden_size": 64,
+      "num_attention_heads": 4, "intermediate_size": 128, "vocab_size": 1000, "q_lora_rank": null,
+      "kv_lora_rank": 16, "qk_nope_head_dim": 8, "qk_rope_head_dim": 4, "v_head_dim": 8,
+      "n_routed_experts": 8, "n_shared_experts": 1, "num_experts_per_tok": 2, "moe_intermediate_size": 32,
+      "first_k_dense_replace": 0})",
+                     members);
 }
 
 }  // namespace
-
-TEST_CASE("Parameter counts of published config.json files are the published ones") {
-  // As the model cards and the safetensors indexes count them; Qwen3 has head-wise norms besides.
-  const std::vector<std::pair<std::string, double>> published = {
-      {"llama-2-7b", 6738415616.0},  {"llama-3.2-1b", 1235814400.0}, {"mistral-7b-v0.3", 7248023552.0},
-      {"qwen2.5-0.5b", 494032768.0}, {"qwen3-0.6b", 596049920.0},    {"qwen3-8b", 8190735360.0}};
-  for (const auto& [name, parameters] : published) {
-    CAPTURE(name);
-    const Transformer model = load_model(fixture(name), {});
-    CHECK(model.parameters() == Approx(parameters).epsilon(1e-3));
-    CHECK(model.name == name);
-    CHECK(model.published_parameters == 0);
-  }
-}
 
 TEST_CASE("Keys that a config.json leaves out have Hugging Face's defaults") {
   const Transformer llama2 = load_model(fixture("llama-2-7b"), {});
@@ -54,6 +65,122 @@ TEST_CASE("Keys that a config.json leaves out have Hugging Face's defaults") {
   const Transformer qwen3 = load_model(fixture("qwen3-0.6b"), {});
   CHECK(qwen3.head_dim == 128);  // not 1024 / 16
   CHECK(qwen3.tied_embeddings);
+  CHECK(qwen3.qk_norm);
+  CHECK(qwen3.published_parameters == 0);
+
+  // Defaults of MistralConfig and Qwen3Config in transformers.
+  const std::string heads = R"("num_key_value_heads": 2, "model_type": )";
+  CHECK(model_of(decoder_with(heads + R"("mistral", )")).sliding_window_tokens == 4096);
+  CHECK(model_of(decoder_with(heads + R"("qwen3", )")).head_dim == 128);
+  CHECK(model_of(qwen_moe_with("")).head_dim == 16);
+}
+
+TEST_CASE("How many key-value heads a type has by default is not guessed") {
+  CHECK(messages_for(decoder_with(R"("model_type": "mistral", )")) ==
+        std::vector<std::string>{
+            "config.json: /num_key_value_heads: expected integer in 1..16777216, got nothing"});
+}
+
+TEST_CASE("Experts are read as each model type spells them") {
+  const Experts mixtral = load_model(fixture("mixtral-8x7b-v0.1"), {}).experts;
+  CHECK(mixtral == Experts{.n_routed = 8, .per_token = 2, .ffn_size = 14336});
+  const Experts qwen2 = load_model(fixture("qwen1.5-moe-a2.7b"), {}).experts;
+  CHECK(qwen2 ==
+        Experts{
+            .n_routed = 60, .per_token = 4, .ffn_size = 1408, .shared_ffn_size = 5632, .shared_gate = true});
+  const Transformer qwen3 = load_model(fixture("qwen3-30b-a3b"), {});
+  CHECK(qwen3.experts == Experts{.n_routed = 128, .per_token = 8, .ffn_size = 768});
+  CHECK(qwen3.qk_norm);
+  CHECK(qwen3.head_dim == 128);
+  // Two shared experts of 1536, as one of 3072.
+  const Experts deepseek = load_model(fixture("deepseek-v2"), {}).experts;
+  CHECK(deepseek ==
+        Experts{
+            .n_routed = 160, .per_token = 6, .ffn_size = 1536, .shared_ffn_size = 3072, .n_dense_layers = 1});
+}
+
+TEST_CASE("Latent attention is read, with the head dimension that it makes") {
+  const Transformer v2 = load_model(fixture("deepseek-v2"), {});
+  CHECK(v2.latent == LatentAttention{.q_lora_rank = 1536,
+                                     .kv_lora_rank = 512,
+                                     .qk_nope_head_dim = 128,
+                                     .qk_rope_head_dim = 64,
+                                     .v_head_dim = 128});
+  CHECK(v2.head_dim == 192);
+  const Transformer lite = load_model(fixture("deepseek-v2-lite"), {});
+  CHECK(lite.latent.q_lora_rank == 0);
+  CHECK(lite.head_dim == 192);  // not its key head_dim, 64
+  CHECK_FALSE(lite.qkv_bias);
+}
+
+TEST_CASE("Active parameters are what the publishers say") {
+  // arXiv 2401.04088: 13 billion; the pages of Qwen1.5-MoE-A2.7B and Qwen3-30B-A3B: 2.7 and 3.3;
+  // arXiv 2405.04434 and 2412.19437: 21 and 37.
+  const std::vector<std::pair<std::string, double>> published = {{"mixtral-8x7b-v0.1", 13e9},
+                                                                 {"qwen1.5-moe-a2.7b", 2.7e9},
+                                                                 {"qwen3-30b-a3b", 3.3e9},
+                                                                 {"deepseek-v2", 21e9},
+                                                                 {"deepseek-v3", 37e9}};
+  for (const auto& [name, active] : published) {
+    CAPTURE(name);
+    CHECK(load_model(fixture(name), {}).active_parameters() == Approx(active).epsilon(0.02));
+  }
+}
+
+TEST_CASE("Sliding windows are read as each model type means them") {
+  const auto windows = [](const std::string& type, const std::string& members) {
+    const std::string all =
+        R"("num_hidden_layers": 4, "num_key_value_heads": 4, "model_type": ")" + type + "\", " + members;
+    const Transformer model = model_of(type.ends_with("moe") ? qwen_moe_with(all) : decoder_with(all));
+    return std::pair(model.sliding_window_tokens, model.n_windowed_layers);
+  };
+  const std::pair kNone(0, 0);
+  const std::string used = R"("sliding_window": 100, "use_sliding_window": true, )";
+  const std::string types = R"("layer_types": ["sliding_attention", "full_attention", "sliding_attention",
+      "sliding_attention"], )";
+
+  CHECK(windows("mistral", R"("sliding_window": 100, )") == std::pair(100, 4));
+  CHECK(windows("mistral", R"("sliding_window": null, )") == kNone);
+  CHECK(windows("phi3", R"("sliding_window": 100, )") == std::pair(100, 4));
+  CHECK(windows("phi3", "") == kNone);
+  // Qwen writes a window down even where it is switched off; the first max_window_layers see everything.
+  CHECK(windows("qwen2", R"("sliding_window": 100, )") == kNone);
+  CHECK(windows("qwen2", used) == kNone);  // 28 of 4
+  CHECK(windows("qwen2", used + R"("max_window_layers": 3, )") == std::pair(100, 1));
+  CHECK(windows("qwen3", R"("use_sliding_window": true, "max_window_layers": 0, )") == std::pair(4096, 4));
+  CHECK(windows("qwen2", used + types) == std::pair(100, 3));
+  CHECK(windows("qwen3_moe", used) == std::pair(100, 4));
+  CHECK(windows("qwen3_moe", R"("sliding_window": 100, )") == kNone);
+  CHECK(windows("qwen2_moe", used + types) == std::pair(100, 3));
+}
+
+TEST_CASE("Dense layers come first, or the config is refused") {
+  CHECK(model_of(qwen_moe_with("")).experts.n_dense_layers == 0);
+  CHECK(model_of(qwen_moe_with(R"("mlp_only_layers": [1, 0], )")).experts.n_dense_layers == 2);
+  CHECK(model_of(qwen_moe_with(R"("decoder_sparse_step": 4, )")).experts.n_dense_layers == 3);
+  // Layer 3 alone had experts, and no more.
+  CHECK(model_of(qwen_moe_with(R"("decoder_sparse_step": 4, "mlp_only_layers": [3], )")).experts ==
+        Experts{});
+  const std::string expected =
+      "expected dense layers at the start only: others between experts are not modelled";
+  CHECK(messages_for(qwen_moe_with(R"("decoder_sparse_step": 2, )")) ==
+        std::vector<std::string>{"config.json: /decoder_sparse_step: " + expected + ", got 2 (number)"});
+  CHECK(messages_for(qwen_moe_with(R"("mlp_only_layers": [3], )")) ==
+        std::vector<std::string>{"config.json: /mlp_only_layers: " + expected + ", got [3] (array)"});
+  CHECK(messages_for(qwen_moe_with(R"("mlp_only_layers": [4], )")) ==
+        std::vector<std::string>{
+            "config.json: /mlp_only_layers: expected array of integers in 0..3, got [4] (array)"});
+  CHECK(messages_for(deepseek_with(R"("first_k_dense_replace": 1, "moe_layer_freq": 2, )")) ==
+        std::vector<std::string>{"config.json: /moe_layer_freq: " + expected + ", got 2 (number)"});
+  CHECK(model_of(deepseek_with(R"("first_k_dense_replace": 2, "moe_layer_freq": 1, )"))
+            .experts.n_dense_layers == 2);
+}
+
+TEST_CASE("A DeepSeek without routed experts is dense, and has its latent all the same") {
+  const Transformer model =
+      model_of(deepseek_with(R"("n_routed_experts": null, "n_shared_experts": null, )"));
+  CHECK_FALSE(model.has_experts());
+  CHECK(model.has_latent_attention());
 }
 
 TEST_CASE("A config.json is called as it says, or as its folder") {
@@ -71,29 +198,41 @@ TEST_CASE("Null is as good as nothing") {
             .empty());
 }
 
-TEST_CASE("What is no dense decoder is refused with the key that says so") {
+TEST_CASE("What a type does not have, or is not modelled, is refused with the key that says so") {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {R"("num_local_experts": 8, )",
-       "config.json: /num_local_experts: expected none: mixtures of experts are not modelled, got 8 "
-       "(number)"},
+       "config.json: /num_local_experts: expected none: llama has no experts of that name, got 8 (number)"},
+      {R"("num_experts": 8, )",
+       "config.json: /num_experts: expected none: llama has no experts of that name, got 8 (number)"},
       {R"("n_routed_experts": 160, )",
-       "config.json: /n_routed_experts: expected none: mixtures of experts are not modelled, got 160 "
+       "config.json: /n_routed_experts: expected none: llama has no experts of that name, got 160 (number)"},
+      {R"("moe_intermediate_size": 32, )",
+       "config.json: /moe_intermediate_size: expected none: llama has no experts of that name, got 32 "
        "(number)"},
       {R"("kv_lora_rank": 512, )",
-       "config.json: /kv_lora_rank: expected none: multi-head latent attention is not modelled, got 512 "
-       "(number)"},
+       "config.json: /kv_lora_rank: expected none: llama has no latent attention, got 512 (number)"},
       {R"("is_encoder_decoder": true, )",
        "config.json: /is_encoder_decoder: expected none: encoder-decoders are not modelled, got true "
        "(boolean)"},
+      {R"("mlp_bias": true, )",
+       "config.json: /mlp_bias: expected none: biases of the MLP are not modelled, got true (boolean)"},
       {R"("sliding_window": 4096, )",
-       "config.json: /sliding_window: expected none: sliding-window attention is not modelled, got 4096 "
-       "(number)"},
+       "config.json: /sliding_window: expected none: llama has no sliding windows, got 4096 (number)"},
       {R"("sliding_window": 4096, "use_sliding_window": true, )",
-       "config.json: /sliding_window: expected none: sliding-window attention is not modelled, got 4096 "
-       "(number)"},
+       "config.json: /sliding_window: expected none: llama has no sliding windows, got 4096 (number)"},
+      {R"("layer_types": ["full_attention", "linear_attention"], )",
+       "config.json: /layer_types: expected full_attention or sliding_attention: other kinds are not "
+       "modelled, "
+       "got \"linear_attention\" (string)"},
       {R"("layer_types": ["full_attention", "sliding_attention"], )",
-       "config.json: /layer_types: expected full_attention in every layer: other kinds are not modelled, got "
+       "config.json: /layer_types: expected full_attention in every layer without a sliding_window, got "
        "\"sliding_attention\" (string)"},
+      {R"("layer_types": ["full_attention"], )",
+       "config.json: /layer_types: expected one type for each of the 2 layers, got 1 types"},
+      {R"("text_config": {}, )",
+       "config.json: /text_config: expected none: of models with several parts, give the text part alone, "
+       "got a "
+       "nested configuration"},
       {R"("hidden_act": "gelu", )",
        "config.json: /hidden_act: expected one of silu, swish, got \"gelu\" (string)"},
       {R"("num_key_value_heads": 3, )",
@@ -105,14 +244,70 @@ TEST_CASE("What is no dense decoder is refused with the key that says so") {
   CHECK(messages_for(decoder_with(R"("sliding_window": 4096, "use_sliding_window": false, )")).empty());
 }
 
-TEST_CASE("All mistakes of a config.json are reported at once") {
+TEST_CASE("Experts and latents that cannot be are refused") {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {R"("num_experts_per_tok": 9, )",
+       "config.json: /num_experts_per_tok: expected at most the 8 routed experts, got 9 (number)"},
+      {R"("n_shared_experts": 10000000, )",
+       "config.json: /n_shared_experts: expected a width of at most 16777216 together, got 10000000 "
+       "(number)"},
+      {R"("qk_rope_head_dim": 5, )",
+       "config.json: /qk_rope_head_dim: expected even, as rotations turn pairs, got 5 (number)"},
+      {R"("kv_lora_rank": null, )", "config.json: /kv_lora_rank: expected integer in 1..16777216, got null"},
+      {R"("attention_bias": true, )",
+       "config.json: /attention_bias: expected none: biases of latent attention are not modelled, got true "
+       "(boolean)"},
+      {R"("num_key_value_heads": 2, )",
+       "config.json: /num_key_value_heads: expected the 4 heads, as latent attention has keys for each, got "
+       "2 "
+       "(number)"},
+      {R"("sliding_window": 100, )",
+       "config.json: /sliding_window: expected none: deepseek_v2 has no sliding windows, got 100 (number)"}};
+  for (const auto& [members, message] : cases) {
+    CAPTURE(members);
+    CHECK(messages_for(deepseek_with(members)) == std::vector<std::string>{message});
+  }
+}
+
+TEST_CASE("Which layers of a Qwen2-MoE have a window has to be said") {
   CHECK(
-      messages_for(R"({"model_type": "mixtral", "num_local_experts": 8, "hidden_size": "64",
+      messages_for(qwen_moe_with(R"("model_type": "qwen2_moe", "use_sliding_window": true, )")) ==
+      std::vector<std::string>{"config.json: /layer_types: expected a list, as use_sliding_window alone does "
+                               "not say which layers of qwen2_moe have a window, got nothing"});
+}
+
+TEST_CASE("Model types with other layers are refused with the reason") {
+  const auto refusal = [](const std::string& type) {
+    return messages_for(decoder_with(R"("model_type": ")" + type + "\", "));
+  };
+  CHECK(refusal("gemma3_text") ==
+        std::vector<std::string>{
+            "config.json: /model_type: expected another type, as its layers have four norms, "
+            "got \"gemma3_text\" (string)"});
+  CHECK(refusal("gpt_oss") ==
+        std::vector<std::string>{
+            "config.json: /model_type: expected another type, as its attention has sinks and "
+            "its experts have biases, got \"gpt_oss\" (string)"});
+}
+
+TEST_CASE("All mistakes of a config.json are reported at once") {
+  CHECK(messages_for(R"({"model_type": "mixtral", "n_routed_experts": 8, "hidden_size": "64",
+                         "num_hidden_layers": 2, "num_attention_heads": 0, "num_key_value_heads": null})") ==
+        std::vector<std::string>{
+            "config.json: /n_routed_experts: expected none: mixtral has no experts of that name, got 8 "
+            "(number)",
+            "config.json: /hidden_size: expected integer in 1..16777216, got \"64\" (string)",
+            "config.json: /num_attention_heads: expected integer in 1..16777216, got 0 (number)",
+            "config.json: /intermediate_size: expected integer in 1..16777216, got nothing",
+            "config.json: /vocab_size: expected integer in 1..16777216, got nothing",
+            "config.json: /num_local_experts: expected integer in 1..65536, got nothing",
+            "config.json: /num_experts_per_tok: expected integer in 1..65536, got nothing"});
+  CHECK(
+      messages_for(R"({"model_type": "bert", "num_local_experts": 8, "hidden_size": "64",
                          "num_attention_heads": 0})") ==
       std::vector<std::string>{
-          "config.json: /num_local_experts: expected none: mixtures of experts are not modelled, got 8 "
-          "(number)",
-          "config.json: /model_type: expected one of llama, mistral, qwen2, qwen3, got \"mixtral\" (string)",
+          "config.json: /model_type: expected one of llama, mistral, phi3, qwen2, qwen3, mixtral, qwen2_moe, "
+          "qwen3_moe, deepseek_v2, deepseek_v3, got \"bert\" (string)",
           "config.json: /num_hidden_layers: expected integer in 1..4096, got nothing",
           "config.json: /hidden_size: expected integer in 1..16777216, got \"64\" (string)",
           "config.json: /num_attention_heads: expected integer in 1..16777216, got 0 (number)",

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include "merged_json.hpp"
 #include "messages.hpp"
 #include "packing/strategy.hpp"
 #include "scenarios/loader/list_files.hpp"
@@ -63,19 +64,106 @@ TEST_CASE("an unknown name comes with the nearest one or all of them") {
         Messages{"model: expected a file, got \"/no/such.json\" (no such file)"});
 }
 
+namespace {
+
+std::string model_with(const std::string& members) {
+  return merged_json(R"({"format": 1, "name": "m", "source": "made up", "layers": 2, "hidden_size": 64,
+      "heads": 4, "kv_heads": 4, "head_dim": 16, "ffn_size": 128, "vocab_size": 100, "tied_embeddings": true,
+      "qkv_bias": false, "published_parameters": 0})",
+                     members);
+}
+
+Messages messages_for_model(const std::string& members) {
+  const TempFolder folder;
+  const std::string path = folder.write("m.json", model_with(members));
+  Messages messages = messages_of([&] { load_model(path, kData); });
+  for (std::string& message : messages) message = message.substr(path.size() + 2);
+  return messages;
+}
+
+}  // namespace
+
 TEST_CASE("mistakes in a model file all come at once") {
+  CHECK(
+      messages_for_model(R"("kv_heads": 3, "biass": 1, )") ==
+      Messages{
+          "/kv_heads: expected a divisor of the 4 heads, got 3 (number)",
+          "/biass: expected no such key (known: format, name, source, layers, hidden_size, heads, kv_heads, "
+          "head_dim, ffn_size, vocab_size, tied_embeddings, qkv_bias, qk_norm, published_parameters, "
+          "sliding_window, latent_attention, experts), got 1 (number)"});
+}
+
+TEST_CASE("a model file says windows, latent attention and experts in objects of their own") {
   const TempFolder folder;
   const std::string path =
-      folder.write("m.json", R"({"format": 1, "name": "m", "source": "made up", "layers": 2,
-    "hidden_size": 64, "heads": 4, "kv_heads": 3, "head_dim": 16, "ffn_size": 128, "vocab_size": 100,
-    "tied_embeddings": true, "qkv_bias": true, "published_parameters": 0, "biass": 1})");
-  CHECK(messages_of([&] { load_model(path, kData); }) ==
-        Messages{
-            path + ": /kv_heads: expected a divisor of the 4 heads, got 3 (number)",
-            path +
-                ": /biass: expected no such key (known: format, name, source, layers, hidden_size, heads, "
-                "kv_heads, head_dim, ffn_size, vocab_size, tied_embeddings, qkv_bias, published_parameters), "
-                "got 1 (number)"});
+      folder.write("m.json", model_with(R"("head_dim": 12, "sliding_window": {"tokens": 100, "layers": 1},
+          "latent_attention": {"kv_lora_rank": 16, "qk_nope_head_dim": 8, "qk_rope_head_dim": 4, "v_head_dim": 6},
+          "experts": {"routed": 8, "per_token": 2, "ffn_size": 32, "shared_ffn_size": 64, "shared_gate": true,
+                      "dense_layers": 1}, )"));
+  const Transformer model = load_model(path, kData);
+  CHECK(model.sliding_window_tokens == 100);
+  CHECK(model.n_windowed_layers == 1);
+  CHECK(model.latent == LatentAttention{.q_lora_rank = 0,
+                                        .kv_lora_rank = 16,
+                                        .qk_nope_head_dim = 8,
+                                        .qk_rope_head_dim = 4,
+                                        .v_head_dim = 6});
+  CHECK(model.experts == Experts{.n_routed = 8,
+                                 .per_token = 2,
+                                 .ffn_size = 32,
+                                 .shared_ffn_size = 64,
+                                 .shared_gate = true,
+                                 .n_dense_layers = 1});
+  CHECK_FALSE(load_model("llama3.1-8b", kData).qk_norm);
+  CHECK(load_model("qwen3-30b-a3b", kData).qk_norm);
+}
+
+TEST_CASE("windows, latents and experts that cannot be are refused") {
+  const std::string latent =
+      R"("latent_attention": {"kv_lora_rank": 16, "qk_nope_head_dim": 8, "v_head_dim": 6, )";
+  const std::string good_latent = R"("head_dim": 12, )" + latent + R"("qk_rope_head_dim": 4}, )";
+  const std::string experts = R"("experts": {"routed": 8, "per_token": 2, "ffn_size": 32)";
+  CHECK(messages_for_model(good_latent + experts + "}, ").empty());
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {R"("sliding_window": 100, )", "/sliding_window: expected object, got 100 (number)"},
+      {R"("sliding_window": {"tokens": 0, "layers": 1}, )",
+       "/sliding_window/tokens: expected integer in 1..16777216, got 0 (number)"},
+      {R"("sliding_window": {"tokens": 100, "layers": 3}, )",
+       "/sliding_window/layers: expected integer in 1..2, got 3 (number)"},
+      {R"("sliding_window": {"tokens": 100}, )",
+       "/sliding_window/layers: expected integer in 1..2, got nothing"},
+      {R"("sliding_window": {"tokens": 1, "layers": 1, "token": 2}, )",
+       "/sliding_window/token: expected no such key (did you mean tokens?), got 2 (number)"},
+      {R"("head_dim": 13, )" + latent + R"("qk_rope_head_dim": 5}, )",
+       "/latent_attention/qk_rope_head_dim: expected even, as rotations turn pairs, got 5 (number)"},
+      {R"("head_dim": 12, )" + latent + R"("qk_rope_head_dim": 0}, )",
+       "/latent_attention/qk_rope_head_dim: expected integer in 2..16777216, got 0 (number)"},
+      {latent + R"("qk_rope_head_dim": 4}, )",
+       "/head_dim: expected 12, both parts of a query of latent attention, got 16 (number)"},
+      {R"("kv_heads": 2, )" + good_latent,
+       "/kv_heads: expected the 4 heads, as latent attention has keys for each, got 2 (number)"},
+      {R"("qk_norm": true, )" + good_latent,
+       "/qk_norm: expected false with latent attention, got true (boolean)"},
+      {R"("qkv_bias": true, )" + good_latent,
+       "/qkv_bias: expected false with latent attention, got true (boolean)"},
+      {experts + R"(, "dense_layers": 3}, )",
+       "/experts/dense_layers: expected integer in 0..2, got 3 (number)"},
+      {experts + R"(, "shared_gate": true}, )",
+       "/experts/shared_gate: expected false without shared experts, got true (boolean)"},
+      {R"("experts": {"routed": 8, "per_token": 9, "ffn_size": 32}, )",
+       "/experts/per_token: expected at most the 8 routed experts, got 9 (number)"},
+      {experts + R"(, "shared": 1}, )",
+       "/experts/shared: expected no such key (known: routed, per_token, ffn_size, shared_ffn_size, "
+       "shared_gate, dense_layers), got 1 (number)"}};
+  for (const auto& [members, message] : cases) {
+    CAPTURE(members);
+    CHECK(messages_for_model(members) == Messages{message});
+  }
+}
+
+TEST_CASE("parts of a model are not held to layers that could not be read") {
+  CHECK(messages_for_model(R"("layers": 0, "sliding_window": {"tokens": 100, "layers": 30}, )") ==
+        Messages{"/layers: expected integer in 1..4096, got 0 (number)"});
 }
 
 TEST_CASE("lists are sorted by name and show the description or else the source") {

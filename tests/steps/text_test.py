@@ -91,6 +91,52 @@ class ArchitectureTest(unittest.TestCase):
             published = json.loads(path.read_text())["published_parameters"]
             self.assertEqual(architecture.parameters(architecture.layers), published, name)
 
+    def test_models_that_steps_would_run_as_others_are_refused(self) -> None:
+        folder = _REPOSITORY / "models/architectures"
+        known = known_architectures([])
+        self.assertIn("qwen2.5-7b", known)
+        for name, mistakes in {
+            "qwen3-30b-a3b": (
+                '/experts: expected none: mixtures of experts are not run, got {"routed": 128, ',
+                "/qk_norm: expected false: norms of queries and keys are not run, got true",
+            ),
+            "deepseek-v2": (
+                "/experts: expected none",
+                "/latent_attention: expected none: latent attention is not run, got {",
+            ),
+        }.items():
+            self.assertNotIn(name, known)
+            path = folder / f"{name}.json"
+            # Named by the user it is refused, not skipped.
+            with self.assertRaises(UserError) as caught:
+                known_architectures([str(path)])
+            self.assertEqual(len(str(caught.exception).splitlines()), len(mistakes))
+            for mistake in mistakes:
+                self.assertIn(f"{path}: {mistake}", str(caught.exception))
+
+    def test_a_sliding_window_is_refused_and_one_that_is_switched_off_is_not(self) -> None:
+        configs = _REPOSITORY / "tests/scenarios/hf_configs"
+        for name in ("mistral-7b-v0.3", "qwen2.5-0.5b"):
+            self.assertGreater(load_architecture(configs / f"{name}.json").layers, 0)
+        with self.assertRaises(UserError) as caught:
+            load_architecture(configs / "mistral-7b-v0.1.json")
+        reason = "/sliding_window: expected none: sliding windows are not run, got 4096"
+        self.assertIn(reason, str(caught.exception))
+        shipped = json.loads((_REPOSITORY / "models/architectures/llama3.1-8b.json").read_text())
+        config = json.loads((configs / "mistral-7b-v0.3.json").read_text())
+        del config["sliding_window"]  # transformers' default is 4096
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.json"
+            for values in (
+                shipped | {"sliding_window": {"tokens": 4096, "layers": 32}},
+                config,
+                json.loads((configs / "qwen2.5-0.5b.json").read_text()) | {"use_sliding_window": True},
+            ):
+                path.write_text(json.dumps(values))
+                with self.assertRaises(UserError) as caught:
+                    load_architecture(path)
+                self.assertIn("/sliding_window: expected none", str(caught.exception))
+
     def test_a_hugging_face_config_is_read(self) -> None:
         config = {
             "model_type": "qwen2",

@@ -1,0 +1,203 @@
+#include "models/memory/peak_memory.hpp"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <vector>
+
+#include "models/memory/activations.hpp"
+#include "models/memory/stages.hpp"
+#include "models/memory/states.hpp"
+#include "models/memory/weights.hpp"
+
+namespace packsim {
+namespace {
+
+constexpr double kBf16 = 2;
+constexpr double kFp32 = 4;
+
+struct Job {
+  const Transformer& model;
+  const Cluster& cluster;
+  const ParallelPlan& plan;
+  const MemoryAssumptions& assumptions;
+  double tokens_per_gpu;
+  int n_micro_batches;
+};
+
+// What a kind of layer costs, by kind.
+struct LayerCost {
+  LayerActivations per_token;
+  double gathered_bytes = 0;
+};
+using LayerCosts = std::array<LayerCost, 2>;
+
+const LayerCost& cost_of(const LayerCosts& costs, const StageLayer& layer) {
+  return costs[layer.kind == LayerKind::dense ? 0 : 1];
+}
+
+// Weights that ZeRO-3 has to gather before they can be used.
+double gathered_bytes(const ParallelPlan& plan, const GpuWeights& weights) {
+  if (plan.zero_stage < 3) return 0;
+  return kBf16 *
+         ((plan.state_gpus() > 1 ? weights.dense : 0) + (expert_state_gpus(plan) > 1 ? weights.experts : 0));
+}
+
+LayerCosts layer_costs(const Transformer& model, const ParallelPlan& plan, bool fused_kernels) {
+  LayerCosts costs;
+  for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {
+    if (model.n_layers_of(kind) == 0) continue;
+    costs[kind == LayerKind::dense ? 0 : 1] = {
+        .per_token = layer_activations(model, plan, kind, fused_kernels),
+        .gathered_bytes = gathered_bytes(plan, layer_weights(model, plan, kind))};
+  }
+  return costs;
+}
+
+double bucket_bytes(const Job& job, int stage) {
+  const ParallelPlan& plan = job.plan;
+  if (plan.zero_stage < 2 || plan.state_gpus() == 1) return 0;
+  const double elements =
+      std::min(static_cast<double>(plan.bucket_elements), trained_elements(job.model, plan, stage));
+  return 2 * (plan.fp32_gradients ? kFp32 : kBf16) * elements;
+}
+
+// Activations of so many micro-batches in one layer.
+void add_layer(const Job& job, const LayerCosts& costs, const StageLayer& layer, double n_micro_batches,
+               MemoryPeak& peak) {
+  const LayerActivations& per_token = cost_of(costs, layer).per_token;
+  const double tokens = job.tokens_per_gpu * n_micro_batches;
+  if (!layer.is_checkpointed) {
+    peak.activations_bytes += tokens * per_token.kept_bytes;
+  } else if (job.plan.checkpointing == Checkpointing::selective) {
+    peak.activations_bytes += tokens * per_token.selective_bytes;
+  } else {
+    peak.checkpoints_bytes += tokens * per_token.input_bytes;
+  }
+}
+
+// States, and what is there in every moment.
+MemoryPeak resting(const Job& job, int stage) {
+  const StateBytes states = stage_states(job.model, job.plan, stage);
+  const int gpus_of_node = std::min(job.cluster.gpus_per_node, job.plan.n_gpus);
+  return {.weights_bytes = states.weights_bytes,
+          .gradients_bytes = states.gradients_bytes,
+          .optimizer_bytes = states.optimizer_bytes,
+          .reserved_bytes = job.assumptions.reserved_bytes,
+          .host_bytes = states.host_bytes * gpus_of_node,
+          .stage = stage};
+}
+
+MemoryPeak at_loss(const Job& job, const LayerCosts& costs, const LayerChunk& last_chunk, MemoryPeak peak) {
+  const ParallelPlan& plan = job.plan;
+  peak.moment = PeakMoment::loss;
+  // Tensor parallelism has tp times the tokens here and a tp-th of the vocabulary.
+  peak.logits_bytes =
+      job.tokens_per_gpu * job.model.vocab_size * job.assumptions.logits_bytes_per_vocab_entry;
+  peak.gathered_weights_bytes = gathered_bytes(plan, {.dense = vocabulary_weights(job.model, plan)});
+  peak.gathered_weights_bytes += cost_of(costs, last_chunk.back()).gathered_bytes;
+  return peak;
+}
+
+// held: with the activations that are there when the layer's turn comes.
+MemoryPeak at_backward(const Job& job, const LayerCosts& costs, const LayerChunk& chunk, std::size_t index,
+                       MemoryPeak held) {
+  const StageLayer& layer = chunk[index];
+  const LayerActivations& per_token = cost_of(costs, layer).per_token;
+  held.moment = PeakMoment::backward;
+  if (layer.is_checkpointed) {
+    const bool is_selective = job.plan.checkpointing == Checkpointing::selective;
+    held.recomputed_bytes =
+        job.tokens_per_gpu * (per_token.kept_bytes - (is_selective ? per_token.selective_bytes : 0));
+  }
+  held.activation_gradient_bytes = job.tokens_per_gpu * per_token.gradient_bytes;
+  held.exchange_bytes = job.tokens_per_gpu * per_token.exchange_bytes;
+  held.gathered_weights_bytes = cost_of(costs, layer).gathered_bytes;
+  if (index > 0) held.gathered_weights_bytes += cost_of(costs, chunk[index - 1]).gathered_bytes;
+  return held;
+}
+
+void keep_larger(const MemoryPeak& candidate, MemoryPeak& peak) {
+  if (candidate.total_bytes() > peak.total_bytes()) peak = candidate;
+}
+
+MemoryPeak stage_peak(const Job& job, const LayerCosts& costs, int stage) {
+  MemoryPeak peak = resting(job, stage);
+  peak.moment = PeakMoment::optimizer_step;
+  MemoryPeak held = peak;
+  peak.optimizer_bytes += stage_states(job.model, job.plan, stage).step_bytes;
+
+  const std::vector<LayerChunk> chunks = stage_chunks(job.model, job.plan, stage);
+  const double in_flight = micro_batches_in_flight(job.plan, stage, job.n_micro_batches);
+  for (const LayerChunk& chunk : chunks)
+    for (const StageLayer& layer : chunk) add_layer(job, costs, layer, in_flight, held);
+  held.bucket_bytes = bucket_bytes(job, stage);
+  if (stage == job.plan.pp_degree - 1) keep_larger(at_loss(job, costs, chunks.back(), held), peak);
+  for (const LayerChunk& chunk : chunks) {
+    MemoryPeak left = held;
+    for (std::size_t i = chunk.size(); i-- > 0;) {
+      keep_larger(at_backward(job, costs, chunk, i, left), peak);
+      add_layer(job, costs, chunk[i], -1, left);
+    }
+  }
+  return peak;
+}
+
+void check(const Job& job) {
+  if (!(job.tokens_per_gpu >= 0)) throw std::invalid_argument("tokens_per_gpu: expected a number >= 0");
+  if (job.n_micro_batches < 1) throw std::invalid_argument("n_micro_batches: expected an integer >= 1");
+  if (job.plan.gc_layers < 0 || job.plan.gc_layers > job.model.n_layers)
+    throw std::invalid_argument("gc_layers: expected 0 to the model's layers");
+}
+
+}  // namespace
+
+std::string_view moment_name(PeakMoment moment) {
+  switch (moment) {
+    case PeakMoment::loss:
+      return "loss";
+    case PeakMoment::backward:
+      return "backward";
+    default:
+      return "optimizer step";
+  }
+}
+
+double MemoryPeak::total_bytes() const {
+  return weights_bytes + gradients_bytes + optimizer_bytes + activations_bytes + checkpoints_bytes +
+         recomputed_bytes + activation_gradient_bytes + logits_bytes + gathered_weights_bytes + bucket_bytes +
+         exchange_bytes + reserved_bytes;
+}
+
+MemoryPeak peak_memory(const Transformer& model, const Cluster& cluster, const ParallelPlan& plan,
+                       const MemoryAssumptions& assumptions, double tokens_per_gpu, int n_micro_batches) {
+  const Job job{model, cluster, plan, assumptions, tokens_per_gpu, n_micro_batches};
+  check(job);
+  const LayerCosts costs = layer_costs(model, plan, assumptions.fused_kernels);
+  MemoryPeak peak = stage_peak(job, costs, 0);
+  double host_bytes = peak.host_bytes;
+  for (int stage = 1; stage < plan.pp_degree; ++stage) {
+    const MemoryPeak other = stage_peak(job, costs, stage);
+    host_bytes = std::max(host_bytes, other.host_bytes);
+    keep_larger(other, peak);
+  }
+  peak.host_bytes = host_bytes;
+  return peak;
+}
+
+bool fits(const Cluster& cluster, const MemoryPeak& peak) {
+  return peak.total_bytes() <= static_cast<double>(cluster.gpu_memory_bytes) &&
+         (cluster.host_memory_bytes == 0 || peak.host_bytes <= cluster.host_memory_bytes);
+}
+
+int fewest_gc_layers(const Transformer& model, const Cluster& cluster, const ParallelPlan& plan,
+                     const MemoryAssumptions& assumptions, double tokens_per_gpu, int n_micro_batches) {
+  ParallelPlan tried = plan;
+  for (tried.gc_layers = 0; tried.gc_layers <= model.n_layers; ++tried.gc_layers) {
+    if (fits(cluster, peak_memory(model, cluster, tried, assumptions, tokens_per_gpu, n_micro_batches)))
+      return tried.gc_layers;
+  }
+  return -1;
+}
+
+}  // namespace packsim

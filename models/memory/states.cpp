@@ -1,0 +1,49 @@
+#include "models/memory/states.hpp"
+
+#include "models/memory/weights.hpp"
+
+namespace packsim {
+namespace {
+
+constexpr double kBf16 = 2;
+constexpr double kFp32 = 4;
+constexpr double kAdam = 12;  // fp32 master weights and two moments
+
+// Adds the states of weights that n_gpus GPUs hold alike.
+void add_states(const ParallelPlan& plan, double weights, double trained, int n_gpus, StateBytes& states) {
+  const auto per_gpu = [&](double elements, int from_stage) {
+    return plan.zero_stage >= from_stage ? elements / n_gpus : elements;
+  };
+  const double shard = per_gpu(trained, 1);
+  states.weights_bytes += kBf16 * per_gpu(weights, 3);
+  states.gradients_bytes += (plan.fp32_gradients ? kFp32 : kBf16) * per_gpu(trained, 2);
+  if (plan.offload == Offload::optimizer) {
+    states.host_bytes += (kAdam + kFp32) * shard;
+  } else {
+    states.optimizer_bytes += kAdam * shard;
+    if (!plan.fp32_gradients) states.step_bytes += kFp32 * shard;
+  }
+}
+
+}  // namespace
+
+StateBytes stage_states(const Transformer& model, const ParallelPlan& plan, int stage) {
+  const bool is_lora = plan.lora_rank > 0;
+  GpuWeights weights = stage_weights(model, plan, stage);
+  GpuWeights trained = weights;
+  if (is_lora) {
+    trained = stage_adapters(model, plan, stage);
+    weights += trained;
+  }
+  StateBytes states;
+  add_states(plan, weights.dense, trained.dense, plan.state_gpus(), states);
+  add_states(plan, weights.experts, trained.experts, expert_state_gpus(plan), states);
+  return states;
+}
+
+double trained_elements(const Transformer& model, const ParallelPlan& plan, int stage) {
+  return plan.lora_rank > 0 ? stage_adapters(model, plan, stage).total()
+                            : stage_weights(model, plan, stage).total();
+}
+
+}  // namespace packsim

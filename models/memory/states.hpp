@@ -1,0 +1,33 @@
+#pragma once
+
+#include "models/parallel_plan.hpp"
+#include "models/transformer.hpp"
+
+namespace packsim {
+
+/// What training needs of every parameter, in bytes of one GPU.
+///
+/// bf16 weights (2 bytes), gradients (2, or 4 where the plan accumulates in fp32), and AdamW's fp32 master
+/// weights and two moments (12). ZeRO (arXiv 1910.02054) shards optimizer states (stage 1), gradients as well
+/// (2), weights too (3) over the GPUs that hold the same weights. LoRA: the model's own weights are frozen
+/// and have neither gradients nor optimizer states; the adapters have all three.
+struct StateBytes {
+  double weights_bytes = 0;
+  double gradients_bytes = 0;
+  double optimizer_bytes = 0;  ///< 0 where it is offloaded
+  /// Offloaded: the fp32 states, and the fp32 gradients that the host's AdamW reads; 16 bytes a parameter of
+  /// the GPU's shard, as DeepSpeed's estimate_zero2_model_states_mem_needs counts without its safety factor.
+  double host_bytes = 0;
+  /// While the optimizer steps: the shard's bf16 gradients once more in fp32, as DeepSpeed makes them.
+  double step_bytes = 0;
+
+  double total_bytes() const { return weights_bytes + gradients_bytes + optimizer_bytes; }
+};
+
+/// Of a GPU of the pipeline stage.
+StateBytes stage_states(const Transformer& model, const ParallelPlan& plan, int stage);
+
+/// Parameters of the stage's GPU that are trained.
+double trained_elements(const Transformer& model, const ParallelPlan& plan, int stage);
+
+}  // namespace packsim

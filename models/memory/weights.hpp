@@ -1,0 +1,42 @@
+#pragma once
+
+#include "models/parallel_plan.hpp"
+#include "models/transformer.hpp"
+
+namespace packsim {
+
+/// Weights of one GPU, in elements, before ZeRO shards them.
+struct GpuWeights {
+  double dense = 0;    ///< plan.state_gpus() GPUs hold the same
+  double experts = 0;  ///< expert_state_gpus() GPUs hold the same
+
+  GpuWeights& operator+=(const GpuWeights& other) {
+    dense += other.dense;
+    experts += other.experts;
+    return *this;
+  }
+  double total() const { return dense + experts; }
+};
+
+/// GPUs that hold the same routed experts. Tensor parallelism does not split them: each GPU of a
+/// tensor-parallel group has whole ones, for its own part of the sequence.
+int expert_state_gpus(const ParallelPlan& plan);
+
+/// Of one layer, without adapters. Tensor parallelism splits matrices by heads and by MLP columns; key-value
+/// heads are copied where there are too few of them. What linear_layers() calls replicated, norms and biases
+/// are on every GPU. kind: one that the model has.
+GpuWeights layer_weights(const Transformer& model, const ParallelPlan& plan, LayerKind kind);
+
+/// LoRA's two matrices beside each matrix of a layer (arXiv 2106.09685): lora_rank x (in + out), where in and
+/// out are of the GPU's shard.
+GpuWeights layer_adapters(const Transformer& model, const ParallelPlan& plan, LayerKind kind);
+
+/// The embedding of one GPU, or its output head: both are split by vocabulary.
+double vocabulary_weights(const Transformer& model, const ParallelPlan& plan);
+
+/// Of all layers of a pipeline stage; the first one has the embedding as well, the last one the head and the
+/// norm before it. A tied head is a second copy where it is not on the embedding's stage.
+GpuWeights stage_weights(const Transformer& model, const ParallelPlan& plan, int stage);
+GpuWeights stage_adapters(const Transformer& model, const ParallelPlan& plan, int stage);
+
+}  // namespace packsim

@@ -1,0 +1,206 @@
+#include "models/parallel_plan.hpp"
+
+#include <initializer_list>
+
+namespace packsim {
+namespace {
+
+using Mistakes = std::vector<std::string>;
+
+std::string text(std::int64_t n) {
+  return std::to_string(n);
+}
+
+bool divides(std::int64_t n, std::int64_t whole) {
+  return whole % n == 0;
+}
+
+bool divides_or_is_multiple(std::int64_t n, std::int64_t whole) {
+  return divides(n, whole) || divides(whole, n);
+}
+
+struct Degree {
+  std::string_view name;
+  std::int64_t value = 1;
+};
+
+// Degrees that are in force together, such as tensor parallelism and Ulysses over the heads.
+class Product {
+ public:
+  Product(std::initializer_list<Degree> degrees) : degrees_(degrees) {}
+
+  std::int64_t value() const {
+    std::int64_t value = 1;
+    for (const Degree& degree : degrees_) value *= degree.value;
+    return value;
+  }
+
+  // "sp_degree: expected ..., got 5"; of several, degrees of 1 are not worth a word.
+  std::string refusal(const std::string& expected) const {
+    std::string names;
+    std::string values;
+    for (const Degree& degree : degrees_) {
+      if (degree.value == 1 && degrees_.size() > 1) continue;
+      const std::string_view times = names.empty() ? "" : " x ";
+      names.append(times).append(degree.name);
+      values.append(times).append(text(degree.value));
+    }
+    if (values.find('x') != std::string::npos) values += " = " + text(value());
+    return names + ": expected " + expected + ", got " + values;
+  }
+
+ private:
+  std::vector<Degree> degrees_;
+};
+
+void expect(Mistakes& mistakes, bool good, const Product& product, const std::string& expected) {
+  if (!good) mistakes.push_back(product.refusal(expected));
+}
+
+void expect_range(Mistakes& mistakes, std::string_view name, std::int64_t value, std::int64_t low,
+                  std::int64_t high) {
+  expect(mistakes, value >= low && value <= high, {{name, value}}, text(low) + ".." + text(high));
+}
+
+// Degrees out of 1..n_gpus are refused and count as 1 from there on, so that the rest can be looked at.
+ParallelPlan with_possible_degrees(Mistakes& mistakes, const Cluster& cluster, ParallelPlan plan) {
+  const auto fix = [&](std::string_view name, int& value, int most) {
+    expect_range(mistakes, name, value, 1, most);
+    if (value < 1 || value > most) value = 1;
+  };
+  expect_range(mistakes, "n_gpus", plan.n_gpus, 1, cluster.n_gpus());
+  if (plan.n_gpus < 1 || plan.n_gpus > cluster.n_gpus()) plan.n_gpus = cluster.n_gpus();
+  fix("tp_degree", plan.tp_degree, plan.n_gpus);
+  fix("sp_degree", plan.sp_degree, plan.n_gpus);
+  fix("cp_degree", plan.cp_degree, plan.n_gpus);
+  fix("pp_degree", plan.pp_degree, plan.n_gpus);
+  fix("ep_degree", plan.ep_degree, plan.n_gpus);
+  return plan;
+}
+
+Degree tp(const ParallelPlan& plan) {
+  return {"tp_degree", plan.tp_degree};
+}
+Degree sp(const ParallelPlan& plan) {
+  return {"sp_degree", plan.sp_degree};
+}
+Degree cp(const ParallelPlan& plan) {
+  return {"cp_degree", plan.cp_degree};
+}
+Degree pp(const ParallelPlan& plan) {
+  return {"pp_degree", plan.pp_degree};
+}
+Degree ep(const ParallelPlan& plan) {
+  return {"ep_degree", plan.ep_degree};
+}
+
+void check_nodes(Mistakes& mistakes, const Cluster& cluster, const ParallelPlan& plan) {
+  const std::vector<Product> groups = {{tp(plan)}, {tp(plan), sp(plan)}, {tp(plan), sp(plan), cp(plan)}};
+  for (const Product& group : groups) {
+    if (divides_or_is_multiple(group.value(), cluster.gpus_per_node)) continue;
+    mistakes.push_back(
+        group.refusal("a divisor or a multiple of the " + text(cluster.gpus_per_node) + " GPUs of a node"));
+    return;  // larger groups hold this one
+  }
+}
+
+// Whether a rank's GPUs divide all of them; where they do not, a stage's GPUs mean nothing.
+bool check_gpus(Mistakes& mistakes, const Cluster& cluster, const ParallelPlan& plan) {
+  const std::string expected = "a divisor of the plan's " + text(plan.n_gpus) + " GPUs";
+  // Step by step: the product of four large degrees would leave 64 bits.
+  const Product rank = {tp(plan), sp(plan), cp(plan), pp(plan)};
+  for (const Product& part : {Product{tp(plan), sp(plan)}, Product{tp(plan), sp(plan), cp(plan)}, rank}) {
+    if (part.value() <= plan.n_gpus) continue;
+    mistakes.push_back(part.refusal(expected));
+    return false;
+  }
+  const bool good = divides(rank.value(), plan.n_gpus);
+  expect(mistakes, good, rank, expected);
+  check_nodes(mistakes, cluster, plan);
+  return good;
+}
+
+void check_heads(Mistakes& mistakes, const Transformer& model, const ParallelPlan& plan) {
+  const Product heads = {tp(plan), sp(plan)};
+  expect(mistakes, divides(heads.value(), model.n_heads), heads,
+         "a divisor of the model's " + text(model.n_heads) + " attention heads");
+  for (const Product& product : {Product{tp(plan)}, heads}) {
+    if (divides_or_is_multiple(product.value(), model.n_kv_heads)) continue;
+    mistakes.push_back(product.refusal("a divisor or a multiple of the model's " + text(model.n_kv_heads) +
+                                       " key-value heads"));
+    return;
+  }
+}
+
+void check_widths(Mistakes& mistakes, const Transformer& model, const ParallelPlan& plan) {
+  const auto expect_divisor = [&](int width, const std::string& what) {
+    expect(mistakes, divides(plan.tp_degree, width), {tp(plan)},
+           "a divisor of the " + what + " width " + text(width));
+  };
+  if (model.n_layers_of(LayerKind::dense) > 0) expect_divisor(model.ffn_size, "MLP's");
+  if (model.has_experts()) expect_divisor(model.experts.shared_ffn_size, "shared experts'");
+}
+
+void check_ring(Mistakes& mistakes, const Transformer& model, const ParallelPlan& plan) {
+  expect(mistakes, plan.cp_degree == 1 || model.n_windowed_layers == 0, {cp(plan)},
+         "1 for a model with sliding windows, as ring attention over windows is not modelled");
+}
+
+void check_stages(Mistakes& mistakes, const Transformer& model, const ParallelPlan& plan) {
+  const Degree chunks = {"virtual_stages", plan.virtual_stages};
+  if (plan.virtual_stages < 1 || plan.virtual_stages > model.n_layers) {
+    expect_range(mistakes, chunks.name, chunks.value, 1, model.n_layers);
+    return;
+  }
+  expect(mistakes, plan.virtual_stages == 1 || plan.pp_degree > 1, {chunks}, "1 without a pipeline");
+  const Product stages = {pp(plan), chunks};
+  expect(mistakes, divides(stages.value(), model.n_layers), stages,
+         "a divisor of the model's " + text(model.n_layers) + " layers, as uneven stages are not modelled");
+}
+
+void check_experts(Mistakes& mistakes, const Transformer& model, const ParallelPlan& plan,
+                   bool ranks_are_good) {
+  if (plan.ep_degree == 1) return;
+  if (!model.has_experts()) {
+    mistakes.push_back(Product{ep(plan)}.refusal("1 for a model without experts"));
+    return;
+  }
+  expect(mistakes, divides(plan.ep_degree, model.experts.n_routed), {ep(plan)},
+         "a divisor of the model's " + text(model.experts.n_routed) + " routed experts");
+  if (!ranks_are_good) return;
+  expect(mistakes, divides(plan.ep_degree, plan.state_gpus()), {ep(plan)},
+         "a divisor of the " + text(plan.state_gpus()) + " sequence and data-parallel neighbours in a stage");
+}
+
+void check_states(Mistakes& mistakes, const ParallelPlan& plan) {
+  const Product zero = {{"zero_stage", plan.zero_stage}};
+  expect_range(mistakes, "zero_stage", plan.zero_stage, 0, 3);
+  const bool shards_gradients = plan.zero_stage == 2 || plan.zero_stage == 3;
+  expect(mistakes, !(shards_gradients && plan.pp_degree > 1), zero,
+         "0 or 1 with a pipeline, whose micro-batches in flight add to the gradients of a whole stage");
+  expect(mistakes, plan.offload == Offload::none || plan.zero_stage != 0, zero,
+         "1..3 where the optimizer is offloaded, so that each GPU updates its own shard");
+  expect(mistakes, plan.bucket_elements >= 1, {{"bucket_elements", plan.bucket_elements}}, "at least 1");
+}
+
+}  // namespace
+
+std::vector<std::string> plan_mistakes(const Transformer& model, const Cluster& cluster,
+                                       const ParallelPlan& asked) {
+  Mistakes mistakes;
+  const ParallelPlan plan = with_possible_degrees(mistakes, cluster, asked);
+  const bool ranks_are_good = check_gpus(mistakes, cluster, plan);
+  check_heads(mistakes, model, plan);
+  check_widths(mistakes, model, plan);
+  check_ring(mistakes, model, plan);
+  check_stages(mistakes, model, plan);
+  check_experts(mistakes, model, plan, ranks_are_good);
+  check_states(mistakes, plan);
+  expect_range(mistakes, "gc_layers", plan.gc_layers, 0, model.n_layers);
+  expect_range(mistakes, "lora_rank", plan.lora_rank, 0, model.hidden_size);
+  if (plan.latent_exchange && !model.has_latent_attention())
+    mistakes.emplace_back("latent_exchange: expected false for a model without latent attention, got true");
+  return mistakes;
+}
+
+}  // namespace packsim

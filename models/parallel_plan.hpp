@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/cluster.hpp"
+#include "models/transformer.hpp"
+
+namespace packsim {
+
+/// How ring attention cuts documents: in one chunk a GPU, or in two from both ends, which levels causal work.
+enum class RingLayout { contiguous, zigzag };
+
+/// What a checkpointed layer keeps: its input alone, or everything but the inside of attention.
+enum class Checkpointing { full, selective };
+
+/// What lives in host memory and crosses the bus every step.
+enum class Offload { none, optimizer };
+
+/// How one group of packs runs on the GPUs of a cluster.
+///
+/// A data-parallel rank is tp x sp x cp x pp GPUs that hold one copy of the model. Neighbouring GPUs are of
+/// one tensor-parallel group, then of one sequence group, then of neighbouring data-parallel ranks; pipeline
+/// stages are furthest apart. Experts are spread over ep_degree GPUs of one stage, across its sequence and
+/// data-parallel neighbours, and not cut any further by tensor parallelism.
+struct ParallelPlan {
+  int n_gpus = 1;
+  int tp_degree = 1;  ///< tensor parallel, activations between its blocks sharded along the sequence
+  int sp_degree = 1;  ///< Ulysses: heads for tokens, by all-to-all
+  int cp_degree = 1;  ///< ring attention over chunks of the sequence
+  int pp_degree = 1;
+  int virtual_stages = 1;  ///< chunks of layers a pipeline stage holds; 1: 1F1B, more: interleaved
+  int ep_degree = 1;
+
+  int zero_stage = 1;
+  /// Gradients and weights that travel in one collective.
+  std::int64_t bucket_elements = 500'000'000;
+  /// Gradients are added up, and travel, in fp32 instead of bf16.
+  bool fp32_gradients = false;
+  /// Weights and gradients travel beside computation; else computation waits for them, and gradients that are
+  /// exchanged once a step for the end of the backward pass (DeepSpeed's ZeRO 1 without overlap_comm).
+  bool overlaps_states = true;
+
+  int gc_layers = 0;  ///< checkpointed, of all the model's layers
+  Checkpointing checkpointing = Checkpointing::full;
+  /// torch's non-reentrant checkpoint ends the recomputation at the last tensor that the backward pass needs,
+  /// before the down projection and the residual add. The reentrant one runs the whole layer.
+  bool recompute_stops_early = false;
+
+  RingLayout ring_layout = RingLayout::zigzag;
+  bool latent_exchange = false;  ///< Ulysses of multi-head latent attention sends the latent, not the heads
+  Offload offload = Offload::none;
+  int lora_rank = 0;  ///< 0: full fine-tuning
+
+  /// GPUs that hold one copy of the model.
+  int rank_gpus() const { return tp_degree * sp_degree * cp_degree * pp_degree; }
+  int dp_degree() const { return n_gpus / rank_gpus(); }
+  /// GPUs that share a sequence: each holds 1/sequence_gpus() of a micro-batch's tokens between the blocks.
+  int sequence_gpus() const { return tp_degree * sp_degree * cp_degree; }
+  /// GPUs over which ZeRO shards states: all that hold the same weights.
+  int state_gpus() const { return n_gpus / (tp_degree * pp_degree); }
+
+  bool operator==(const ParallelPlan&) const = default;
+};
+
+/// Why the plan cannot exist, every reason: "sp_degree: expected a divisor of the model's 32 attention heads,
+/// got 5", where degrees only fail together "tp_degree x sp_degree: ..., got 4 x 16 = 64". Empty where it
+/// can.
+///
+/// The degrees have to divide the GPUs, the heads (tensor parallelism and Ulysses together; key-value heads
+/// may be copied instead), the layers (stages are even) and the experts, and to fill nodes or parts of nodes.
+/// Refused too is what is not modelled: ZeRO 2 and 3 with a pipeline, ring attention over sliding windows.
+/// The vocabulary need not divide, as frameworks pad it.
+std::vector<std::string> plan_mistakes(const Transformer& model, const Cluster& cluster,
+                                       const ParallelPlan& plan);
+
+}  // namespace packsim

@@ -1,0 +1,62 @@
+#include "models/step/attention_pricer.hpp"
+
+#include <algorithm>
+
+namespace packsim {
+namespace {
+
+constexpr double kBackwardPerForward = 2.5;  // flop: it computes the scores again
+constexpr double kGuessError = 0.3;
+constexpr double kGuessFlopPerS = 400e12;
+
+}  // namespace
+
+double windowed_share(std::int64_t length_tokens, std::int64_t window_tokens) {
+  if (window_tokens <= 0 || length_tokens <= window_tokens) return 1;
+  return causal_pairs(length_tokens, window_tokens) / causal_pairs(length_tokens, 0);
+}
+
+AttentionPricer::AttentionPricer(const HardwareProfile& profile, std::string_view pass,
+                                 const AttentionShape& shape)
+    : shape_(shape), is_backward_(pass == "bwd") {
+  const AttentionHeads heads{static_cast<double>(shape.heads), static_cast<double>(shape.kv_heads),
+                             static_cast<double>(shape.head_dim)};
+  attention_ = AttentionDocuments::of(profile, pass, heads);
+  if (attention_) return;
+  attention_ = AttentionDocuments::of(profile, is_backward_ ? "fwd" : "bwd", heads);
+  scale_ = is_backward_ ? kBackwardPerForward : 1 / kBackwardPerForward;
+}
+
+const CurveTime& AttentionPricer::document(std::int32_t length_tokens) {
+  const auto index = static_cast<std::size_t>(length_tokens);
+  if (index >= documents_.size())
+    documents_.resize(std::max(index + 1, 2 * documents_.size()), {.time_s = -1});
+  CurveTime& document = documents_[index];
+  if (document.time_s >= 0) return document;
+  const double length = length_tokens;
+  if (attention_) {
+    document = attention_->document(length);
+  } else {
+    // Two products of 2 flop a pair, over half of the square.
+    const double flop = 2.0 * shape_.heads * shape_.head_dim * length * length;
+    document = {flop * (is_backward_ ? kBackwardPerForward : 1) / kGuessFlopPerS, kGuessError};
+  }
+  return document;
+}
+
+AttentionPrice AttentionPricer::pack(std::span<const std::int32_t> lengths_tokens,
+                                     std::int64_t window_tokens) {
+  AttentionSum sum;
+  for (const std::int32_t length : lengths_tokens) {
+    const double share = windowed_share(length, window_tokens);
+    sum.add(document(length), share * length, share);
+  }
+  if (sum.work_s <= 0) return {.standing = Standing::measured};
+  if (!attention_) return {sum.work_s, sum.error_s, Standing::missing};
+  const CurveTime time = attention_->pack(sum);
+  const double time_s = scale_ * time.time_s;
+  if (scale_ == 1) return {time_s, time_s * time.relative_error, time.standing};
+  return {time_s, time_s * together(time.relative_error, kGuessError), Standing::missing};
+}
+
+}  // namespace packsim

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "models/kernels/attention_documents.hpp"
+#include "models/step/kernel_pricer.hpp"
+#include "models/step/layer_ops.hpp"
+
+namespace packsim {
+
+/// Attention of one pack on one GPU.
+struct AttentionPrice {
+  double time_s = 0;
+  double error_s = 0;  ///< one standard deviation, of documents that err together
+  Standing standing = Standing::missing;
+};
+
+/// Prices the attention of many packs, one pass and head shape: each document length once. Where the profile
+/// has no such attention, the other pass times the ratio of their flop stands in, or else a rate: both
+/// `missing`.
+class AttentionPricer {
+ public:
+  AttentionPricer(const HardwareProfile& profile, std::string_view pass, const AttentionShape& shape);
+
+  /// lengths_tokens: of the pack's documents, over 0; padding is one more. window_tokens: 0, or what a token
+  /// sees at most: a document longer than that takes the share of its time that it keeps of its pairs.
+  /// Time, error and standing are those of kernel_time() where the profile has the pass.
+  AttentionPrice pack(std::span<const std::int32_t> lengths_tokens, std::int64_t window_tokens = 0);
+
+ private:
+  const CurveTime& document(std::int32_t length_tokens);
+
+  std::optional<AttentionDocuments> attention_;
+  double scale_ = 1;  // of another pass that stands in
+  AttentionShape shape_;
+  bool is_backward_ = false;
+  std::vector<CurveTime> documents_;  // by length; a time under 0: not asked for yet
+};
+
+/// The part of a causal document's pairs that a window leaves; window_tokens 0: all.
+double windowed_share(std::int64_t length_tokens, std::int64_t window_tokens);
+
+}  // namespace packsim

@@ -1,0 +1,14 @@
+#include "models/step/cause.hpp"
+
+#include <array>
+
+namespace packsim {
+
+std::string_view cause_name(Cause cause) {
+  constexpr std::array<std::string_view, kNCauses> kNames = {
+      "linear", "attention", "recompute", "sequence",  "tensor",
+      "expert", "pipeline",  "states",    "optimizer", "overhead"};
+  return kNames.at(static_cast<std::size_t>(cause));
+}
+
+}  // namespace packsim

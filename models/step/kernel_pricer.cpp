@@ -1,0 +1,123 @@
+#include "models/step/kernel_pricer.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/kernels/curve_time.hpp"
+#include "models/kernels/kernel_times.hpp"
+#include "models/kernels/make_case.hpp"
+
+namespace packsim {
+namespace {
+
+// What transfers reach of a stated rate, and how wrong a guess may be: one standard deviation.
+constexpr double kShareOfStatedRate = 0.75;
+constexpr double kGuessError = 0.3;
+// Where neither profile nor cluster say anything: a network card of 400 Gb/s, PCIe of the fifth generation,
+// NVLink and memory of an H100.
+constexpr double kNicBytesPerS = 50e9;
+constexpr double kHostBytesPerS = 64e9;
+constexpr double kNvlinkBytesPerS = 450e9;
+constexpr double kMemoryBytesPerS = 2.5e12;
+constexpr double kGemmFlopPerS = 500e12;
+constexpr double kLaunchS = 5e-6;
+
+double or_else(double value, double other) {
+  return value > 0 ? value : other;
+}
+
+double nic_bytes_per_s_of_gpu(const Cluster& cluster) {
+  const Network& network = cluster.network;
+  return or_else(network.nics_per_node * network.nic_bytes_per_s / cluster.gpus_per_node, kNicBytesPerS);
+}
+
+KernelTime guessed(double time_s, double relative_error, const std::string& basis) {
+  return {.time_s = time_s,
+          .relative_error = together(relative_error, kGuessError),
+          .standing = Standing::missing,
+          .basis = basis};
+}
+
+}  // namespace
+
+KernelPricer::KernelPricer(const HardwareProfile& profile, const Cluster& cluster)
+    : profile_(profile), cluster_(cluster) {}
+
+const KernelTime& KernelPricer::time(const KernelCase& kernel) {
+  const auto [place, is_new] = known_.try_emplace(kernel.text());
+  if (is_new) place->second = price(kernel);
+  return place->second;
+}
+
+KernelTime KernelPricer::price(const KernelCase& kernel) {
+  const KernelTime known = kernel_time(profile_, kernel);
+  return known.standing == Standing::missing && kernel.kernel() != "launch_gap" ? guess(kernel) : known;
+}
+
+double KernelPricer::memory_bytes_per_s() const {
+  double fastest = 0;
+  for (const char* start : {"copy kind=device", "elementwise "}) {
+    for (const KernelCurve* curve : profile_.curves_of(start)) {
+      if (curve->size_name == "bytes" && curve->size_per_s.value > 0)
+        fastest = std::max(fastest, curve->size_per_s.value);
+    }
+    if (fastest > 0) return fastest;
+  }
+  return kMemoryBytesPerS;
+}
+
+KernelTime KernelPricer::guess(const KernelCase& kernel) {
+  const std::string_view kind = kernel.kernel();
+  if (kind == "collective") return guess_collective(kernel);
+  if (kind == "elementwise" && kernel.value("pass") == "bwd") {
+    const KernelCase forward = kernel.with("pass", "fwd");
+    const KernelTime time = kernel_time(profile_, forward);
+    if (time.standing != Standing::missing) {
+      return guessed(time.time_s * kernel_bytes(kernel) / kernel_bytes(forward), time.relative_error,
+                     "the bytes of the backward kernel at the speed of the forward one: " + time.basis);
+    }
+  }
+  if (kind == "copy" && kernel.value("kind") != "device") {
+    const double rate = kShareOfStatedRate * or_else(cluster_.host_link_bytes_per_s, kHostBytesPerS);
+    return guessed(kLaunchS + kernel_bytes(kernel) / rate, 0, "the cluster's host link");
+  }
+  const double memory_s = kernel_bytes(kernel) / memory_bytes_per_s();
+  if (kind == "gemm") {
+    return guessed(kLaunchS + std::max(memory_s, kernel_flop(kernel) / kGemmFlopPerS), 0,
+                   "the flop at half of an H100's peak");
+  }
+  return guessed(kLaunchS + memory_s, 0, "the bytes at the profile's memory rate");
+}
+
+KernelTime KernelPricer::guess_collective(const KernelCase& kernel) {
+  const std::string& op = kernel.value("op");
+  const auto gpus = static_cast<double>(kernel.integer("gpus"));
+  const auto nodes = static_cast<double>(kernel.integer("nodes"));
+  const double bytes = static_cast<double>(kernel.integer("bytes")) * kernel.number("imbalance");
+  const double gpus_in_node = gpus / nodes;
+  const double nvlink = kShareOfStatedRate * or_else(cluster_.network.nvlink_bytes_per_s, kNvlinkBytesPerS);
+  if (nodes > 1 && (op == "all_gather" || op == "reduce_scatter")) {
+    const KernelTime both = kernel_time(profile_, kernel.with("op", "all_reduce"));
+    if (both.standing != Standing::missing)
+      return guessed(both.time_s / 2, both.relative_error, "half an all-reduce: " + both.basis);
+  }
+  if (nodes > 1 && op == "all_to_all") {
+    const double inside_s = bytes * (gpus_in_node - 1) / gpus / nvlink;
+    const double outside_bytes = bytes * (gpus - gpus_in_node) / gpus;
+    const KernelTime sent = kernel_time(
+        profile_, collective_case("send_recv", 2, 2, std::max<std::int64_t>(1, std::llround(outside_bytes))));
+    const double outside_s = sent.standing == Standing::missing
+                                 ? outside_bytes / (kShareOfStatedRate * nic_bytes_per_s_of_gpu(cluster_))
+                                 : sent.time_s;
+    return guessed(std::max(inside_s, outside_s), sent.relative_error,
+                   "what leaves the node, one send after another: " + sent.basis);
+  }
+  // All network cards of a node carry what one ring sends; a pair has its own alone.
+  const double cards = op == "send_recv" ? 1 : std::min<double>(gpus_in_node, cluster_.gpus_per_node);
+  const double rate =
+      nodes == 1 ? nvlink : std::min(nvlink, kShareOfStatedRate * cards * nic_bytes_per_s_of_gpu(cluster_));
+  return guessed(kLaunchS * gpus + bytes * sent_per_payload_byte(op, gpus) / rate, 0,
+                 "the cluster's stated rates");
+}
+
+}  // namespace packsim

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "models/cluster.hpp"
+#include "models/hardware_profile.hpp"
+
+namespace packsim {
+
+/// What kernels take on a cluster: what its hardware profile says, and a reasoned guess where that has
+/// nothing. Guesses keep the standing `missing`, so that a report can say what share of time rests on them.
+///
+///   elementwise backward  the forward kernel of the same op, times the bytes that either moves
+///   memory-bound          bytes over the rate of the profile's copies, or the fastest of its elementwise
+///                         kernels
+///   matrix products       half of an H100's peak, or their bytes
+///   host copies           three quarters of the cluster's host link
+///   all-gather, reduce-scatter between nodes: half an all-reduce, which is one after the other
+///   all-to-all between nodes: the larger of its part inside the node and of its part on the GPU's network
+///                         cards, at the rate of the profile's send_recv between nodes
+///   other collectives     the bytes that a GPU sends, at three quarters of the cluster's stated rate
+class KernelPricer {
+ public:
+  /// Both are kept by reference.
+  KernelPricer(const HardwareProfile& profile, const Cluster& cluster);
+
+  /// Never standing missing with a time of 0, but for a launch gap. A guess has a relative_error of its own.
+  const KernelTime& time(const KernelCase& kernel);
+
+ private:
+  KernelTime price(const KernelCase& kernel);
+  KernelTime guess(const KernelCase& kernel);
+  KernelTime guess_collective(const KernelCase& kernel);
+  double memory_bytes_per_s() const;
+
+  const HardwareProfile& profile_;
+  const Cluster& cluster_;
+  std::map<std::string, KernelTime> known_;  // by text
+};
+
+}  // namespace packsim

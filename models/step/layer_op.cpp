@@ -1,0 +1,64 @@
+#include "models/step/layer_op.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "models/kernels/make_case.hpp"
+
+namespace packsim {
+namespace {
+
+// What a collective's gradient takes.
+std::string_view transposed(std::string_view op) {
+  if (op == "all_gather") return "reduce_scatter";
+  if (op == "reduce_scatter") return "all_gather";
+  return op;  // all_to_all, send_recv
+}
+
+std::vector<CountedKernel> exchange_kernels(const LayerOp& op, std::string_view collective) {
+  if (op.gpus == 1) return {};
+  return {{collective_case(collective, op.gpus, op.nodes, op.bytes), op.count}};
+}
+
+}  // namespace
+
+std::vector<CountedKernel> forward_kernels(const LayerOp& op) {
+  switch (op.kind) {
+    case LayerOp::Kind::linear:
+      return {{forward_gemm(op.rows, op.out, op.in), op.count}};
+    case LayerOp::Kind::elementwise:
+      return {{elementwise_case(op.op, "fwd", op.rows, op.out), op.count}};
+    case LayerOp::Kind::copy:
+      return {{copy_case("device", op.bytes), op.count}};
+    case LayerOp::Kind::exchange:
+      return exchange_kernels(op, op.op);
+    case LayerOp::Kind::attention:
+      break;
+  }
+  throw std::logic_error("attention is priced by its documents");
+}
+
+std::vector<CountedKernel> backward_kernels(const LayerOp& op) {
+  switch (op.kind) {
+    case LayerOp::Kind::linear: {
+      std::vector<CountedKernel> kernels = {{input_gradient_gemm(op.rows, op.out, op.in), op.count}};
+      if (!op.frozen) kernels.push_back({weight_gradient_gemm(op.rows, op.out, op.in), op.count});
+      return kernels;
+    }
+    case LayerOp::Kind::elementwise:
+      return {{elementwise_case(op.op, "bwd", op.rows, op.out), op.count}};
+    case LayerOp::Kind::copy:
+      return {{copy_case("device", op.bytes), op.count}};
+    case LayerOp::Kind::exchange:
+      return exchange_kernels(op, transposed(op.op));
+    case LayerOp::Kind::attention:
+      break;
+  }
+  throw std::logic_error("attention is priced by its documents");
+}
+
+int nodes_of_group(int degree, int stride, int gpus_per_node) {
+  return std::min(degree, (degree * stride + gpus_per_node - 1) / gpus_per_node);
+}
+
+}  // namespace packsim

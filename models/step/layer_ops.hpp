@@ -1,0 +1,51 @@
+#pragma once
+
+#include <vector>
+
+#include "models/step/layer_op.hpp"
+
+namespace packsim {
+
+/// The forward pass of one layer on one GPU, in order, bf16. tokens: of one micro-batch that the GPU holds
+/// between the blocks, a 1 / plan.sequence_gpus() of its pack.
+///
+///   rms_norm, queries, keys, values, rope, exchange, attention, exchange, o, residual_add,
+///   rms_norm, MLP or experts, residual_add
+///
+/// Grouped-query attention: q, k, v. Latent attention: q_a, rms_norm, q_b, kv_a, rms_norm, kv_b.
+/// Ulysses: all-to-alls of q, k, v before attention and of its output after it, each with one copy that
+/// reorders heads and tokens; where there are more GPUs than key-value heads that copy repeats heads. With
+/// latent_exchange the latents are gathered instead of keys and values sent.
+/// Tensor parallelism: all-gather of the block's input and reduce-scatter of its output along the sequence,
+/// widths divided; Megatron's second all-gather in the backward pass hides behind a product and is not there.
+/// Experts: router, copy and all-to-all of the tokens to the GPUs of their experts (balanced), gate, up,
+/// swiglu, down of each expert that the GPU holds, and back; shared experts as an MLP.
+/// Ring attention exchanges nothing here: its transfers go on beside attention.
+/// LoRA: every linear layer is frozen and has two products of the rank behind it.
+std::vector<LayerOp> layer_forward(const Transformer& model, const ParallelPlan& plan, int gpus_per_node,
+                                   LayerKind kind, std::int64_t tokens);
+
+/// What a checkpointed layer runs once more before its backward pass: all of it; with selective checkpointing
+/// attention alone; of a dense layer where plan.recompute_stops_early nothing from its last product on, which
+/// is the down projection or, under LoRA, its adapter's second product.
+std::vector<LayerOp> layer_recompute(const Transformer& model, const ParallelPlan& plan, int gpus_per_node,
+                                     LayerKind kind, std::int64_t tokens);
+
+/// Before the first layer. With tensor parallelism every GPU looks up all tokens of its group in its part of
+/// the vocabulary, and a reduce-scatter adds these up.
+std::vector<LayerOp> embedding_forward(const Transformer& model, const ParallelPlan& plan, int gpus_per_node,
+                                       std::int64_t tokens);
+/// Behind the last layer: rms_norm, head, loss.
+std::vector<LayerOp> head_forward(const Transformer& model, const ParallelPlan& plan, int gpus_per_node,
+                                  std::int64_t tokens);
+
+/// What attention kernels see on one GPU.
+struct AttentionShape {
+  int heads = 0;
+  int kv_heads = 0;
+  int head_dim = 0;  ///< of latent attention the mean of its key and value dimensions: the same flop
+  bool operator==(const AttentionShape&) const = default;
+};
+AttentionShape attention_shape(const Transformer& model, const ParallelPlan& plan);
+
+}  // namespace packsim

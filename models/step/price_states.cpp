@@ -1,0 +1,164 @@
+#include <algorithm>
+#include <cmath>
+
+#include "models/kernels/make_case.hpp"
+#include "models/memory/weights.hpp"
+#include "models/step/step_pricer.hpp"
+
+namespace packsim {
+namespace {
+
+constexpr std::int64_t kBf16Bytes = 2;
+constexpr std::int64_t kFp32Bytes = 4;
+
+std::int64_t nanoseconds(double time_s) {
+  return std::llround(time_s * 1e9);
+}
+
+// A unit while it is put together.
+struct Unit {
+  StateUnit unit;
+  GpuWeights weights;
+  GpuWeights trained;
+};
+
+// Nodes of the GPUs that hold the same experts: a tensor-parallel group of every expert-parallel one.
+int expert_state_nodes(const ParallelPlan& plan, int gpus_per_node) {
+  const int tp_nodes = nodes_of_group(plan.tp_degree, 1, gpus_per_node);
+  return tp_nodes * nodes_of_group(expert_state_gpus(plan) / plan.tp_degree, plan.tp_degree * plan.ep_degree,
+                                   gpus_per_node);
+}
+
+class StateUnits {
+ public:
+  StateUnits(const Transformer& model, const ParallelPlan& plan, const ChunkShape& chunk) {
+    const bool is_lora = plan.lora_rank > 0;
+    // Of the embedding and the head, which have no adapters.
+    const auto add_whole = [&](const StateUnit& unit, double elements) {
+      units_.push_back({.unit = unit, .weights = {elements, 0}, .trained = {is_lora ? 0 : elements, 0}});
+    };
+    const double vocabulary = vocabulary_weights(model, plan);
+    if (chunk.has_embedding) add_whole({.has_embedding = true}, vocabulary);
+    for (int layer = 0; layer < chunk.n_layers(); ++layer) {
+      const LayerKind kind = layer < chunk.n_dense ? LayerKind::dense : LayerKind::expert;
+      GpuWeights weights = layer_weights(model, plan, kind);
+      const GpuWeights trained = is_lora ? layer_adapters(model, plan, kind) : weights;
+      if (is_lora) weights += trained;
+      units_.push_back(
+          {.unit = {.first_layer = layer, .n_layers = 1}, .weights = weights, .trained = trained});
+    }
+    const bool is_tied = model.tied_embeddings && chunk.has_embedding;
+    if (chunk.has_head) {
+      add_whole({.first_layer = chunk.n_layers(), .has_head = true},
+                (is_tied ? 0 : vocabulary) + model.hidden_size);
+    }
+  }
+
+  // From the end on, as the backward pass fills them: buckets of so many elements at least.
+  void merge(double bucket_elements) {
+    std::vector<Unit> buckets;
+    bool is_open = false;
+    for (auto next = units_.rbegin(); next != units_.rend(); ++next) {
+      if (!is_open) {
+        buckets.push_back(*next);
+      } else {
+        Unit& bucket = buckets.back();
+        bucket.unit.first_layer = next->unit.first_layer;
+        bucket.unit.n_layers += next->unit.n_layers;
+        bucket.unit.has_embedding = bucket.unit.has_embedding || next->unit.has_embedding;
+        bucket.weights += next->weights;
+        bucket.trained += next->trained;
+      }
+      is_open = buckets.back().trained.total() < bucket_elements;
+    }
+    units_.assign(buckets.rbegin(), buckets.rend());
+  }
+
+  std::vector<Unit>& all() { return units_; }
+
+ private:
+  std::vector<Unit> units_;
+};
+
+}  // namespace
+
+const StatesPrice& StepPricer::states(int chunk_index) {
+  const auto [place, is_new] = states_.try_emplace(chunk_index);
+  if (is_new) place->second = price_states(chunk_index);
+  return place->second;
+}
+
+StatesPrice StepPricer::price_states(int chunk_index) {
+  StateUnits units(model_, plan_, chunk(chunk_index));
+  if (plan_.zero_stage < 3) units.merge(static_cast<double>(plan_.bucket_elements));
+  StatesPrice states;
+  states.gpus = plan_.state_gpus();
+  states.stride = plan_.tp_degree;
+  const int n_nodes = nodes_of_group(states.gpus, states.stride, cluster_.gpus_per_node);
+  const int n_expert_nodes = expert_state_nodes(plan_, cluster_.gpus_per_node);
+  const auto travel_ns = [&](std::string_view op, const GpuWeights& elements, double element_bytes) {
+    return travel_time_ns(states, op, elements.dense, element_bytes, states.gpus, n_nodes) +
+           travel_time_ns(states, op, elements.experts, element_bytes, expert_state_gpus(plan_),
+                          n_expert_nodes);
+  };
+  const double gradient_bytes = plan_.fp32_gradients ? kFp32Bytes : kBf16Bytes;
+  GpuWeights trained;
+  for (const Unit& part : units.all()) {
+    StateUnit unit = part.unit;
+    trained += part.trained;
+    unit.reduce_ns =
+        travel_ns(plan_.zero_stage == 0 ? "all_reduce" : "reduce_scatter", part.trained, gradient_bytes);
+    unit.reduce_bytes = std::llround(part.trained.total() * gradient_bytes);
+    if (plan_.zero_stage > 0) {
+      // ZeRO 3 gathers what it computes with; the others what they have changed.
+      const GpuWeights& gathered = plan_.zero_stage == 3 ? part.weights : part.trained;
+      unit.gather_ns = travel_ns("all_gather", gathered, kBf16Bytes);
+      unit.gather_bytes = std::llround(gathered.total() * kBf16Bytes);
+    }
+    states.units.push_back(unit);
+  }
+  price_optimizer(states, trained.dense, trained.experts);
+  states.step_ns = nanoseconds(factors_.step_s);
+  return states;
+}
+
+// Collectives of no more than a bucket at a time.
+std::int64_t StepPricer::travel_time_ns(StatesPrice& states, std::string_view op, double elements,
+                                        double element_bytes, int gpus, int nodes) {
+  if (gpus <= 1 || elements <= 0) return 0;
+  const double n_pieces = std::ceil(elements / static_cast<double>(plan_.bucket_elements));
+  const std::int64_t bytes = std::max<std::int64_t>(1, std::llround(elements * element_bytes / n_pieces));
+  const KernelTime& known = kernels_.time(collective_case(op, gpus, nodes, bytes));
+  const double time_s = n_pieces * known.time_s;
+  states.account[static_cast<std::size_t>(Cause::states)].add(time_s, time_s * known.relative_error,
+                                                              known.standing);
+  return nanoseconds(time_s);
+}
+
+void StepPricer::price_optimizer(StatesPrice& states, double dense, double experts) {
+  const bool is_sharded = plan_.zero_stage > 0;
+  const double updated =
+      dense / (is_sharded ? states.gpus : 1) + experts / (is_sharded ? expert_state_gpus(plan_) : 1);
+  const auto n_updated = std::max<std::int64_t>(1, std::llround(std::ceil(updated)));
+  PriceAccount& account = states.account[static_cast<std::size_t>(Cause::optimizer)];
+  const auto add = [&](const KernelCase& kernel, double factor) {
+    const KernelTime& known = kernels_.time(kernel);
+    account.add(factor * known.time_s, factor * known.time_s * known.relative_error, known.standing);
+  };
+  if (plan_.offload == Offload::optimizer) {
+    // Gradients to the host, weights back; between, 28 bytes a parameter through the host's memory, whose
+    // rate the GPUs of a node share: a guess.
+    constexpr double kHostMemoryBytesPerS = 200e9;
+    constexpr double kAdamBytes = 28;
+    add(copy_case("device_to_host", (plan_.fp32_gradients ? kFp32Bytes : kBf16Bytes) * n_updated), 1);
+    add(copy_case("host_to_device", kBf16Bytes * n_updated), 1);
+    const double adam_s =
+        kAdamBytes * static_cast<double>(n_updated) * cluster_.gpus_per_node / kHostMemoryBytesPerS;
+    account.add(adam_s, adam_s / 2, Standing::missing);
+  } else {
+    add(adamw_case(n_updated), factors_.linear_factor);
+  }
+  states.optimizer_ns = nanoseconds(account.time_s);
+}
+
+}  // namespace packsim

@@ -1,0 +1,131 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "models/hardware_profile.hpp"
+#include "models/step/cause.hpp"
+
+namespace packsim {
+
+/// A piece of a micro-batch's work on one GPU. Times are whole nanoseconds, rounded once, here.
+struct PricedStage {
+  enum class Kind : std::uint8_t {
+    compute,    ///< kernels one after another
+    attention,  ///< of the micro-batch's documents: its time is not the stage's but the micro-batch's
+    exchange,   ///< a collective that the layer waits for
+  };
+  Kind kind = Kind::compute;
+  Cause cause = Cause::linear;
+  std::int64_t time_ns = 0;  ///< 0 of attention
+  // Of an exchange: who meets, and what they exchange.
+  std::string_view op = {};
+  int gpus = 1;
+  int stride = 1;  ///< from one GPU of the group to the next
+  std::int64_t bytes = 0;
+};
+
+using NsByCause = std::array<std::int64_t, kNCauses>;
+
+/// How well prices are known: one standard deviation, and how much of the time has which standing.
+struct PriceAccount {
+  double time_s = 0;
+  double error_s = 0;  ///< of kernels of one cause, which err together
+  std::array<double, kNStandings> standing_s = {};
+
+  void add(double added_s, double added_error_s, Standing standing) {
+    time_s += added_s;
+    error_s += added_error_s;
+    standing_s[static_cast<std::size_t>(standing)] += added_s;
+  }
+  void add(const PriceAccount& other, double times = 1) {
+    time_s += times * other.time_s;
+    error_s += times * other.error_s;
+    for (std::size_t i = 0; i < standing_s.size(); ++i) standing_s[i] += times * other.standing_s[i];
+  }
+};
+using AccountByCause = std::array<PriceAccount, kNCauses>;
+
+/// Stages one after another; their sums leave attention out.
+struct PricedPhase {
+  std::vector<PricedStage> stages;
+  NsByCause by_cause_ns = {};
+  std::int64_t total_ns = 0;
+  AccountByCause account = {};
+};
+
+/// One layer of a kind.
+struct LayerPrices {
+  PricedPhase forward;
+  PricedPhase recompute;
+  PricedPhase backward;
+};
+
+/// Everything of a micro-batch that depends on its number of tokens alone.
+struct TokenPrices {
+  std::array<LayerPrices, 2> layers;  ///< by LayerKind
+  PricedPhase embedding_forward;
+  PricedPhase head_forward;
+  PricedPhase head_backward;
+  PricedPhase embedding_backward;
+};
+
+/// Ring attention of one layer and pass: steps that compute on one block while the next arrives.
+struct RingPrice {
+  int steps = 1;
+  std::int64_t compute_ns = 0;   ///< of one step
+  std::int64_t transfer_ns = 0;  ///< of one block
+  std::int64_t bytes = 0;        ///< of one block
+  int stride = 1;                ///< from one GPU of the ring to the next
+  std::int64_t total_ns() const {
+    return compute_ns + (steps - 1) * (compute_ns > transfer_ns ? compute_ns : transfer_ns);
+  }
+};
+
+/// One micro-batch on one GPU of its rank.
+struct MicroBatchPrice {
+  const TokenPrices* tokens = nullptr;  ///< of the pricer
+  RingPrice attention_forward;          ///< of one layer; one step without ring attention
+  RingPrice attention_backward;
+  PriceAccount forward_account;  ///< of attention_forward
+  PriceAccount backward_account;
+  std::int64_t overhead_ns = 0;        ///< of the framework, in each chunk of a stage
+  std::int64_t stage_transfer_ns = 0;  ///< of its activations to the next pipeline stage
+  std::int64_t stage_transfer_bytes = 0;
+};
+
+/// The layers that one pipeline stage runs one after another: a chunk of the model, dense ones first.
+struct ChunkShape {
+  int n_dense = 0;
+  int n_experts = 0;       ///< layers with experts
+  int n_checkpointed = 0;  ///< the first ones
+  bool has_embedding = false;
+  bool has_head = false;
+  int n_layers() const { return n_dense + n_experts; }
+};
+
+/// Weights and gradients that travel together, and what is computed before they can or after they must.
+struct StateUnit {
+  int first_layer = 0;  ///< of the chunk's, in forward order
+  int n_layers = 0;
+  bool has_embedding = false;
+  bool has_head = false;
+  std::int64_t gather_ns = 0;  ///< weights, before use
+  std::int64_t reduce_ns = 0;  ///< gradients: reduce-scatter, or all-reduce without ZeRO
+  std::int64_t gather_bytes = 0;
+  std::int64_t reduce_bytes = 0;
+};
+
+/// What a step costs besides its micro-batches, on one GPU of a pipeline stage.
+struct StatesPrice {
+  std::vector<StateUnit> units;  ///< in forward order: a layer each under ZeRO 3, else buckets
+  int gpus = 1;                  ///< that share the states
+  int stride = 1;
+  std::int64_t optimizer_ns = 0;
+  std::int64_t step_ns = 0;  ///< of the framework
+  AccountByCause account = {};
+};
+
+}  // namespace packsim

@@ -1,0 +1,251 @@
+#include "models/step/step_pricer.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/kernels/make_case.hpp"
+
+namespace packsim {
+namespace {
+
+constexpr std::int64_t kBf16Bytes = 2;
+
+std::int64_t nanoseconds(double time_s) {
+  return std::llround(time_s * 1e9);
+}
+
+// The grid point at or below a token count, and the one at or above it.
+std::pair<std::int64_t, std::int64_t> grid_around(std::int64_t tokens) {
+  constexpr double kStepsPerOctave = 8;
+  const auto point = [](double index) { return std::llround(std::exp2(index / kStepsPerOctave)); };
+  double index = std::floor(std::log2(static_cast<double>(tokens)) * kStepsPerOctave);
+  // Rounding may have put the point on the other side.
+  while (point(index) > tokens) --index;
+  while (point(index + 1) <= tokens) ++index;
+  return {point(index), point(index) == tokens ? tokens : point(index + 1)};
+}
+
+// (1 - part) of a and part of b; exchanges of so many bytes.
+PricedPhase between(const PricedPhase& a, const PricedPhase& b, double part) {
+  PricedPhase phase = a;
+  phase.by_cause_ns = {};
+  phase.total_ns = 0;
+  const auto mix = [part](std::int64_t low, std::int64_t high) {
+    return low + std::llround(part * static_cast<double>(high - low));
+  };
+  for (std::size_t i = 0; i < phase.stages.size(); ++i) {
+    PricedStage& stage = phase.stages[i];
+    stage.time_ns = mix(a.stages[i].time_ns, b.stages[i].time_ns);
+    stage.bytes = mix(a.stages[i].bytes, b.stages[i].bytes);
+    phase.by_cause_ns[static_cast<std::size_t>(stage.cause)] += stage.time_ns;
+    phase.total_ns += stage.time_ns;
+  }
+  phase.account = {};
+  for (std::size_t c = 0; c < phase.account.size(); ++c) {
+    phase.account[c].add(a.account[c], 1 - part);
+    phase.account[c].add(b.account[c], part);
+  }
+  return phase;
+}
+
+TokenPrices between(const TokenPrices& a, const TokenPrices& b, double part) {
+  TokenPrices prices;
+  for (std::size_t kind = 0; kind < prices.layers.size(); ++kind) {
+    prices.layers[kind] = {between(a.layers[kind].forward, b.layers[kind].forward, part),
+                           between(a.layers[kind].recompute, b.layers[kind].recompute, part),
+                           between(a.layers[kind].backward, b.layers[kind].backward, part)};
+  }
+  prices.embedding_forward = between(a.embedding_forward, b.embedding_forward, part);
+  prices.head_forward = between(a.head_forward, b.head_forward, part);
+  prices.head_backward = between(a.head_backward, b.head_backward, part);
+  prices.embedding_backward = between(a.embedding_backward, b.embedding_backward, part);
+  return prices;
+}
+
+int stride_of(const LayerOp& op, const ParallelPlan& plan) {
+  return op.cause == Cause::tensor ? 1 : plan.tp_degree;
+}
+
+}  // namespace
+
+StepPricer::StepPricer(const Transformer& model, const Cluster& cluster, const ParallelPlan& plan,
+                       const HardwareProfile& profile, const FrameworkFactors& factors)
+    : model_(model),
+      cluster_(cluster),
+      plan_(plan),
+      factors_(factors),
+      kernels_(profile, cluster),
+      attention_forward_(profile, "fwd", attention_shape(model, plan)),
+      attention_backward_(profile, "bwd", attention_shape(model, plan)) {}
+
+double StepPricer::factor_of(const LayerOp& op) const {
+  if (op.cause == Cause::sequence) {
+    const int nodes = nodes_of_group(plan_.sp_degree, plan_.tp_degree, cluster_.gpus_per_node);
+    return nodes > 1 ? factors_.exchange_between_factor : factors_.exchange_in_node_factor;
+  }
+  return op.kind == LayerOp::Kind::exchange ? 1 : factors_.linear_factor;
+}
+
+void StepPricer::add_op(PricedPhase& phase, const LayerOp& op, const std::vector<CountedKernel>& kernels) {
+  double time_s = 0;
+  PriceAccount& account = phase.account[static_cast<std::size_t>(op.cause)];
+  for (const CountedKernel& use : kernels) {
+    const KernelTime& known = kernels_.time(use.kernel);
+    const double use_s = use.count * factor_of(op) * known.time_s;
+    time_s += use_s;
+    account.add(use_s, use_s * known.relative_error, known.standing);
+  }
+  const std::int64_t time_ns = nanoseconds(time_s);
+  phase.by_cause_ns[static_cast<std::size_t>(op.cause)] += time_ns;
+  phase.total_ns += time_ns;
+  const bool is_exchange = op.kind == LayerOp::Kind::exchange;
+  if (!is_exchange && !phase.stages.empty() && phase.stages.back().kind == PricedStage::Kind::compute &&
+      phase.stages.back().cause == op.cause) {
+    phase.stages.back().time_ns += time_ns;
+    return;
+  }
+  phase.stages.push_back({.kind = is_exchange ? PricedStage::Kind::exchange : PricedStage::Kind::compute,
+                          .cause = op.cause,
+                          .time_ns = time_ns,
+                          .op = op.op,
+                          .gpus = op.gpus,
+                          .stride = stride_of(op, plan_),
+                          .bytes = op.bytes});
+}
+
+PricedPhase StepPricer::price_forward(const std::vector<LayerOp>& ops) {
+  PricedPhase phase;
+  for (const LayerOp& op : ops) {
+    if (op.kind == LayerOp::Kind::attention) {
+      phase.stages.push_back({.kind = PricedStage::Kind::attention, .cause = op.cause});
+    } else {
+      add_op(phase, op, forward_kernels(op));
+    }
+  }
+  return phase;
+}
+
+PricedPhase StepPricer::price_backward(const std::vector<LayerOp>& ops) {
+  PricedPhase phase;
+  for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
+    if (op->kind == LayerOp::Kind::attention) {
+      phase.stages.push_back({.kind = PricedStage::Kind::attention, .cause = op->cause});
+    } else {
+      add_op(phase, *op, backward_kernels(*op));
+    }
+  }
+  return phase;
+}
+
+TokenPrices StepPricer::price_tokens(std::int64_t tokens_per_gpu) {
+  TokenPrices prices;
+  for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {
+    if (model_.n_layers_of(kind) == 0) continue;
+    const std::vector<LayerOp> forward =
+        layer_forward(model_, plan_, cluster_.gpus_per_node, kind, tokens_per_gpu);
+    LayerPrices& layer = prices.layers[static_cast<std::size_t>(kind)];
+    layer.forward = price_forward(forward);
+    layer.backward = price_backward(forward);
+    layer.recompute =
+        price_forward(layer_recompute(model_, plan_, cluster_.gpus_per_node, kind, tokens_per_gpu));
+  }
+  const std::vector<LayerOp> embedding =
+      embedding_forward(model_, plan_, cluster_.gpus_per_node, tokens_per_gpu);
+  const std::vector<LayerOp> head = head_forward(model_, plan_, cluster_.gpus_per_node, tokens_per_gpu);
+  prices.embedding_forward = price_forward(embedding);
+  // A frozen embedding has no gradient, and nothing is before it.
+  if (plan_.lora_rank == 0) prices.embedding_backward = price_backward(embedding);
+  prices.head_forward = price_forward(head);
+  prices.head_backward = price_backward(head);
+  return prices;
+}
+
+const TokenPrices& StepPricer::tokens(std::int64_t tokens_per_gpu) {
+  if (const auto known = tokens_.find(tokens_per_gpu); known != tokens_.end()) return known->second;
+  const auto exact = [&](std::int64_t at) -> const TokenPrices& {
+    const auto [place, is_new] = grid_.try_emplace(at);
+    if (is_new) place->second = price_tokens(at);
+    return place->second;
+  };
+  const auto [low, high] = grid_around(tokens_per_gpu);
+  if (low == high) return tokens_[tokens_per_gpu] = exact(low);
+  const double part = static_cast<double>(tokens_per_gpu - low) / static_cast<double>(high - low);
+  const TokenPrices& below = exact(low);
+  const TokenPrices& above = exact(high);
+  return tokens_[tokens_per_gpu] = between(below, above, part);
+}
+
+// What the slowest GPU of a ring computes of its rank's attention, for the heads that it has.
+double StepPricer::attention_share() const {
+  // Zigzag: every GPU computes an equal part. Contiguous: the last GPU sees all other chunks whole, where
+  // half of its own is masked.
+  const double n = plan_.cp_degree;
+  return plan_.ring_layout == RingLayout::zigzag ? 1 / n : (2 * n - 1) / (n * n);
+}
+
+// Of one layer on one GPU; where some layers have a window the mean layer.
+AttentionPrice StepPricer::attention(AttentionPricer& pricer, std::span<const std::int32_t> lengths_tokens) {
+  AttentionPrice price = pricer.pack(lengths_tokens);
+  if (model_.n_windowed_layers > 0 && model_.sliding_window_tokens > 0) {
+    const AttentionPrice windowed = pricer.pack(lengths_tokens, model_.sliding_window_tokens);
+    const double part = static_cast<double>(model_.n_windowed_layers) / model_.n_layers;
+    price.time_s += part * (windowed.time_s - price.time_s);
+    price.error_s += part * (windowed.error_s - price.error_s);
+  }
+  const double scale = factors_.attention_factor * attention_share();
+  price.time_s *= scale;
+  price.error_s *= scale;
+  return price;
+}
+
+// Its steps take equal parts of the time.
+RingPrice StepPricer::ring(double time_s, std::int64_t tokens_per_gpu, int blocks) {
+  RingPrice ring;
+  ring.steps = plan_.cp_degree;
+  ring.compute_ns = nanoseconds(time_s / ring.steps);
+  if (ring.steps == 1) return ring;
+  const AttentionShape shape = attention_shape(model_, plan_);
+  ring.stride = plan_.tp_degree * plan_.sp_degree;
+  // Keys and values of the tokens that a GPU has, for the heads that it has.
+  ring.bytes = kBf16Bytes * 2 * blocks * tokens_per_gpu * ring.stride * shape.kv_heads * shape.head_dim;
+  const int nodes = nodes_of_group(plan_.cp_degree, ring.stride, cluster_.gpus_per_node) > 1 ? 2 : 1;
+  ring.transfer_ns = nanoseconds(kernels_.time(collective_case("send_recv", 2, nodes, ring.bytes)).time_s);
+  return ring;
+}
+
+MicroBatchPrice StepPricer::micro_batch(std::int64_t tokens, std::span<const std::int32_t> lengths_tokens) {
+  const int sequence_gpus = plan_.sequence_gpus();
+  const std::int64_t tokens_per_gpu = std::max<std::int64_t>(1, (tokens + sequence_gpus - 1) / sequence_gpus);
+  MicroBatchPrice price;
+  price.tokens = &this->tokens(tokens_per_gpu);
+  price.overhead_ns = nanoseconds(factors_.micro_batch_s / plan_.virtual_stages);
+  const AttentionPrice forward = attention(attention_forward_, lengths_tokens);
+  const AttentionPrice backward = attention(attention_backward_, lengths_tokens);
+  price.forward_account.add(forward.time_s, forward.error_s, forward.standing);
+  price.backward_account.add(backward.time_s, backward.error_s, backward.standing);
+  // Keys and values go round; backward their gradients too.
+  price.attention_forward = ring(forward.time_s, tokens_per_gpu, 1);
+  price.attention_backward = ring(backward.time_s, tokens_per_gpu, 2);
+  if (plan_.pp_degree > 1) {
+    price.stage_transfer_bytes = kBf16Bytes * tokens_per_gpu * model_.hidden_size;
+    const int between_nodes = plan_.n_gpus / plan_.pp_degree >= cluster_.gpus_per_node ? 2 : 1;
+    price.stage_transfer_ns = nanoseconds(
+        kernels_.time(collective_case("send_recv", 2, between_nodes, price.stage_transfer_bytes)).time_s);
+  }
+  return price;
+}
+
+ChunkShape StepPricer::chunk(int chunk) const {
+  const int n_chunks = plan_.pp_degree * plan_.virtual_stages;
+  const int n_layers = model_.n_layers / n_chunks;
+  const int first = chunk * n_layers;
+  ChunkShape shape;
+  shape.n_dense = std::clamp(model_.n_layers_of(LayerKind::dense) - first, 0, n_layers);
+  shape.n_experts = n_layers - shape.n_dense;
+  shape.n_checkpointed = (plan_.gc_layers + n_chunks - 1) / n_chunks;
+  shape.has_embedding = chunk == 0;
+  shape.has_head = chunk == n_chunks - 1;
+  return shape;
+}
+
+}  // namespace packsim

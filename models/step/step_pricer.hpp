@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+
+#include "models/parallel_plan.hpp"
+#include "models/step/attention_pricer.hpp"
+#include "models/step/framework_factors.hpp"
+#include "models/step/kernel_pricer.hpp"
+#include "models/step/step_price.hpp"
+
+namespace packsim {
+
+/// Prices the micro-batches and states of one plan: the kernels of layer_forward() and their gradients at the
+/// times of a hardware profile, times the framework's factors.
+///
+/// Token counts are priced on a grid, eight to the octave, with straight lines between: powers of two are
+/// exact, the rest within 0.1 %.
+class StepPricer {
+ public:
+  /// All but the factors are kept by reference. The plan has no mistakes.
+  StepPricer(const Transformer& model, const Cluster& cluster, const ParallelPlan& plan,
+             const HardwareProfile& profile, const FrameworkFactors& factors);
+
+  /// tokens: of the whole micro-batch, padding included. lengths_tokens: of its documents, over 0, a row of
+  /// padding at the end as one more.
+  MicroBatchPrice micro_batch(std::int64_t tokens, std::span<const std::int32_t> lengths_tokens);
+  const TokenPrices& tokens(std::int64_t tokens_per_gpu);
+  /// chunk: of 0..pp_degree x virtual_stages - 1, in the order in which a micro-batch goes through them.
+  ChunkShape chunk(int chunk) const;
+  /// Of a chunk; without pipeline parallelism there is one.
+  const StatesPrice& states(int chunk = 0);
+
+  const Transformer& model() const { return model_; }
+  const Cluster& cluster() const { return cluster_; }
+  const ParallelPlan& plan() const { return plan_; }
+  const FrameworkFactors& factors() const { return factors_; }
+
+ private:
+  TokenPrices price_tokens(std::int64_t tokens_per_gpu);
+  PricedPhase price_forward(const std::vector<LayerOp>& ops);
+  PricedPhase price_backward(const std::vector<LayerOp>& ops);
+  void add_op(PricedPhase& phase, const LayerOp& op, const std::vector<CountedKernel>& kernels);
+  double attention_share() const;
+  AttentionPrice attention(AttentionPricer& pricer, std::span<const std::int32_t> lengths_tokens);
+  RingPrice ring(double time_s, std::int64_t tokens_per_gpu, int blocks);
+  StatesPrice price_states(int chunk);
+  std::int64_t travel_time_ns(StatesPrice& states, std::string_view op, double elements, double element_bytes,
+                              int gpus, int nodes);
+  void price_optimizer(StatesPrice& states, double dense, double experts);
+  double factor_of(const LayerOp& op) const;
+
+  const Transformer& model_;
+  const Cluster& cluster_;
+  ParallelPlan plan_;
+  FrameworkFactors factors_;
+  KernelPricer kernels_;
+  AttentionPricer attention_forward_;
+  AttentionPricer attention_backward_;
+  std::map<std::int64_t, TokenPrices> grid_;  // exactly priced, by tokens a GPU
+  std::map<std::int64_t, TokenPrices> tokens_;
+  std::map<int, StatesPrice> states_;  // by chunk
+};
+
+}  // namespace packsim

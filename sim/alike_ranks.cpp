@@ -1,0 +1,80 @@
+#include "sim/alike_ranks.hpp"
+
+#include <algorithm>
+#include <compare>
+#include <numeric>
+#include <tuple>
+
+namespace packsim {
+namespace {
+
+auto key_of(const RingPrice& ring) {
+  return std::tuple(ring.steps, ring.compute_ns, ring.transfer_ns, ring.bytes, ring.stride);
+}
+
+// Token counts of one pricer are equal where their address is; addresses are compared for being equal alone.
+auto key_of(const MicroBatchPrice& price) {
+  return std::tuple(price.tokens->embedding_forward.total_ns, price.tokens->layers[0].forward.total_ns,
+                    price.tokens->layers[1].forward.total_ns, price.stage_transfer_bytes,
+                    price.stage_transfer_ns, price.overhead_ns, key_of(price.attention_forward),
+                    key_of(price.attention_backward));
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> price_classes(std::span<const MicroBatchPrice> packs) {
+  std::vector<std::uint32_t> order(packs.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) {
+    const auto key_a = key_of(packs[a]);
+    const auto key_b = key_of(packs[b]);
+    return key_a != key_b ? key_a < key_b : a < b;
+  });
+  std::vector<std::uint32_t> classes(packs.size());
+  std::uint32_t n_classes = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (i > 0) {
+      const MicroBatchPrice& before = packs[order[i - 1]];
+      const MicroBatchPrice& price = packs[order[i]];
+      if (price.tokens != before.tokens || key_of(price) != key_of(before)) ++n_classes;
+    }
+    classes[order[i]] = n_classes;
+  }
+  return classes;
+}
+
+void find_alike(std::span<const std::uint32_t> packs, std::span<const std::uint32_t> classes,
+                std::size_t n_ranks, std::size_t block, AlikeRanks& alike) {
+  // Blocks in the order of what their ranks train.
+  const auto compare = [&](std::size_t a, std::size_t b) {
+    for (std::size_t first = 0; first < packs.size(); first += n_ranks) {
+      for (std::size_t r = 0; r < block; ++r) {
+        const std::size_t at_a = first + a * block + r;
+        const std::size_t at_b = first + b * block + r;
+        // A last round may have no packs for the ranks at the end: more comes before fewer.
+        if (at_a >= packs.size() || at_b >= packs.size()) {
+          if ((at_a < packs.size()) != (at_b < packs.size())) return at_a <=> at_b;
+          continue;
+        }
+        if (const auto order = classes[packs[at_a]] <=> classes[packs[at_b]]; order != 0)
+          return std::strong_ordering(order);
+      }
+    }
+    return std::strong_ordering::equal;
+  };
+  std::vector<std::size_t>& order = alike.order;
+  order.resize(n_ranks / block);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
+    const auto by_work = compare(a, b);
+    return by_work != 0 ? by_work < 0 : a < b;
+  });
+  alike.kinds.clear();
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (i == 0 || compare(order[i - 1], order[i]) != 0) alike.kinds.push_back({order[i], 0});
+    ++alike.kinds.back().n_blocks;
+  }
+  std::ranges::sort(alike.kinds, {}, &AlikeRanks::Kind::first_block);
+}
+
+}  // namespace packsim

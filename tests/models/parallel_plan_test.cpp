@@ -1,0 +1,203 @@
+#include "models/parallel_plan.hpp"
+
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <random>
+
+#include "expert_models.hpp"
+#include "llama_8b.hpp"
+#include "models/step_cost_model.hpp"
+
+using namespace packsim;
+using namespace packsim_test;
+
+namespace {
+
+using Mistakes = std::vector<std::string>;
+
+const Cluster kFourNodes{.name = "four", .source = "", .gpu = "", .nodes = 4, .gpus_per_node = 8};
+
+Mistakes mistakes(const Transformer& model, const ParallelPlan& plan, const Cluster& cluster = kFourNodes) {
+  return plan_mistakes(model, cluster, plan);
+}
+
+}  // namespace
+
+TEST_CASE("Plans that can exist have no mistakes") {
+  const std::vector<ParallelPlan> dense = {
+      {.n_gpus = 1},
+      {.n_gpus = 32, .sp_degree = 8},
+      {.n_gpus = 32, .sp_degree = 32, .zero_stage = 3},  // 8 key-value heads are copied
+      {.n_gpus = 32, .tp_degree = 4, .sp_degree = 2, .cp_degree = 4},
+      {.n_gpus = 16, .tp_degree = 8, .pp_degree = 2, .virtual_stages = 4, .gc_layers = 32},
+      {.n_gpus = 8, .offload = Offload::optimizer, .lora_rank = 4096}};
+  for (const ParallelPlan& plan : dense) CHECK(mistakes(kLlama8b, plan) == Mistakes{});
+
+  CHECK(mistakes(kQwen3Moe, {.n_gpus = 32, .sp_degree = 4, .ep_degree = 32}) == Mistakes{});
+  CHECK(mistakes(kDeepseekV2, {.n_gpus = 32,
+                               .tp_degree = 4,
+                               .sp_degree = 2,
+                               .pp_degree = 4,
+                               .ep_degree = 2,
+                               .latent_exchange = true}) == Mistakes{});
+}
+
+TEST_CASE("Each mistake is reported by itself") {
+  const std::vector<std::pair<ParallelPlan, std::string>> llama = {
+      {{.n_gpus = 64}, "n_gpus: expected 1..32, got 64"},
+      {{.n_gpus = 0}, "n_gpus: expected 1..32, got 0"},
+      {{.n_gpus = 8, .tp_degree = 0}, "tp_degree: expected 1..8, got 0"},
+      {{.n_gpus = 8, .sp_degree = 16}, "sp_degree: expected 1..8, got 16"},
+      {{.n_gpus = 8, .cp_degree = -1}, "cp_degree: expected 1..8, got -1"},
+      {{.n_gpus = 8, .pp_degree = 0}, "pp_degree: expected 1..8, got 0"},
+      {{.n_gpus = 8, .ep_degree = 0}, "ep_degree: expected 1..8, got 0"},
+      {{.n_gpus = 8, .tp_degree = 4, .sp_degree = 4},
+       "tp_degree x sp_degree: expected a divisor of the plan's 8 GPUs, got 4 x 4 = 16"},
+      {{.n_gpus = 12, .cp_degree = 8}, "cp_degree: expected a divisor of the plan's 12 GPUs, got 8"},
+      {{.n_gpus = 24, .cp_degree = 2, .pp_degree = 8},
+       "cp_degree x pp_degree: expected a divisor of the plan's 24 GPUs, got 2 x 8 = 16"},
+      {{.n_gpus = 12, .cp_degree = 3},
+       "cp_degree: expected a divisor or a multiple of the 8 GPUs of a node, got 3"},
+      {{.n_gpus = 12, .cp_degree = 12},
+       "cp_degree: expected a divisor or a multiple of the 8 GPUs of a node, got 12"},
+      {{.n_gpus = 8, .virtual_stages = 2}, "virtual_stages: expected 1 without a pipeline, got 2"},
+      {{.n_gpus = 8, .virtual_stages = 0}, "virtual_stages: expected 1..32, got 0"},
+      {{.n_gpus = 8, .pp_degree = 2, .virtual_stages = 3},
+       "pp_degree x virtual_stages: expected a divisor of the model's 32 layers, as uneven stages are not "
+       "modelled, got 2 x 3 = 6"},
+      {{.n_gpus = 9, .pp_degree = 3},
+       "pp_degree: expected a divisor of the model's 32 layers, as uneven stages are not modelled, got 3"},
+      {{.n_gpus = 8, .ep_degree = 2}, "ep_degree: expected 1 for a model without experts, got 2"},
+      {{.n_gpus = 8, .zero_stage = 4}, "zero_stage: expected 0..3, got 4"},
+      {{.n_gpus = 8, .zero_stage = -1}, "zero_stage: expected 0..3, got -1"},
+      {{.n_gpus = 8, .pp_degree = 2, .zero_stage = 2},
+       "zero_stage: expected 0 or 1 with a pipeline, whose micro-batches in flight add to the gradients of a "
+       "whole stage, got 2"},
+      {{.n_gpus = 8, .pp_degree = 2, .zero_stage = 3},
+       "zero_stage: expected 0 or 1 with a pipeline, whose micro-batches in flight add to the gradients of a "
+       "whole stage, got 3"},
+      {{.n_gpus = 8, .zero_stage = 0, .offload = Offload::optimizer},
+       "zero_stage: expected 1..3 where the optimizer is offloaded, so that each GPU updates its own shard, "
+       "got "
+       "0"},
+      {{.n_gpus = 8, .bucket_elements = 0}, "bucket_elements: expected at least 1, got 0"},
+      {{.n_gpus = 8, .gc_layers = 33}, "gc_layers: expected 0..32, got 33"},
+      {{.n_gpus = 8, .gc_layers = -1}, "gc_layers: expected 0..32, got -1"},
+      {{.n_gpus = 8, .lora_rank = 4097}, "lora_rank: expected 0..4096, got 4097"},
+      {{.n_gpus = 8, .lora_rank = -1}, "lora_rank: expected 0..4096, got -1"},
+      {{.n_gpus = 8, .latent_exchange = true},
+       "latent_exchange: expected false for a model without latent attention, got true"}};
+  for (const auto& [plan, mistake] : llama) CHECK(mistakes(kLlama8b, plan) == Mistakes{mistake});
+}
+
+TEST_CASE("Mistakes about heads and widths") {
+  Transformer model = kLlama8b;
+  model.n_heads = 28;
+  model.n_kv_heads = 4;
+  CHECK(mistakes(model, {.n_gpus = 8, .sp_degree = 8}) ==
+        Mistakes{"sp_degree: expected a divisor of the model's 28 attention heads, got 8"});
+  CHECK(
+      mistakes(model, {.n_gpus = 8, .tp_degree = 4, .sp_degree = 2}) ==
+      Mistakes{"tp_degree x sp_degree: expected a divisor of the model's 28 attention heads, got 4 x 2 = 8"});
+  model.n_heads = 48;
+  model.n_kv_heads = 6;
+  CHECK(mistakes(model, {.n_gpus = 8, .sp_degree = 8}) ==
+        Mistakes{"sp_degree: expected a divisor or a multiple of the model's 6 key-value heads, got 8"});
+  // 2 x 12 GPUs would be a multiple of 12 heads, but 8 x 3 cannot split them before they are copied.
+  const Cluster large{.name = "", .source = "", .gpu = "", .nodes = 1, .gpus_per_node = 24};
+  model.n_kv_heads = 12;
+  CHECK(mistakes(model, {.n_gpus = 24, .tp_degree = 8, .sp_degree = 3}, large) ==
+        Mistakes{"tp_degree: expected a divisor or a multiple of the model's 12 key-value heads, got 8"});
+  model = kLlama8b;
+  model.ffn_size = 14340;
+  CHECK(mistakes(model, {.n_gpus = 8, .tp_degree = 8}) ==
+        Mistakes{"tp_degree: expected a divisor of the MLP's width 14340, got 8"});
+  CHECK(mistakes(model, {.n_gpus = 8, .sp_degree = 8}) == Mistakes{});
+}
+
+TEST_CASE("Mistakes about windows and experts") {
+  Transformer model = kLlama8b;
+  model.sliding_window_tokens = 4096;
+  model.n_windowed_layers = 32;
+  CHECK(mistakes(model, {.n_gpus = 8, .sp_degree = 8}) == Mistakes{});
+  CHECK(mistakes(model, {.n_gpus = 8, .cp_degree = 2}) ==
+        Mistakes{
+            "cp_degree: expected 1 for a model with sliding windows, as ring attention over windows is not "
+            "modelled, got 2"});
+
+  CHECK(mistakes(kDeepseekV2, {.n_gpus = 24, .ep_degree = 3}) ==
+        Mistakes{"ep_degree: expected a divisor of the model's 160 routed experts, got 3"});
+  // 32 GPUs, of which 4 x 2 hold other layers or other parts of them.
+  CHECK(
+      mistakes(kDeepseekV2, {.n_gpus = 32, .tp_degree = 4, .pp_degree = 2, .ep_degree = 8}) ==
+      Mistakes{
+          "ep_degree: expected a divisor of the 4 sequence and data-parallel neighbours in a stage, got 8"});
+  model = kDeepseekV2;
+  model.experts.shared_ffn_size = 3074;
+  CHECK(mistakes(model, {.n_gpus = 8, .tp_degree = 4}) ==
+        Mistakes{"tp_degree: expected a divisor of the shared experts' width 3074, got 4"});
+  // No layer has the dense MLP.
+  model = kQwen3Moe;
+  model.ffn_size = 6145;
+  CHECK(mistakes(model, {.n_gpus = 8, .tp_degree = 4}) == Mistakes{});
+}
+
+TEST_CASE("All mistakes come at once") {
+  CHECK(mistakes(kLlama8b, {.n_gpus = 30,
+                            .tp_degree = 5,
+                            .pp_degree = 3,
+                            .virtual_stages = 2,
+                            .ep_degree = 2,
+                            .zero_stage = 3,
+                            .bucket_elements = -5,
+                            .gc_layers = 40,
+                            .latent_exchange = true,
+                            .lora_rank = -2}) ==
+        Mistakes{
+            "tp_degree: expected a divisor or a multiple of the 8 GPUs of a node, got 5",
+            "tp_degree: expected a divisor of the model's 32 attention heads, got 5",
+            "tp_degree: expected a divisor or a multiple of the model's 8 key-value heads, got 5",
+            "tp_degree: expected a divisor of the MLP's width 14336, got 5",
+            "pp_degree x virtual_stages: expected a divisor of the model's 32 layers, as uneven stages are "
+            "not modelled, got 3 x 2 = 6",
+            "ep_degree: expected 1 for a model without experts, got 2",
+            "zero_stage: expected 0 or 1 with a pipeline, whose micro-batches in flight add to the "
+            "gradients of a whole stage, got 3",
+            "bucket_elements: expected at least 1, got -5", "gc_layers: expected 0..32, got 40",
+            "lora_rank: expected 0..4096, got -2",
+            "latent_exchange: expected false for a model without latent attention, got true"});
+}
+
+TEST_CASE("Degrees far out of range are refused, not multiplied") {
+  constexpr int kHuge = 2'000'000'000;
+  const Cluster all{.name = "", .source = "", .gpu = "", .nodes = 250'000'000, .gpus_per_node = 8};
+  const ParallelPlan plan{.n_gpus = kHuge,
+                          .tp_degree = kHuge,
+                          .sp_degree = kHuge,
+                          .cp_degree = kHuge,
+                          .pp_degree = kHuge,
+                          .virtual_stages = kHuge};
+  CHECK(mistakes(kLlama8b, plan, all).front() ==
+        "tp_degree x sp_degree: expected a divisor of the plan's 2000000000 GPUs, got 2000000000 x "
+        "2000000000 = "
+        "4000000000000000000");
+}
+
+TEST_CASE("Ulysses degrees are refused for the reasons that scenarios know") {
+  std::mt19937 random(7);
+  const auto draw = [&](int most) { return 1 + static_cast<int>(random() % static_cast<unsigned>(most)); };
+  int n_good = 0;
+  for (int i = 0; i < 3000; ++i) {
+    Transformer model = kLlama8b;
+    model.n_kv_heads = draw(8);
+    model.n_heads = model.n_kv_heads * draw(8);
+    const Cluster cluster{.name = "", .source = "", .gpu = "", .nodes = draw(4), .gpus_per_node = draw(8)};
+    const int sp = draw(cluster.n_gpus());
+    const bool good = refuse_sp_degree(model, cluster, sp).empty();
+    CAPTURE(model.n_heads, model.n_kv_heads, cluster.nodes, cluster.gpus_per_node, sp);
+    REQUIRE(mistakes(model, {.n_gpus = cluster.n_gpus(), .sp_degree = sp}, cluster).empty() == good);
+    n_good += good ? 1 : 0;
+  }
+  CHECK(n_good > 300);
+  CHECK(n_good < 2700);
+}

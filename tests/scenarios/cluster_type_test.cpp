@@ -1,0 +1,129 @@
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "messages.hpp"
+#include "scenarios/loader/load_scenario.hpp"
+#include "temp_folder.hpp"
+
+namespace packsim {
+namespace {
+
+using Messages = std::vector<std::string>;
+
+const DataPaths kData{.root = PACKSIM_SOURCE_DIR};
+
+const std::string kGpus =
+    R"("format": 1, "name": "c", "source": "made up", "gpu": "a GPU", "gpus_per_node": 8,
+                            "gpu_memory_bytes": 1000)";
+const std::string kNetwork = R"("source": "made up", "nvlink_bytes_per_s": 300e9, "nics_per_node": 4,
+                               "nic_bytes_per_s": 25e9)";
+
+class ClusterFile {
+ public:
+  explicit ClusterFile(const std::string& members)
+      : path_(folder_.write("c.json", "{" + kGpus + members + "}")) {}
+
+  Cluster load() const { return load_cluster_type(path_, kData); }
+  /// Without the path that they all start with.
+  Messages mistakes() const {
+    Messages messages = messages_of([&] { load(); });
+    for (std::string& message : messages) message = message.substr(path_.size() + 2);
+    return messages;
+  }
+
+ private:
+  TempFolder folder_;
+  std::string path_;
+};
+
+}  // namespace
+
+TEST_CASE("the shipped clusters have the makers' rates") {
+  for (const char* name : {"h100-sxm-80gb", "h200-sxm-141gb"}) {
+    const Cluster cluster = load_cluster_type(name, kData);
+    // Per GPU and direction: 18 NVLinks of 25 GB/s; 400 Gb/s are 50 GB/s.
+    CHECK(cluster.network.nvlink_bytes_per_s == 18 * 25e9);
+    CHECK(cluster.network.nics_per_node == cluster.gpus_per_node);
+    CHECK(cluster.network.nic_bytes_per_s == 400e9 / 8);
+    CHECK(cluster.network.rails);
+    CHECK(cluster.network.nodes_per_leaf == 32);
+    CHECK(cluster.network.oversubscription == 1);
+    CHECK_FALSE(cluster.network.source.empty());
+    CHECK(cluster.host_memory_bytes == 2e12);
+    CHECK(cluster.host_link_bytes_per_s == 64e9);
+  }
+}
+
+TEST_CASE("without a network nothing about it is known") {
+  const Cluster cluster = ClusterFile("").load();
+  CHECK(cluster.gpus_per_node == 8);
+  CHECK(cluster.network.nvlink_bytes_per_s == 0);
+  CHECK(cluster.network.nics_per_node == 0);
+  CHECK(cluster.host_memory_bytes == 0);
+  CHECK(cluster.host_link_bytes_per_s == 0);
+}
+
+TEST_CASE("a network has the defaults of a flat fabric") {
+  const Cluster cluster = ClusterFile(R"(, "network": {)" + kNetwork + "}").load();
+  CHECK(cluster.network.nvlink_bytes_per_s == 300e9);
+  CHECK(cluster.network.nics_per_node == 4);
+  CHECK(cluster.network.nic_bytes_per_s == 25e9);
+  CHECK(cluster.network.latency_s == 0);
+  CHECK_FALSE(cluster.network.rails);
+  CHECK(cluster.network.nodes_per_leaf == 0);
+  CHECK(cluster.network.oversubscription == 1);
+}
+
+TEST_CASE("a network says how its leaf switches are wired") {
+  const Cluster cluster = ClusterFile(R"(, "network": {)" + kNetwork +
+                                      R"(, "latency_s": 5e-6, "rails": true, "nodes_per_leaf": 16,
+                                          "oversubscription": 2.5}, "host_memory_bytes": 1e12)")
+                              .load();
+  CHECK(cluster.network.latency_s == 5e-6);
+  CHECK(cluster.network.rails);
+  CHECK(cluster.network.nodes_per_leaf == 16);
+  CHECK(cluster.network.oversubscription == 2.5);
+  CHECK(cluster.host_memory_bytes == 1e12);
+}
+
+TEST_CASE("mistakes in a network all come at once") {
+  CHECK(ClusterFile(R"(, "network": {"nvlink_bytes_per_s": 0, "nics_per_node": 0, "nic_bytes_per_s": "50",
+                         "latency_s": -1, "rails": 1, "nodes_per_leaf": 65537, "oversubscription": 0.5,
+                         "rail": true},
+                       "host_memory_bytes": 0, "host_link_bytes_per_s": -1)")
+            .mistakes() ==
+        Messages{"/network/nvlink_bytes_per_s: expected number > 0, got 0 (number)",
+                 "/network/nics_per_node: expected integer in 1..1024, got 0 (number)",
+                 "/network/nic_bytes_per_s: expected number > 0, got \"50\" (string)",
+                 "/network/latency_s: expected number >= 0, got -1 (number)",
+                 "/network/rails: expected true or false, got 1 (number)",
+                 "/network/nodes_per_leaf: expected integer in 0..65536, got 65537 (number)",
+                 "/network/oversubscription: expected number >= 1, got 0.5 (number)",
+                 "/network/source: expected string of at least one character, got nothing",
+                 "/network/rail: expected no such key (did you mean rails?), got true (boolean)",
+                 "/host_memory_bytes: expected number > 0, got 0 (number)",
+                 "/host_link_bytes_per_s: expected number > 0, got -1 (number)"});
+  CHECK(ClusterFile(R"(, "network": {})").mistakes() ==
+        Messages{"/network/nvlink_bytes_per_s: expected number > 0, got nothing",
+                 "/network/nics_per_node: expected integer in 1..1024, got nothing",
+                 "/network/nic_bytes_per_s: expected number > 0, got nothing",
+                 "/network/source: expected string of at least one character, got nothing"});
+  CHECK(ClusterFile(R"(, "network": 5)").mistakes() == Messages{"/network: expected object, got 5 (number)"});
+}
+
+TEST_CASE("NICs divide the GPUs, or are a multiple of them") {
+  const auto nics = [](const std::string& n) {
+    return ClusterFile(R"(, "network": {"source": "s", "nvlink_bytes_per_s": 1, "nic_bytes_per_s": 1,
+                          "nics_per_node": )" +
+                       n + "}")
+        .mistakes();
+  };
+  for (const char* n : {"1", "2", "8", "16"}) CHECK(nics(n) == Messages{});
+  const std::string expected =
+      "/network/nics_per_node: expected a divisor or a multiple of the 8 gpus_per_node, got ";
+  CHECK(nics("3") == Messages{expected + "3 (number)"});
+  CHECK(nics("12") == Messages{expected + "12 (number)"});
+}
+
+}  // namespace packsim

@@ -1,0 +1,93 @@
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "scenarios/loader/list_files.hpp"
+#include "scenarios/loader/load_scenario.hpp"
+
+using namespace packsim;
+
+namespace {
+
+struct Published {
+  std::string model;  // a shipped name, or a config.json of hf_configs
+  double parameters = 0;
+};
+
+// Totals of the safetensors files on huggingface.co; where those hold more than the model, what the paper
+// says.
+const std::vector<Published>& published() {
+  static const std::vector<Published> rows = {{"llama3.1-8b", 8030261248},
+                                              {"llama3.1-70b", 70553706496},
+                                              {"llama3.1-405b", 405853388800},
+                                              {"qwen2.5-7b", 7615616512},
+                                              {"qwen2.5-14b", 14770033664},
+                                              {"qwen2.5-32b", 32763876352},
+                                              {"qwen2.5-72b", 72706203648},
+                                              {"qwen3-30b-a3b", 30532122624},
+                                              {"deepseek-v2", 235741434880},
+                                              {"llama-2-7b.json", 6738415616},
+                                              {"llama-3.2-1b.json", 1235814400},
+                                              {"mistral-7b-v0.1.json", 7241732096},
+                                              {"mistral-7b-v0.3.json", 7248023552},
+                                              {"phi-3-mini-4k-instruct.json", 3821079552},
+                                              {"qwen2.5-0.5b.json", 494032768},
+                                              {"qwen3-0.6b.json", 596049920},
+                                              {"qwen3-8b.json", 8190735360},
+                                              {"mixtral-8x7b-v0.1.json", 46702792704},
+                                              {"qwen1.5-moe-a2.7b.json", 14315784192},
+                                              {"qwen3-30b-a3b.json", 30532122624},
+                                              {"deepseek-v2-lite.json", 15706484224},
+                                              {"deepseek-v2.json", 235741434880},
+                                              {"deepseek-v3.json", 671e9}};  // arXiv 2412.19437
+  return rows;
+}
+
+Transformer model_of(const std::string& model) {
+  const bool is_config = model.ends_with(".json");
+  return load_model(is_config ? std::string(PACKSIM_TEST_DIR) + "/scenarios/hf_configs/" + model : model,
+                    {.root = PACKSIM_SOURCE_DIR});
+}
+
+}  // namespace
+
+TEST_CASE("Every model has the published number of parameters, to 0.1 %") {
+  for (const Published& row : published()) {
+    CAPTURE(row.model);
+    CHECK(model_of(row.model).parameters() == Approx(row.parameters).epsilon(0.001));
+  }
+}
+
+TEST_CASE("Where the published number is of the weights that are counted, not one is missing") {
+  for (const Published& row : published()) {
+    if (row.model == "deepseek-v3.json") continue;
+    CAPTURE(row.model);
+    CHECK(model_of(row.model).parameters() == row.parameters);
+  }
+}
+
+TEST_CASE("Every shipped model is in the table of published numbers, and says the same") {
+  const auto shipped = list_models({.root = PACKSIM_SOURCE_DIR});
+  REQUIRE(shipped.size() >= 9);
+  for (const ListedFile& file : shipped) {
+    CAPTURE(file.name);
+    const auto row = std::ranges::find(published(), file.name, &Published::model);
+    REQUIRE(row != published().end());
+    CHECK(model_of(file.name).published_parameters == row->parameters);
+  }
+}
+
+TEST_CASE("A shipped model is the same as its config.json") {
+  for (const std::string name : {"qwen3-30b-a3b", "deepseek-v2"}) {
+    CAPTURE(name);
+    const Transformer ours = model_of(name);
+    const Transformer theirs = model_of(name + ".json");
+    CHECK(ours.latent == theirs.latent);
+    CHECK(ours.experts == theirs.experts);
+    CHECK(ours.qk_norm == theirs.qk_norm);
+    CHECK(ours.head_dim == theirs.head_dim);
+    CHECK(ours.n_kv_heads == theirs.n_kv_heads);
+    CHECK(ours.ffn_size == theirs.ffn_size);
+    CHECK(ours.active_parameters() == theirs.active_parameters());
+    CHECK(ours.attention_flop(4096) == theirs.attention_flop(4096));
+  }
+}

@@ -35,13 +35,12 @@ void print_data(const Scenario& scenario, const DrawnLengths& drawn) {
 }
 
 void print_group(const Scenario& scenario, const StrategySpec& spec, const GroupSpec& group) {
-  const GroupResult plan =
-      plan_group(scenario, group, static_cast<double>(group.capacity_tokens) / group.sp_degree);
-  const int n_dp_ranks = scenario.cluster.n_gpus() / group.sp_degree;
+  const int n_dp_ranks = packed_gpus(scenario) / (group.sp_degree * group.cp_degree);
   const int micro_batches =
       spec.micro_batches_per_rank
           ? *spec.micro_batches_per_rank
           : micro_batches_that_fit(scenario.training.tokens_per_iteration, n_dp_ranks, group.capacity_tokens);
+  const GroupResult plan = plan_group(scenario, group, group.capacity_tokens, micro_batches);
   fmt::print(
       "    up to {} tokens, SP {} x {} DP ranks, {} micro-batch{} a rank, {} of {} layers checkpointed, "
       "{:.1f} of {:.1f} GiB when full: {}\n",
@@ -58,11 +57,10 @@ void check(const std::string& path, const CommandContext& context) {
   fmt::print("train {} ({:.2f} G parameters) on {} GPUs: {} nodes x {} of {}\n", scenario.model.name,
              scenario.model.parameters() / 1e9, scenario.cluster.n_gpus(), scenario.cluster.nodes,
              scenario.cluster.gpus_per_node, scenario.cluster.name);
-  fmt::print("{} tokens an iteration, {} epoch{}, ZeRO stage {}, barrier every {}, profile {}, seed {}\n",
+  fmt::print("{} tokens an iteration, {} epoch{}, ZeRO stage {}, profile {} on {}, seed {}\n",
              scenario.training.tokens_per_iteration, scenario.training.epochs,
-             scenario.training.epochs == 1 ? "" : "s", scenario.training.zero_stage,
-             scenario.training.barrier == Barrier::iteration ? "iteration" : "micro-batch",
-             scenario.profile.name, scenario.seed);
+             scenario.training.epochs == 1 ? "" : "s", scenario.training.zero_stage, scenario.profile.name,
+             scenario.hardware.name, scenario.seed);
   print_data(scenario, drawn);
   fmt::print("would compare {} strateg{}, speed-ups over {}:\n", scenario.strategies.size(),
              scenario.strategies.size() == 1 ? "y" : "ies", scenario.baseline);

@@ -25,6 +25,7 @@ struct CompareArguments {
   bool json = false;
   bool quiet = false;
   int threads = 1;
+  std::string level = "step";
 };
 
 // Leaves only the named strategies, in the scenario's order; the baseline is the first one left if it is not
@@ -61,6 +62,7 @@ void compare(const CompareArguments& arguments, const CommandContext& context) {
   {
     Progress progress(arguments.quiet);
     report = run_scenario(scenario, {.n_threads = arguments.threads,
+                                     .level = arguments.level == "op" ? Level::op : Level::step,
                                      .progress = [&](const std::string& what) { progress.say(what); }});
   }
   report.manifest.version = context.version;
@@ -85,6 +87,13 @@ void add_report_options(CLI::App& command, CompareArguments& arguments) {
   command.add_option("scenario", arguments.scenario, "Scenario file, or the name of a shipped one")
       ->required();
   command.add_option("--out", arguments.out, "Folder for report.json, report.csv and report.html")
+      ->capture_default_str();
+  command
+      .add_option(
+          "--level", arguments.level,
+          "step: micro-batches as single operations. op: every run of kernels, exchange and transfer, "
+          "sharing links; tens of times slower")
+      ->check(CLI::IsMember({"step", "op"}))
       ->capture_default_str();
   command.add_flag("--json", arguments.json, "Print report.json on stdout instead of the table");
   command.add_flag("--quiet", arguments.quiet, "Print nothing but errors, and the JSON with --json");

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "models/memory.hpp"
+#include "models/memory/peak_memory.hpp"
 
 namespace packsim {
 namespace {
@@ -12,11 +12,15 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// The GPU of the largest micro-batch decides what fits.
-double most_tokens_per_gpu(std::span<const MicroBatch> batches, int sp_degree) {
+// The largest micro-batch decides what fits.
+std::int64_t most_tokens(std::span<const MicroBatch> batches) {
   std::int64_t most = 0;
   for (const MicroBatch& batch : batches) most = std::max(most, batch.tokens + batch.padded_tokens);
-  return static_cast<double>(most) / sp_degree;
+  return most;
+}
+
+int sequence_degree(const GroupSpec& group) {
+  return group.sp_degree * group.cp_degree;
 }
 
 }  // namespace
@@ -32,25 +36,31 @@ PackRequest pack_request(const StrategySpec& spec, std::span<const std::int32_t>
   return request;
 }
 
-GroupResult plan_group(const Scenario& scenario, const GroupSpec& group, double tokens_per_gpu) {
-  const int zero_stage = scenario.training.zero_stage;
+int packed_gpus(const Scenario& scenario) {
+  return scenario.cluster.n_gpus() / (scenario.plan.tp_degree * scenario.plan.pp_degree);
+}
+
+GroupResult plan_group(const Scenario& scenario, const GroupSpec& group, std::int64_t pack_tokens,
+                       int n_micro_batches) {
+  const FrameworkFactors& factors = scenario.profile.factors;
+  const MemoryAssumptions assumptions{.reserved_bytes = factors.reserved_bytes,
+                                      .logits_bytes_per_vocab_entry = factors.logits_bytes_per_vocab_entry};
+  ParallelPlan plan = group_plan(scenario.plan, group, 0);
+  const double tokens_per_gpu = static_cast<double>(pack_tokens) / plan.sequence_gpus();
   const int fewest =
-      fewest_gc_layers(scenario.model, scenario.cluster, scenario.profile, zero_stage, tokens_per_gpu);
-  GroupResult plan;
-  plan.capacity_tokens = group.capacity_tokens;
-  plan.sp_degree = group.sp_degree;
+      fewest_gc_layers(scenario.model, scenario.cluster, plan, assumptions, tokens_per_gpu, n_micro_batches);
   plan.gc_layers = group.gc_layers.value_or(fewest < 0 ? scenario.model.n_layers : fewest);
-  const MemoryUse use = peak_memory(scenario.model, scenario.cluster, scenario.profile, zero_stage,
-                                    tokens_per_gpu, plan.gc_layers);
-  plan.peak_memory_bytes = use.total_bytes();
-  plan.gpu_memory_bytes = static_cast<double>(scenario.cluster.gpu_memory_bytes);
-  plan.feasible = plan.peak_memory_bytes <= plan.gpu_memory_bytes;
-  plan.states_bytes = use.states_bytes;
-  plan.activations_bytes = use.activations_bytes;
-  plan.checkpoints_bytes = use.checkpoints_bytes;
-  plan.logits_bytes = use.logits_bytes;
-  plan.reserved_bytes = use.reserved_bytes;
-  return plan;
+  GroupResult result;
+  result.capacity_tokens = group.capacity_tokens;
+  result.sp_degree = group.sp_degree;
+  result.cp_degree = group.cp_degree;
+  result.gc_layers = plan.gc_layers;
+  result.memory =
+      peak_memory(scenario.model, scenario.cluster, plan, assumptions, tokens_per_gpu, n_micro_batches);
+  result.peak_memory_bytes = result.memory.total_bytes();
+  result.gpu_memory_bytes = static_cast<double>(scenario.cluster.gpu_memory_bytes);
+  result.feasible = fits(scenario.cluster, result.memory);
+  return result;
 }
 
 PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec,
@@ -61,17 +71,21 @@ PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec
   plan.packing_s = seconds_since(packing_start);
 
   const auto scheduling_start = std::chrono::steady_clock::now();
+  const int n_gpus = packed_gpus(scenario);
   std::vector<GroupParallelism> parallelism;
   for (std::size_t g = 0; g < spec.groups.size(); ++g) {
     const GroupSpec& group = spec.groups[g];
     plan.batches.push_back(micro_batches(plan.packing, g, spec.padding, spec.pad_multiple_tokens));
-    plan.groups.push_back(plan_group(scenario, group, most_tokens_per_gpu(plan.batches[g], group.sp_degree)));
-    parallelism.push_back({.sp_degree = group.sp_degree, .gc_layers = plan.groups[g].gc_layers});
+    const int n_micro_batches = spec.micro_batches_per_rank.value_or(micro_batches_that_fit(
+        scenario.training.tokens_per_iteration, n_gpus / sequence_degree(group), group.capacity_tokens));
+    plan.groups.push_back(plan_group(scenario, group, most_tokens(plan.batches[g]), n_micro_batches));
+    plan.plans.push_back(group_plan(scenario.plan, group, plan.groups[g].gc_layers));
+    parallelism.push_back({.sp_degree = sequence_degree(group), .gc_layers = plan.groups[g].gc_layers});
   }
   const bool by_tokens = !spec.micro_batches_per_rank.has_value();
   plan.schedule =
       make_schedule(plan.batches, plan.packing.capacities_tokens, parallelism,
-                    {.n_gpus = scenario.cluster.n_gpus(),
+                    {.n_gpus = n_gpus,
                      .tokens_per_iteration = by_tokens ? scenario.training.tokens_per_iteration : 0,
                      .micro_batches_per_rank = spec.micro_batches_per_rank.value_or(1),
                      .order = spec.order,

@@ -17,6 +17,7 @@ using GroupBatches = std::vector<std::vector<MicroBatch>>;
 struct PlannedStrategy {
   Packing packing;
   GroupBatches batches;
+  std::vector<ParallelPlan> plans;  ///< [n_groups]
   std::vector<GroupResult> groups;  ///< degrees, checkpointing, memory and iterations
   Schedule schedule;
   double packing_s = 0;     ///< it took to pack
@@ -28,7 +29,12 @@ PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec
 
 PackRequest pack_request(const StrategySpec& spec, std::span<const std::int32_t> lengths_tokens);
 
-/// Memory and plan of one group, before anything is simulated.
-GroupResult plan_group(const Scenario& scenario, const GroupSpec& group, double tokens_per_gpu);
+/// Memory and plan of one group, before anything is simulated. pack_tokens: of its largest pack, padding
+/// included. n_micro_batches: of a rank in one iteration.
+GroupResult plan_group(const Scenario& scenario, const GroupSpec& group, std::int64_t pack_tokens,
+                       int n_micro_batches);
+
+/// GPUs that packs are dealt out to, over tensor-parallel groups and pipelines: those count as one.
+int packed_gpus(const Scenario& scenario);
 
 }  // namespace packsim

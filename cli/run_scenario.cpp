@@ -3,28 +3,43 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <exception>
 #include <limits>
+#include <optional>
 #include <thread>
 
 #include "cli/plan_strategy.hpp"
+#include "cli/price_strategy.hpp"
 #include "cli/warnings.hpp"
-#include "models/step_cost_model.hpp"
+#include "models/step/overlap.hpp"
+#include "models/step/uncertainty.hpp"
 #include "packing/metrics.hpp"
 #include "packing/pack.hpp"
 #include "reports/length_summary.hpp"
 #include "reports/step_time_bins.hpp"
 #include "scenarios/loader/draw_lengths.hpp"
 #include "scenarios/loader/problems.hpp"
-#include "sim/replay.hpp"
+#include "sim/simulate.hpp"
 
 namespace packsim {
 namespace {
 
 constexpr std::size_t kStepTimeBins = 400;
 constexpr std::size_t kSampledIterations = 8;
+constexpr std::array<std::pair<Cause, double StrategyResult::*>, kNCauses> kCauseFractions = {
+    {{Cause::linear, &StrategyResult::linear_fraction},
+     {Cause::attention, &StrategyResult::attention_fraction},
+     {Cause::recompute, &StrategyResult::recompute_fraction},
+     {Cause::sequence, &StrategyResult::sequence_fraction},
+     {Cause::tensor, &StrategyResult::tensor_fraction},
+     {Cause::expert, &StrategyResult::expert_fraction},
+     {Cause::pipeline, &StrategyResult::pipeline_fraction},
+     {Cause::states, &StrategyResult::states_fraction},
+     {Cause::optimizer, &StrategyResult::optimizer_fraction},
+     {Cause::overhead, &StrategyResult::overhead_fraction}}};
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -58,27 +73,38 @@ void set_ratios(const ScheduleMetrics& metrics, StrategyResult& result) {
   result.ave_t_tokens = metrics.ave_t_tokens;
 }
 
-void set_times(const RunMetrics& run, int n_gpus, StrategyResult& result) {
+void set_times(const SimulatedRun& run, int n_gpus, StrategyResult& result) {
   result.step_mean_s = run.step_mean_s;
   result.step_p99_s = run.step_p99_s;
   result.wall_hours = run.total_s / 3600;
   result.gpu_days = run.total_s / 86400 * n_gpus;
-  result.linear_fraction = run.linear_fraction;
-  result.attention_fraction = run.attention_fraction;
-  result.recompute_fraction = run.recompute_fraction;
-  result.alltoall_fraction = run.alltoall_fraction;
-  result.overhead_fraction = run.overhead_fraction;
+  result.gpu_days_low *= result.gpu_days;
+  result.gpu_days_high *= result.gpu_days;
+  for (const auto& [cause, fraction] : kCauseFractions)
+    result.*fraction = run.fraction[static_cast<std::size_t>(cause)];
   result.idle_fraction = run.idle_fraction;
   result.step_times = bin_step_times(run.step_s, kStepTimeBins);
 }
 
 void set_no_times(StrategyResult& result) {
-  for (double* value :
-       {&result.step_mean_s, &result.step_p99_s, &result.gpu_days, &result.wall_hours, &result.speedup,
-        &result.linear_fraction, &result.attention_fraction, &result.recompute_fraction,
-        &result.alltoall_fraction, &result.overhead_fraction, &result.idle_fraction}) {
+  for (double* value : {&result.step_mean_s, &result.step_p99_s, &result.gpu_days, &result.gpu_days_low,
+                        &result.gpu_days_high, &result.wall_hours, &result.speedup, &result.idle_fraction,
+                        &result.measured_fraction, &result.extrapolated_fraction, &result.guessed_fraction}) {
     *value = kNone;
   }
+  for (const auto& [cause, fraction] : kCauseFractions) result.*fraction = kNone;
+}
+
+// Shares of the kernels' time by how well it is known.
+void set_standing(const AccountByCause& account, StrategyResult& result) {
+  PriceAccount all;
+  for (const PriceAccount& cause : account) all.add(cause);
+  const auto share = [&](Standing standing) {
+    return all.time_s > 0 ? all.standing_s[static_cast<std::size_t>(standing)] / all.time_s : 0;
+  };
+  result.measured_fraction = share(Standing::measured) + share(Standing::interpolated);
+  result.extrapolated_fraction = share(Standing::extrapolated);
+  result.guessed_fraction = share(Standing::missing);
 }
 
 // Ratios of nothing; 0 would read as perfect.
@@ -133,11 +159,21 @@ StrategyResult run_strategy(const Scenario& scenario, const StrategySpec& spec,
   count_samples(packing, schedule, metrics, result);
   sample_iterations(schedule, plan.batches, result);
   if (result.feasible && metrics.iterations > 0) {
-    const StepCostModel cost_model(scenario.model, scenario.cluster, scenario.profile);
-    const RunMetrics run =
-        replay(schedule, plan.batches, cost_model, scenario.training.barrier, [&](std::int64_t iteration) {
-          say(fmt::format("replaying iteration {} of {}", iteration, metrics.iterations));
-        });
+    const PricedStrategy priced = price_strategy(scenario, plan);
+    const std::optional<Topology> topology =
+        options.level == Level::op ? std::optional<Topology>(std::in_place, scenario.cluster) : std::nullopt;
+    const SimulationOptions simulation{.detail = topology ? StepDetail::stages : StepDetail::micro_batches,
+                                       .topology = topology ? &*topology : nullptr,
+                                       .slow_down = topology ? overlap_slow_down(scenario.hardware) : 1};
+    const SimulatedRun run = simulate(schedule, priced.groups, simulation, [&](std::int64_t iteration) {
+      say(fmt::format("simulating iteration {} of {}", iteration, metrics.iterations));
+    });
+    set_standing(priced.account, result);
+    const Uncertainty uncertainty = run_uncertainty(run.fraction, priced.account, scenario.profile,
+                                                    scenario.profile.model == scenario.model.name);
+    result.gpu_days_low = uncertainty.low();
+    result.gpu_days_high = uncertainty.high();
+    if (!uncertainty.doubts.empty()) result.most_doubtful = uncertainty.doubts.front().measurement;
     set_times(run, scenario.cluster.n_gpus(), result);
   } else {
     set_no_times(result);
@@ -178,6 +214,8 @@ RunManifest make_manifest(const Scenario& scenario) {
   manifest.profile = scenario.profile.name;
   manifest.profile_hash = scenario.profile_hash;
   manifest.profile_source = scenario.profile.source;
+  manifest.hardware = scenario.hardware.name;
+  manifest.hardware_hash = scenario.hardware_hash;
   manifest.seed = scenario.seed;
   manifest.model = scenario.model.name;
   manifest.cluster = scenario.cluster.name;
@@ -211,7 +249,8 @@ void check_strategies(const Scenario& scenario, std::span<const std::int32_t> le
       for (const GroupSpec& group : spec.groups) {
         if (spec.micro_batches_per_rank) continue;
         micro_batches_that_fit(scenario.training.tokens_per_iteration,
-                               scenario.cluster.n_gpus() / group.sp_degree, group.capacity_tokens);
+                               packed_gpus(scenario) / (group.sp_degree * group.cp_degree),
+                               group.capacity_tokens);
       }
     } catch (const std::invalid_argument& error) {
       messages.push_back(
@@ -224,6 +263,7 @@ void check_strategies(const Scenario& scenario, std::span<const std::int32_t> le
 Report run_scenario(const Scenario& scenario, const RunOptions& options) {
   Report report;
   report.manifest = make_manifest(scenario);
+  report.manifest.level = options.level == Level::op ? "op" : "step";
   report.baseline = scenario.baseline;
 
   if (options.progress) options.progress("reading lengths");

@@ -13,8 +13,15 @@ namespace packsim {
 /// Throws ScenarioError with all that is refused: over-long samples under the policy `error`, for instance.
 void check_strategies(const Scenario& scenario, std::span<const std::int32_t> lengths_tokens);
 
+/// How finely steps are simulated.
+enum class Level {
+  step,  ///< micro-batches as single operations; nothing contends for links
+  op,    ///< runs of kernels, exchanges and transfers, which share links and slow computation down
+};
+
 struct RunOptions {
   int n_threads = 1;  ///< strategies at the same time; the results do not depend on it
+  Level level = Level::step;
   /// Called from any thread with what is going on, e.g. "hbp: replaying iteration 4096".
   std::function<void(const std::string&)> progress;
 };

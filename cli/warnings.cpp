@@ -16,18 +16,18 @@ std::vector<std::string> extrapolation_warnings(const Scenario& scenario) {
   }
   if (profile.model != scenario.model.name) {
     warnings.push_back(
-        fmt::format("profile {} was fitted to steps of {}: the rates are taken to hold for {} too",
+        fmt::format("profile {} was fitted to steps of {}: its factors are taken to hold for {} too",
                     profile.name, profile.model, scenario.model.name));
   }
   if (profile.zero_stage != scenario.training.zero_stage) {
     warnings.push_back(fmt::format(
-        "profile {} was fitted with ZeRO stage {}: what stage {} communicates beyond it is not priced, "
-        "the memory it saves is",
+        "profile {} was fitted with ZeRO stage {}: what stage {} communicates beyond it is priced by the "
+        "hardware profile alone",
         profile.name, profile.zero_stage, scenario.training.zero_stage));
   }
   if (profile.n_gpus != scenario.cluster.n_gpus()) {
     warnings.push_back(
-        fmt::format("profile {} was fitted on {} GPUs: the cost of an iteration on {} is extrapolated",
+        fmt::format("profile {} was fitted on {} GPUs: the fixed cost of an iteration on {} is extrapolated",
                     profile.name, profile.n_gpus, scenario.cluster.n_gpus()));
   }
   return warnings;

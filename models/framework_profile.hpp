@@ -1,29 +1,46 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/step/framework_factors.hpp"
 
 namespace packsim {
 
-/// What end-to-end steps of one training framework on one kind of GPU show: achieved rates and fixed costs.
-/// Every number is per GPU. Profiles are JSON files in calibration/profiles, each with its provenance.
+/// What end-to-end steps of one training framework show beyond the kernels of a hardware profile, and how the
+/// framework goes about a step. JSON files in calibration/profiles, each with its provenance.
 struct FrameworkProfile {
   std::string name;
-  std::string gpu;     ///< the GPU it was measured on
-  std::string source;  ///< what it was fitted to
-  std::string model;   ///< the model of those steps; others are extrapolated to
-  int n_gpus = 0;      ///< of those steps
-  int zero_stage = 1;  ///< of those steps; what other stages send more or less is not priced
+  std::string gpu;       ///< the GPU it was measured on
+  std::string source;    ///< what it was fitted to
+  std::string hardware;  ///< the hardware profile that its factors are on, by name or path
+  std::string model;     ///< the model of those steps; others are extrapolated to
+  int n_gpus = 0;        ///< of those steps
+  int zero_stage = 1;    ///< of those steps
 
-  double linear_flop_per_s = 0;       ///< matrix products, with everything that scales with tokens
-  double attention_flop_per_s = 0;    ///< attention kernels, causal flop
-  double intra_node_bytes_per_s = 0;  ///< all-to-all payload that stays in the node
-  double inter_node_bytes_per_s = 0;  ///< all-to-all payload that leaves it
-  double micro_batch_s = 0;           ///< fixed cost of a micro-batch
-  double iteration_s = 0;             ///< fixed cost of an iteration: optimizer, gradient exchange
+  FrameworkFactors factors;
 
-  double reserved_bytes = 0;                ///< context, communication buffers, fragmentation
-  double logits_bytes_per_vocab_entry = 0;  ///< work space of the loss, for one token and vocabulary entry
+  // How it goes about a step; see ParallelPlan.
+  bool fp32_gradients = false;
+  bool overlaps_states = true;
+  bool recompute_stops_early = false;
+  std::int64_t bucket_elements = 500'000'000;
+
+  /// How well the time factors are known: covariance of their logarithms, kNTimeFactors rows of as many, in
+  /// the order of kTimeFactorNames; empty: not told.
+  std::vector<double> log_covariance;
+  /// Root mean square of the relative errors of steps that were left out of the fit; 0: not told.
+  double left_out_error = 0;
 };
+
+/// The factors that price time, in the order of log_covariance.
+inline constexpr std::array<std::string_view, 6> kTimeFactorNames = {
+    "linear_factor",           "attention_factor", "exchange_in_node_factor",
+    "exchange_between_factor", "micro_batch_s",    "step_s"};
+inline constexpr std::size_t kNTimeFactors = kTimeFactorNames.size();
 
 }  // namespace packsim

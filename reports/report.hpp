@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "models/memory/peak_memory.hpp"
+
 namespace packsim {
 
 /// Where a report comes from: enough to make it again.
@@ -17,6 +19,9 @@ struct RunManifest {
   std::string profile;  ///< name
   std::string profile_hash;
   std::string profile_source;
+  std::string hardware;  ///< name
+  std::string hardware_hash;
+  std::string level;  ///< of detail: step or op
   std::uint32_t seed = 0;
   std::string model;
   std::string cluster;
@@ -55,6 +60,7 @@ struct LengthSummary {
 struct GroupResult {
   std::int64_t capacity_tokens = 0;
   int sp_degree = 1;
+  int cp_degree = 1;
   int gc_layers = 0;
   int n_dp_ranks = 1;
   int micro_batches_per_rank = 1;
@@ -63,11 +69,7 @@ struct GroupResult {
   bool feasible = true;
   double peak_memory_bytes = 0;
   double gpu_memory_bytes = 0;
-  double states_bytes = 0;
-  double activations_bytes = 0;
-  double checkpoints_bytes = 0;
-  double logits_bytes = 0;
-  double reserved_bytes = 0;
+  MemoryPeak memory = {};
 };
 
 /// Step times of neighbouring iterations, for the chart.
@@ -112,15 +114,29 @@ struct StrategyResult {
   double step_mean_s = 0;
   double step_p99_s = 0;
   double gpu_days = 0;
+  double gpu_days_low = 0;  ///< nine runs of ten are between low and high
+  double gpu_days_high = 0;
+  std::string most_doubtful;  ///< the measurement that would narrow that most; empty: none
   double wall_hours = 0;
   double speedup = 0;  ///< over the baseline's wall time
 
+  /// GPU time by cause, the share of all; communication that computation hides is in none. They add up to 1.
   double linear_fraction = 0;
   double attention_fraction = 0;
   double recompute_fraction = 0;
-  double alltoall_fraction = 0;
+  double sequence_fraction = 0;  ///< exchange of Ulysses or ring
+  double tensor_fraction = 0;    ///< of tensor parallelism
+  double expert_fraction = 0;    ///< of experts
+  double pipeline_fraction = 0;  ///< from stage to stage
+  double states_fraction = 0;    ///< of gradients and weights
+  double optimizer_fraction = 0;
   double overhead_fraction = 0;
   double idle_fraction = 0;
+
+  /// How well the time is known: shares of it by what the prices of its kernels rest on.
+  double measured_fraction = 0;  ///< measured or interpolated
+  double extrapolated_fraction = 0;
+  double guessed_fraction = 0;  ///< nothing measured
 
   /// Samples and tokens that were not trained exactly once an epoch. Over-long and empty samples are counted
   /// for one epoch; what the last iterations leave out or repeat, and padding, over all epochs.

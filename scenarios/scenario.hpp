@@ -7,10 +7,11 @@
 
 #include "models/cluster.hpp"
 #include "models/framework_profile.hpp"
+#include "models/hardware_profile.hpp"
+#include "models/parallel_plan.hpp"
 #include "models/transformer.hpp"
 #include "packing/policies.hpp"
 #include "packing/strategy.hpp"
-#include "sim/barrier.hpp"
 
 namespace packsim {
 
@@ -18,6 +19,7 @@ namespace packsim {
 struct GroupSpec {
   std::int64_t capacity_tokens = 0;
   int sp_degree = 1;
+  int cp_degree = 1;
   std::optional<int> gc_layers;  ///< none: the fewest that fit in memory
 };
 
@@ -57,8 +59,10 @@ struct TrainingSpec {
   std::int64_t tokens_per_iteration = 0;
   int epochs = 1;
   int zero_stage = 1;
-  Barrier barrier = Barrier::iteration;
 };
+
+/// The plan of a group that checkpoints so many layers.
+ParallelPlan group_plan(const ParallelPlan& plan, const GroupSpec& group, int gc_layers);
 
 /// A whole experiment, fully typed.
 struct Scenario {
@@ -69,6 +73,8 @@ struct Scenario {
   Transformer model;
   Cluster cluster;
   FrameworkProfile profile;
+  HardwareProfile hardware;
+  ParallelPlan plan;  ///< of all groups, but for what a group says itself
   LengthSpec lengths;
   TrainingSpec training;
   std::string baseline;  ///< the name of the strategy that speed-ups refer to
@@ -76,6 +82,7 @@ struct Scenario {
 
   std::string scenario_hash;  ///< of the file's bytes
   std::string profile_hash;
+  std::string hardware_hash;
 };
 
 }  // namespace packsim

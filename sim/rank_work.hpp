@@ -12,7 +12,7 @@ namespace packsim {
 struct PricedPlan {
   ParallelPlan plan;
   std::vector<ChunkShape> chunks;
-  std::vector<StatesPrice> states;  ///< [n_chunks]
+  std::vector<StatesPrice> states;  ///< [n_chunks]; their units hold every layer of the chunk once
 };
 
 /// One data-parallel rank in one step. Its GPUs of one pipeline stage do the same at the same time: one of

@@ -13,6 +13,12 @@ out=calibration/profiles/hardware
   --library "elementwise op=rms_norm pass=fwd=liger" --library "elementwise op=swiglu pass=fwd=liger" \
   --library "elementwise op=rms_norm pass=bwd=torch-autograd" --library "elementwise op=cross_entropy pass=fwd=liger" \
   --library "collective=nccl-2.27.3" "${@:2}"
+"$packsim" calibrate fit calibration/data/h100-public-*.jsonl --name h100-sxm-public-fa2 --hardware $out/h100-sxm-public-fa2.json \
+  --description "NVIDIA H100 SXM5 80GB from published measurements, several software stacks, attention of FlashAttention-2; nothing measured by this project" \
+  --library gemm=trtllm-1.3.0rc20 --library "attention pass=fwd=fa2-magi" --library "attention pass=bwd=fa2-magi" \
+  --library "elementwise op=rms_norm pass=fwd=liger" --library "elementwise op=swiglu pass=fwd=liger" \
+  --library "elementwise op=rms_norm pass=bwd=torch-autograd" --library "elementwise op=cross_entropy pass=fwd=liger" \
+  --library "collective=nccl-2.27.3" "${@:2}"
 "$packsim" calibrate fit calibration/data/h200-public-*.jsonl --name h200-sxm-public --hardware $out/h200-sxm-public.json \
   --description "NVIDIA H200 SXM 141GB from published measurements: cuDNN attention and rms_norm only" \
   --library elementwise=cudnn "${@:2}"

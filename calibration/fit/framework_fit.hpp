@@ -14,6 +14,7 @@ namespace packsim {
 struct FrameworkFitOptions {
   std::string name = "unnamed";
   std::string description = {};
+  std::string hardware = {};  ///< the hardware profile by name or path; empty: its own name
 };
 
 /// A measured step beside what the fitted profile says of it.
@@ -39,15 +40,19 @@ struct FrameworkFit {
   double memory_mean_error = 0;
 };
 
-/// Fits the numbers of the step-level model to measured steps, whose documents are known: two compute rates,
-/// the all-to-all rates where steps have groups, and what micro-batches and steps cost beside; memory numbers
-/// from peak memory where it was measured.
+/// Fits what measured steps, whose documents are known, take beyond the kernels of a hardware profile: the
+/// time factors, and the memory numbers from peak memory where it was measured. A number that the rows do not
+/// tell (exchanges where no step has groups, the micro-batch's cost where every step has as many) is taken as
+/// what a framework that adds nothing has; the covariance knows of assumed exchange factors that they may be
+/// half or twice as large.
 ///
 /// model: by the name in the case; a step of fewer layers is priced as the model cut to these. cluster: the
-/// type of the nodes, for which GPUs share a node. Throws std::invalid_argument for fewer than 4 steps.
+/// type of the nodes, for which GPUs share a node. Steps are taken to go as calibration/steps runs them.
+/// Throws std::invalid_argument for fewer than 4 steps, and with every reason for steps that cannot exist.
 FrameworkFit fit_framework_profile(const Measurements& measurements,
                                    const std::function<Transformer(const std::string&)>& model,
-                                   const Cluster& cluster, const FrameworkFitOptions& options = {});
+                                   const Cluster& cluster, const HardwareProfile& hardware,
+                                   const FrameworkFitOptions& options = {});
 
 /// The file of the profile, with every row in its provenance; ends in a newline.
 std::string framework_profile_json(const FrameworkFit& fit);

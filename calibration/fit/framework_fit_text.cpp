@@ -1,24 +1,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "calibration/fit/framework_fit.hpp"
+#include "calibration/fit/framework_profile_json.hpp"
 
 namespace packsim {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// Six digits: more than the rows can tell, few enough to be the same on every machine.
-double six_digits(double value) {
-  return std::stod(fmt::format("{:.6g}", value));
-}
-
-double percent(double fraction) {
-  return std::stod(fmt::format("{:.2f}", 100 * fraction));
-}
 
 Json row_json(const FrameworkFitRow& row) {
   Json json = {{"step", row.step},
@@ -35,39 +26,22 @@ Json row_json(const FrameworkFitRow& row) {
 }  // namespace
 
 std::string framework_profile_json(const FrameworkFit& fit) {
-  const FrameworkProfile& profile = fit.profile;
-  Json fitted;
-  Json errors;
-  for (const FittedNumber& number : fit.numbers) {
-    fitted[number.name] = six_digits(number.value);
-    if (number.standard_error > 0) errors[number.name] = six_digits(number.standard_error);
-  }
   Json rows = Json::array();
   for (const FrameworkFitRow& row : fit.rows) rows.push_back(row_json(row));
-  const Json json = {{"format", 1},
-                     {"name", profile.name},
-                     {"gpu", profile.gpu},
-                     {"model", profile.model},
-                     {"n_gpus", profile.n_gpus},
-                     {"zero_stage", profile.zero_stage},
-                     {"source", profile.source},
-                     {"description", fit.description},
-                     {"fitted", fitted},
-                     {"provenance",
-                      {{"standard_errors", errors},
-                       {"assumed", fit.assumed},
-                       {"step_time_error_percent",
-                        {{"mean", percent(fit.mean_error)},
-                         {"max", percent(fit.max_error)},
-                         {"left_out_mean", percent(fit.left_out_mean_error)},
-                         {"left_out_max", percent(fit.left_out_max_error)}}},
-                       {"memory_error_percent", percent(fit.memory_mean_error)},
-                       {"results", rows}}}};
-  return json.dump(2) + "\n";
+  const Json provenance = {{"assumed", fit.assumed},
+                           {"step_time_error_percent",
+                            {{"mean", percent_of(fit.mean_error)},
+                             {"max", percent_of(fit.max_error)},
+                             {"left_out_mean", percent_of(fit.left_out_mean_error)},
+                             {"left_out_max", percent_of(fit.left_out_max_error)}}},
+                           {"memory_error_percent", percent_of(fit.memory_mean_error)},
+                           {"results", rows}};
+  return framework_profile_text(fit.profile, fit.description, fit.numbers, provenance);
 }
 
 std::string framework_fit_text(const FrameworkFit& fit) {
-  std::string text = fmt::format("{} ({}): {}\n\n", fit.profile.name, fit.profile.gpu, fit.profile.source);
+  std::string text = fmt::format("{} ({}) on {}: {}\n\n", fit.profile.name, fit.profile.gpu,
+                                 fit.profile.hardware, fit.profile.source);
   for (const FittedNumber& number : fit.numbers) {
     const bool assumed = std::ranges::find(fit.assumed, number.name) != fit.assumed.end();
     text += fmt::format(

@@ -245,14 +245,20 @@ PositiveFit fit_positive(const std::function<Eigen::VectorXd(const std::vector<d
     for (std::size_t i = 0; i < active.size(); ++i)
       x[static_cast<Eigen::Index>(i)] = std::log(values[active[i]] / start[active[i]]);
   }
+  const auto n_numbers = static_cast<Eigen::Index>(start.size());
   PositiveFit result{.values = values,
                      .standard_errors = std::vector<double>(start.size(), 0.0),
+                     .log_covariance = Eigen::MatrixXd::Zero(n_numbers, n_numbers),
                      .residuals = fit.residuals,
                      .weights = fit.weights,
                      .scale = fit.scale};
   for (std::size_t i = 0; i < active.size(); ++i) {
     const auto at = static_cast<Eigen::Index>(i);
     result.standard_errors[active[i]] = values[active[i]] * std::sqrt(std::max(0.0, fit.covariance(at, at)));
+    for (std::size_t j = 0; j < active.size(); ++j) {
+      result.log_covariance(static_cast<Eigen::Index>(active[i]), static_cast<Eigen::Index>(active[j])) =
+          fit.covariance(at, static_cast<Eigen::Index>(j));
+    }
   }
   return result;
 }

@@ -45,8 +45,9 @@ double robust_scale(const Eigen::VectorXd& values, Eigen::Index n_parameters = 0
 struct PositiveFit {
   std::vector<double> values;
   std::vector<double> standard_errors;
-  Eigen::VectorXd residuals;  ///< [n_rows] log of model over measured
-  Eigen::VectorXd weights;    ///< [n_rows]
+  Eigen::MatrixXd log_covariance;  ///< of the logarithms; rows and columns of numbers that are 0 are 0
+  Eigen::VectorXd residuals;       ///< [n_rows] log of model over measured
+  Eigen::VectorXd weights;         ///< [n_rows]
   double scale = 0;
 };
 

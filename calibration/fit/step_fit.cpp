@@ -1,12 +1,12 @@
 #include "calibration/fit/step_fit.hpp"
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
-#include "models/memory.hpp"
-#include "models/step_cost_model.hpp"
+#include "calibration/fit/memory_fit.hpp"
+#include "calibration/fit/robust_least_squares.hpp"
+#include "calibration/fit/step_terms.hpp"
 
 namespace packsim {
 namespace {
@@ -14,184 +14,216 @@ namespace {
 // A published step time is printed with three digits and read off a cluster: two percent.
 constexpr double kRowSpread = 0.02;
 
-// What a number is expected to be before the rows are looked at, and how loosely (standard deviation of the
-// log). NVLink all-to-all and inter-node rates: 8 x H100 with 400 Gb/s NICs, copies included.
+// Where the search starts, what a number is expected to be before the rows are looked at, and how loosely
+// (standard deviation of the log). Exchanges: the profile's rates are NCCL's own, measured alone; a framework
+// waits for the slowest GPU and shares links.
 struct Prior {
-  double FrameworkProfile::*number;
   double start;
   double expected;  // 0: none
   double spread;
 };
-constexpr Prior kPriors[] = {
-    {&FrameworkProfile::linear_flop_per_s, 430e12, 0, 0},
-    {&FrameworkProfile::attention_flop_per_s, 330e12, 0, 0},
-    {&FrameworkProfile::intra_node_bytes_per_s, 200e9, 200e9, 0.4},
-    {&FrameworkProfile::inter_node_bytes_per_s, 25e9, 25e9, 0.5},
-    {&FrameworkProfile::micro_batch_s, 0.03, 0.03, 1.0},
-    {&FrameworkProfile::iteration_s, 0.10, 0.10, 1.0},
+constexpr std::array<Prior, kNTimeFactors> kPriors = {{
+    {1.5, 0, 0},        // linear_factor
+    {1.0, 0, 0},        // attention_factor
+    {1.5, 1.5, 0.5},    // exchange_in_node_factor
+    {1.5, 1.5, 0.5},    // exchange_between_factor
+    {0.03, 0.03, 1.0},  // micro_batch_s
+    {0.02, 0.02, 1.0},  // step_s
+}};
+constexpr std::size_t kAttention = 1;
+// The sum of squares has a minimum for each number of documents in a pack.
+constexpr double kStartDocumentTokens[] = {3000, 5000, 7000, 9000, 12000};
+
+// A timed row, and what its attention takes by the length of its documents.
+class TimedRow {
+ public:
+  TimedRow(const StepFitProblem& problem, const StepRow& row)
+      : row_(&row),
+        pricer_(problem.model, problem.cluster, problem.plan_of(row), problem.hardware),
+        n_micro_batches_(problem.micro_batches_of(row)) {
+    const std::vector<StepPack> packs(static_cast<std::size_t>(n_micro_batches_),
+                                      pack_of(static_cast<std::int32_t>(row.pack_tokens)));
+    one_document_ = pricer_.step(packs);
+  }
+
+  const StepRow& row() const { return *row_; }
+
+  /// document_tokens: 0 for packs of one document; between whole lengths a straight line.
+  double time_s(const TimeFactors& factors, double document_tokens) {
+    if (document_tokens <= 0 || document_tokens >= static_cast<double>(row_->pack_tokens))
+      return one_document_.time_s(factors);
+    const double low = std::floor(std::max(1.0, document_tokens));
+    const auto length = static_cast<std::int32_t>(low);
+    const double part = std::max(0.0, document_tokens - low);
+    StepTerms terms = one_document_;
+    terms.part_s[kAttention] = (1 - part) * attention_s(length) + part * attention_s(length + 1);
+    return terms.time_s(factors);
+  }
+
+ private:
+  StepPack pack_of(std::int32_t document_tokens) const {
+    StepPack pack{.tokens = row_->pack_tokens};
+    for (std::int64_t left = row_->pack_tokens; left > 0; left -= document_tokens)
+      pack.lengths_tokens.push_back(static_cast<std::int32_t>(std::min<std::int64_t>(left, document_tokens)));
+    return pack;
+  }
+
+  double attention_s(std::int32_t document_tokens) {
+    const auto [place, is_new] = by_document_.try_emplace(document_tokens);
+    if (is_new)
+      place->second = static_cast<double>(n_micro_batches_) * pricer_.attention_s(pack_of(document_tokens));
+    return place->second;
+  }
+
+  const StepRow* row_;
+  StepTermsPricer pricer_;
+  std::int64_t n_micro_batches_;
+  StepTerms one_document_;
+  std::map<std::int32_t, double> by_document_;
 };
-constexpr double kStartDocumentTokens = 5000;
+
+using TimedRows = std::vector<TimedRow*>;
 
 struct TimeFit {
-  FrameworkProfile profile;
-  std::map<std::string, double> document_tokens;
+  TimeFactors factors = {};
+  std::map<std::string, double> document_tokens;  // by table
+  Eigen::MatrixXd log_covariance;                 // of the factors
+  double squares = 0;                             // what the fit has made least
+
+  double predicted_s(TimedRow& row) const {
+    const auto found = document_tokens.find(row.row().table);
+    return row.time_s(factors, found == document_tokens.end() ? 0 : found->second);
+  }
 };
 
-double predict_s(const StepFitProblem& problem, const TimeFit& fit, const StepRow& row) {
-  const auto found = fit.document_tokens.find(row.table);
-  const double document =
-      found == fit.document_tokens.end() ? static_cast<double>(row.pack_tokens) : found->second;
-  const StepCostModel model(problem.model, problem.cluster, fit.profile);
-  MicroBatch batch;
-  batch.tokens = row.pack_tokens;
-  batch.computed_pairs =
-      static_cast<std::int64_t>(std::llround(static_cast<double>(row.pack_tokens) * document));
-  const std::int64_t tokens_per_rank =
-      problem.tokens_per_iteration / (problem.cluster.n_gpus() / row.sp_degree);
-  const auto n_micro_batches = static_cast<double>(tokens_per_rank / row.pack_tokens);
-  const MicroBatchTime time =
-      model.micro_batch(batch, {.sp_degree = row.sp_degree, .gc_layers = row.gc_layers});
-  return n_micro_batches * time.total_s() + model.iteration_s();
+TimeFit unpack(const TimeFit& start, const Eigen::VectorXd& x) {
+  TimeFit fit = start;
+  Eigen::Index k = 0;
+  for (double& factor : fit.factors) factor *= std::exp(x[k++]);
+  for (auto& [table, tokens] : fit.document_tokens) tokens *= std::exp(x[k++]);
+  return fit;
 }
 
-// Levenberg-Marquardt on the logarithms of all numbers, with a numerical Jacobian: eight numbers, sixteen
-// rows.
-Eigen::VectorXd minimise(const std::function<Eigen::VectorXd(const Eigen::VectorXd&)>& residuals,
-                         Eigen::VectorXd x) {
-  double damping = 1e-2;
-  Eigen::VectorXd r = residuals(x);
-  for (int iteration = 0; iteration < 500; ++iteration) {
-    Eigen::MatrixXd jacobian(r.size(), x.size());
-    for (Eigen::Index k = 0; k < x.size(); ++k) {
-      constexpr double kStep = 1e-5;
-      Eigen::VectorXd moved = x;
-      moved[k] += kStep;
-      jacobian.col(k) = (residuals(moved) - r) / kStep;
+TimeFit fit_times_from(const TimeFit& start, const TimedRows& rows) {
+  RobustOptions options{.scale = kRowSpread};
+  for (const Prior& prior : kPriors) options.n_priors += prior.expected > 0 ? 1 : 0;
+  const auto n_rows = static_cast<Eigen::Index>(rows.size());
+  const Residuals residuals = [&](const Eigen::VectorXd& x) {
+    const TimeFit fit = unpack(start, x);
+    Eigen::VectorXd r(n_rows + options.n_priors);
+    Eigen::Index i = 0;
+    for (TimedRow* row : rows) r[i++] = std::log(fit.predicted_s(*row) / row->row().step_s);
+    for (std::size_t k = 0; k < kNTimeFactors; ++k) {
+      const Prior& prior = kPriors[k];
+      if (prior.expected > 0) r[i++] = std::log(fit.factors[k] / prior.expected) / prior.spread;
     }
-    const Eigen::MatrixXd normal = jacobian.transpose() * jacobian;
-    Eigen::MatrixXd damped = normal;
-    damped.diagonal() *= 1 + damping;
-    const Eigen::VectorXd step = damped.ldlt().solve(-jacobian.transpose() * r);
-    const Eigen::VectorXd tried = residuals(x + step);
-    if (tried.squaredNorm() <= r.squaredNorm()) {
-      x += step;
-      r = tried;
-      damping = std::max(damping / 4, 1e-12);
-      if (step.norm() < 1e-10) break;
-    } else {
-      damping *= 8;
-      if (damping > 1e12) break;
-    }
-  }
-  return x;
-}
-
-TimeFit fit_times(const StepFitProblem& problem, const std::vector<const StepRow*>& rows,
-                  const std::string& single_document_table) {
-  TimeFit start;
-  for (const Prior& prior : kPriors) start.profile.*prior.number = prior.start;
-  for (const StepRow* row : rows) {
-    if (row->table != single_document_table) start.document_tokens[row->table] = kStartDocumentTokens;
-  }
-  const Eigen::Index n_rates = std::size(kPriors);
-  const auto unpack = [&](const Eigen::VectorXd& x) {
-    TimeFit fit = start;
-    Eigen::Index k = 0;
-    for (const Prior& prior : kPriors) fit.profile.*prior.number *= std::exp(x[k++]);
-    for (auto& [table, tokens] : fit.document_tokens) tokens *= std::exp(x[k++]);
-    return fit;
+    return r;
   };
-  const auto residuals = [&](const Eigen::VectorXd& x) {
-    const TimeFit fit = unpack(x);
-    std::vector<double> r;
-    for (const StepRow* row : rows)
-      r.push_back(std::log(predict_s(problem, fit, *row) / row->step_s) / kRowSpread);
-    for (const Prior& prior : kPriors) {
-      if (prior.expected > 0)
-        r.push_back(std::log(fit.profile.*prior.number / prior.expected) / prior.spread);
-    }
-    return Eigen::VectorXd(Eigen::Map<const Eigen::VectorXd>(r.data(), static_cast<Eigen::Index>(r.size())));
-  };
-  const auto n = n_rates + static_cast<Eigen::Index>(start.document_tokens.size());
-  return unpack(minimise(residuals, Eigen::VectorXd::Zero(n)));
+  const auto n = static_cast<Eigen::Index>(kNTimeFactors + start.document_tokens.size());
+  const RobustFit found = robust_least_squares(residuals, Eigen::VectorXd::Zero(n), options);
+  TimeFit fit = unpack(start, found.x);
+  constexpr auto kN = static_cast<Eigen::Index>(kNTimeFactors);
+  fit.log_covariance = found.covariance.topLeftCorner(kN, kN);
+  fit.squares = found.residuals.head(n_rows).squaredNorm() / (kRowSpread * kRowSpread) +
+                found.residuals.tail(options.n_priors).squaredNorm();
+  return fit;
 }
 
-// Squared error in checkpointed layers over all rows; a wrong out-of-memory verdict counts as ten layers.
-double memory_error(const StepFitProblem& problem, const FrameworkProfile& profile) {
-  double error = 0;
+TimeFit fit_times(const TimedRows& rows, const std::string& single_document_table) {
+  TimeFit best;
+  best.squares = 1e300;
+  for (const double document_tokens : kStartDocumentTokens) {
+    TimeFit start;
+    for (std::size_t k = 0; k < kNTimeFactors; ++k) start.factors[k] = kPriors[k].start;
+    for (const TimedRow* row : rows) {
+      if (row->row().table != single_document_table)
+        start.document_tokens[row->row().table] = document_tokens;
+    }
+    const TimeFit fit = fit_times_from(start, rows);
+    if (fit.squares < best.squares) best = fit;
+  }
+  return best;
+}
+
+void set_times(const TimeFit& times, StepFit& fit) {
+  set_time_factors(fit.profile.factors, times.factors);
+  fit.effective_document_tokens = times.document_tokens;
+  for (std::size_t k = 0; k < kNTimeFactors; ++k) {
+    const auto row = static_cast<Eigen::Index>(k);
+    const double log_error = std::sqrt(times.log_covariance(row, row));
+    fit.numbers.push_back({std::string(kTimeFactorNames[k]), times.factors[k], times.factors[k] * log_error});
+    for (Eigen::Index other = 0; other < times.log_covariance.cols(); ++other)
+      fit.profile.log_covariance.push_back(times.log_covariance(row, other));
+  }
+}
+
+void set_memory(const StepFitProblem& problem, StepFit& fit) {
+  const MemoryAssumptions memory = fit_memory_verdicts(problem);
+  fit.profile.factors.reserved_bytes = memory.reserved_bytes;
+  fit.profile.factors.logits_bytes_per_vocab_entry = memory.logits_bytes_per_vocab_entry;
   for (const StepRow& row : problem.rows) {
-    const double tokens_per_gpu = static_cast<double>(row.pack_tokens) / row.sp_degree;
-    const int layers =
-        fewest_gc_layers(problem.model, problem.cluster, profile, problem.zero_stage, tokens_per_gpu);
-    if (row.out_of_memory != (layers < 0)) {
-      error += 100;
-    } else if (!row.out_of_memory) {
-      error += (layers - row.gc_layers) * (layers - row.gc_layers);
-    }
+    fit.predicted_gc_layers.push_back(
+        fewest_gc_layers(problem.model, problem.cluster, problem.plan_of(row), memory, tokens_per_gpu(row)));
   }
-  return error;
 }
 
-// The verdicts are steps, so whole ranges of the two numbers tie: a grid, and the middle of the best cells.
-void fit_memory(const StepFitProblem& problem, FrameworkProfile& profile) {
-  constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
-  double best = 1e300;
-  double reserved_sum = 0;
-  double logits_sum = 0;
-  int n_best = 0;
-  for (int i = 0; i <= 200; ++i) {
-    for (int j = 0; j <= 140; ++j) {
-      profile.reserved_bytes = i * 0.1 * kGibibyte;
-      profile.logits_bytes_per_vocab_entry = j * 0.1;
-      const double error = memory_error(problem, profile);
-      if (error > best) continue;
-      if (error < best) {
-        best = error;
-        reserved_sum = logits_sum = 0;
-        n_best = 0;
-      }
-      reserved_sum += profile.reserved_bytes;
-      logits_sum += profile.logits_bytes_per_vocab_entry;
-      ++n_best;
-    }
+std::size_t index_of(const TimedRow& row, const StepFitProblem& problem) {
+  return static_cast<std::size_t>(&row.row() - problem.rows.data());
+}
+
+void leave_rows_out(const StepFitProblem& problem, const TimedRows& rows, StepFit& fit) {
+  fit.left_out_s.assign(problem.rows.size(), 0);
+  const auto n = static_cast<double>(rows.size());
+  double squares = 0;
+  for (TimedRow* row : rows) {
+    TimedRows others = rows;
+    std::erase(others, row);
+    const double left_out_s = fit_times(others, problem.single_document_table).predicted_s(*row);
+    fit.left_out_s[index_of(*row, problem)] = left_out_s;
+    const double error = std::abs(left_out_s / row->row().step_s - 1);
+    fit.left_out_mean_error += error / n;
+    fit.left_out_max_error = std::max(fit.left_out_max_error, error);
+    squares += error * error / n;
   }
-  profile.reserved_bytes = reserved_sum / n_best;
-  profile.logits_bytes_per_vocab_entry = logits_sum / n_best;
+  fit.profile.left_out_error = std::sqrt(squares);
 }
 
 }  // namespace
 
-StepFit fit_steps(const StepFitProblem& problem, const std::string& single_document_table) {
-  std::vector<const StepRow*> timed;
-  for (const StepRow& row : problem.rows) {
-    if (!row.out_of_memory) timed.push_back(&row);
-  }
-  const TimeFit fit = fit_times(problem, timed, single_document_table);
-  StepFit result;
-  result.profile = fit.profile;
-  result.effective_document_tokens = fit.document_tokens;
-  fit_memory(problem, result.profile);
+ParallelPlan StepFitProblem::plan_of(const StepRow& row) const {
+  ParallelPlan row_plan = plan;
+  row_plan.sp_degree = row.sp_degree;
+  row_plan.gc_layers = row.gc_layers;
+  return row_plan;
+}
 
+std::int64_t StepFitProblem::micro_batches_of(const StepRow& row) const {
+  return tokens_per_iteration / plan_of(row).dp_degree() / row.pack_tokens;
+}
+
+StepFit fit_steps(const StepFitProblem& problem, bool leaves_rows_out) {
+  std::vector<TimedRow> timed;
+  timed.reserve(problem.rows.size());
   for (const StepRow& row : problem.rows) {
-    const double tokens_per_gpu = static_cast<double>(row.pack_tokens) / row.sp_degree;
-    result.predicted_gc_layers.push_back(
-        fewest_gc_layers(problem.model, problem.cluster, result.profile, problem.zero_stage, tokens_per_gpu));
-    result.predicted_s.push_back(row.out_of_memory ? 0 : predict_s(problem, fit, row));
-    if (row.out_of_memory) {
-      result.left_out_s.push_back(0);
-      continue;
-    }
-    std::vector<const StepRow*> others = timed;
-    std::erase(others, &row);
-    result.left_out_s.push_back(predict_s(problem, fit_times(problem, others, single_document_table), row));
-    const double error = std::abs(result.predicted_s.back() / row.step_s - 1);
-    const double left_out_error = std::abs(result.left_out_s.back() / row.step_s - 1);
-    result.mean_error += error / static_cast<double>(timed.size());
-    result.max_error = std::max(result.max_error, error);
-    result.left_out_mean_error += left_out_error / static_cast<double>(timed.size());
-    result.left_out_max_error = std::max(result.left_out_max_error, left_out_error);
+    if (!row.out_of_memory) timed.emplace_back(problem, row);
   }
-  return result;
+  TimedRows all;
+  for (TimedRow& row : timed) all.push_back(&row);
+  const TimeFit times = fit_times(all, problem.single_document_table);
+  StepFit fit;
+  set_times(times, fit);
+  set_memory(problem, fit);
+  set_plan(fit.profile, problem.plan);
+  fit.predicted_s.assign(problem.rows.size(), 0);
+  for (TimedRow& row : timed) {
+    const double predicted_s = times.predicted_s(row);
+    fit.predicted_s[index_of(row, problem)] = predicted_s;
+    const double error = std::abs(predicted_s / row.row().step_s - 1);
+    fit.mean_error += error / static_cast<double>(timed.size());
+    fit.max_error = std::max(fit.max_error, error);
+  }
+  if (leaves_rows_out) leave_rows_out(problem, all, fit);
+  return fit;
 }
 
 }  // namespace packsim

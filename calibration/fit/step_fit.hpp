@@ -6,6 +6,8 @@
 
 #include "models/cluster.hpp"
 #include "models/framework_profile.hpp"
+#include "models/hardware_profile.hpp"
+#include "models/parallel_plan.hpp"
 #include "models/transformer.hpp"
 
 namespace packsim {
@@ -23,16 +25,22 @@ struct StepRow {
 struct StepFitProblem {
   Transformer model;
   Cluster cluster;
-  int zero_stage = 1;
+  HardwareProfile hardware;  ///< what kernels take
+  ParallelPlan plan;         ///< what all rows have in common; sp_degree and gc_layers are the rows'
   std::int64_t tokens_per_iteration = 0;
+  std::string single_document_table;  ///< the table whose packs are one document
   std::vector<StepRow> rows;
+
+  ParallelPlan plan_of(const StepRow& row) const;
+  std::int64_t micro_batches_of(const StepRow& row) const;  ///< of a rank, in a step
 };
 
 struct StepFit {
-  FrameworkProfile profile;
-  /// Tables whose packs hold many documents: the document length whose attention the rows show (sum of
-  /// squares over sum, and whatever imbalance the timed iterations had). Fitted beside the rates, and of no
-  /// other use.
+  FrameworkProfile profile;           ///< its numbers, covariance, left-out error and plan
+  std::vector<FittedNumber> numbers;  ///< the time factors with their standard errors
+  /// Of each table of mixed packs: the length at which a pack of equal documents, the last one shorter, has
+  /// the attention that the rows show, with whatever imbalance the timed iterations had. Fitted beside the
+  /// factors, and of no other use.
   std::map<std::string, double> effective_document_tokens;
   std::vector<double> predicted_s;       ///< [n_rows], 0 where out of memory
   std::vector<double> left_out_s;        ///< [n_rows], predicted by a fit without the row
@@ -43,10 +51,22 @@ struct StepFit {
   double left_out_max_error = 0;
 };
 
-/// Fits the six rates and fixed costs of the step-level model (log residuals, weak priors where the rows say
-/// little) with one document length for each table of mixed packs, and the two memory numbers to the rows'
-/// checkpointed layers. single_document_table: the table whose packs are one document.
-StepFit fit_steps(const StepFitProblem& problem, const std::string& single_document_table);
+/// Fits the time factors to the rows' step times (log residuals, weak priors where the rows say little) with
+/// one document length for each table of mixed packs, and the two memory numbers to the rows' checkpointed
+/// layers. The covariance is marginal over the document lengths.
+///
+/// leaves_rows_out: false for no left-out errors, and a seventeenth of the work.
+StepFit fit_steps(const StepFitProblem& problem, bool leaves_rows_out = true);
+
+/// How the published rows' trainer, DeepSpeed on 32 GPUs, goes about a step; sp_degree and gc_layers are the
+/// rows'.
+///
+/// ZeRO 1: with ZeRO 3 the published checkpointed layers cannot be explained. Gradients travel in fp32:
+/// DeepSpeed's default where sequence parallelism is on (seq_parallel_communication_data_type,
+/// runtime/config.py and engine.py), and with bf16 ones 26 GiB of memory would be nobody's, instead of 11.
+/// It ignores overlap_comm in ZeRO 1 (runtime/engine.py). torch's checkpoint(), as the authors' framework
+/// calls it (ModelTC/EasyLLM, llm/utils/general/dc_manager.py), is the reentrant one, as is DeepSpeed's.
+ParallelPlan published_plan();
 
 /// Reads the CSV of calibration/data. Throws std::runtime_error with path and line.
 std::vector<StepRow> read_step_rows(const std::string& path);

@@ -8,6 +8,14 @@
 
 namespace packsim {
 
+ParallelPlan published_plan() {
+  return {.n_gpus = 32,
+          .zero_stage = 1,
+          .fp32_gradients = true,
+          .overlaps_states = false,
+          .recompute_stops_early = false};
+}
+
 std::vector<StepRow> read_step_rows(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw std::runtime_error(path + ": " + std::strerror(errno));

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 #include <set>
 
@@ -29,6 +30,7 @@ struct FitArguments {
   std::vector<std::string> libraries;
   std::string hardware;
   std::string framework;
+  std::string on;
   std::string cluster = "h100-sxm-80gb";
   int listed = 10;
 };
@@ -98,8 +100,7 @@ std::string gpu_of(const Measurements& measurements) {
   return gpus.empty() ? "" : *gpus.begin();
 }
 
-void fit_profiles(const FitArguments& arguments, const CommandContext& context) {
-  const DataPaths data{.root = context.data_root};
+void check(const FitArguments& arguments) {
   if (arguments.hardware.empty() && arguments.framework.empty()) {
     throw std::invalid_argument("expected --hardware FILE, --framework FILE or both, got neither");
   }
@@ -108,31 +109,69 @@ void fit_profiles(const FitArguments& arguments, const CommandContext& context) 
                                 arguments.hardware);
   }
   if (arguments.name.empty()) throw std::invalid_argument("--name: expected a name, got \"\"");
+  if (arguments.framework.empty() && !arguments.on.empty())
+    throw std::invalid_argument("--on: expected --framework FILE beside it, got none");
+  if (!arguments.framework.empty() && arguments.hardware.empty() && arguments.on.empty()) {
+    throw std::invalid_argument(
+        "--on: expected the hardware profile that the steps' kernels are priced with, by name or path, or "
+        "--hardware FILE to fit one, got neither");
+  }
+}
+
+HardwareProfile fit_hardware(const FitArguments& arguments, const Measurements& measurements) {
+  const HardwareFit fit =
+      fit_hardware_profile(measurements, {.name = arguments.name,
+                                          .description = arguments.description,
+                                          .library = chosen_libraries(arguments.libraries)});
+  print_hardware_fit(fit, arguments.listed);
+  write_file(arguments.hardware, hardware_profile_json(fit.profile));
+  fmt::print("\nWrote {}\n", arguments.hardware);
+  return fit.profile;
+}
+
+// A profile names another one by its path from its own folder.
+std::string as_seen_from(const std::string& file, const std::string& name_or_path) {
+  if (!is_path(name_or_path)) return name_or_path;
+  const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
+  const std::string relative = std::filesystem::absolute(name_or_path).lexically_relative(folder).string();
+  return is_path(relative) ? relative : "./" + relative;
+}
+
+void fit_framework(const FitArguments& arguments, const CommandContext& context, const MeasurementFile& file,
+                   const HardwareProfile& hardware) {
+  const DataPaths data{.root = context.data_root};
+  const Cluster cluster = load_cluster_type(arguments.cluster, data);
+  const std::string gpu = gpu_of(file.measurements);
+  if (!gpu.empty() && gpu != cluster.gpu) {
+    fmt::print(stderr, "packsim: warning: the steps ran on {}, --cluster {} has {}\n", gpu, arguments.cluster,
+               cluster.gpu);
+  }
+  if (!gpu.empty() && gpu != hardware.gpu) {
+    fmt::print(stderr, "packsim: warning: the steps ran on {}, the hardware profile {} is of {}\n", gpu,
+               hardware.name, hardware.gpu);
+  }
+  const std::string on = arguments.on.empty() ? arguments.hardware : arguments.on;
+  const FrameworkFit fit = fit_framework_profile(
+      file.measurements, [&](const std::string& model) { return load_model(model, data); }, cluster, hardware,
+      {.name = arguments.name,
+       .description = arguments.description,
+       .hardware = as_seen_from(arguments.framework, on)});
+  fmt::print("{}", framework_fit_text(fit));
+  write_file(arguments.framework, framework_profile_json(fit));
+  fmt::print("Wrote {}\n", arguments.framework);
+}
+
+void fit_profiles(const FitArguments& arguments, const CommandContext& context) {
+  check(arguments);
   const MeasurementFile file = read_measurements(arguments.files);
   for (const std::string& warning : file.warnings) fmt::print(stderr, "packsim: warning: {}\n", warning);
-  const std::string gpu = gpu_of(file.measurements);
-  if (!arguments.hardware.empty()) {
-    const HardwareFit fit =
-        fit_hardware_profile(file.measurements, {.name = arguments.name,
-                                                 .description = arguments.description,
-                                                 .library = chosen_libraries(arguments.libraries)});
-    print_hardware_fit(fit, arguments.listed);
-    write_file(arguments.hardware, hardware_profile_json(fit.profile));
-    fmt::print("\nWrote {}\n", arguments.hardware);
-  }
-  if (!arguments.framework.empty()) {
-    const Cluster cluster = load_cluster_type(arguments.cluster, data);
-    if (!gpu.empty() && gpu != cluster.gpu) {
-      fmt::print(stderr, "packsim: warning: the steps ran on {}, --cluster {} has {}\n", gpu,
-                 arguments.cluster, cluster.gpu);
-    }
-    const FrameworkFit fit = fit_framework_profile(
-        file.measurements, [&](const std::string& model) { return load_model(model, data); }, cluster,
-        {.name = arguments.name});
-    fmt::print("{}", framework_fit_text(fit));
-    write_file(arguments.framework, framework_profile_json(fit));
-    fmt::print("Wrote {}\n", arguments.framework);
-  }
+  gpu_of(file.measurements);  // throws for several
+  HardwareProfile hardware;
+  if (!arguments.hardware.empty()) hardware = fit_hardware(arguments, file.measurements);
+  if (arguments.framework.empty()) return;
+  if (!arguments.on.empty())
+    hardware = load_hardware_profile(arguments.on, DataPaths{.root = context.data_root});
+  fit_framework(arguments, context, file, hardware);
 }
 
 }  // namespace
@@ -146,6 +185,9 @@ void add_calibrate_fit_command(CLI::App& calibrate, const CommandContext& contex
   command->add_option("--description", arguments->description, "A sentence about the machine");
   command->add_option("--hardware", arguments->hardware, "Hardware profile to write, from kernels");
   command->add_option("--framework", arguments->framework, "Framework profile to write, from steps");
+  command->add_option("--on", arguments->on,
+                      "Hardware profile that the framework's numbers come on top of, by name or path; "
+                      "default: that of --hardware");
   command->add_option(
       "--library", arguments->libraries,
       "FAMILY=LIBRARY, such as gemm=cublaslt or \"attention pass=fwd=fa3\"; default: the one with most rows");

@@ -106,16 +106,17 @@ KernelTime KernelPricer::guess_collective(const KernelCase& kernel) {
     const double outside_bytes = bytes * (gpus - gpus_in_node) / gpus;
     const KernelTime sent = kernel_time(
         profile_, collective_case("send_recv", 2, 2, std::max<std::int64_t>(1, std::llround(outside_bytes))));
-    const double outside_s = sent.standing == Standing::missing
-                                 ? outside_bytes / (kShareOfStatedRate * nic_bytes_per_s_of_gpu(cluster_))
-                                 : sent.time_s;
+    const double outside_s =
+        sent.standing == Standing::missing
+            ? kLaunchS + outside_bytes / (kShareOfStatedRate * nic_bytes_per_s_of_gpu(cluster_))
+            : sent.time_s;
     return guessed(std::max(inside_s, outside_s), sent.relative_error,
                    "what leaves the node, one send after another: " + sent.basis);
   }
-  // All network cards of a node carry what one ring sends; a pair has its own alone.
-  const double cards = op == "send_recv" ? 1 : std::min<double>(gpus_in_node, cluster_.gpus_per_node);
+  // The network cards of all its GPUs in a node carry what one ring sends.
   const double rate =
-      nodes == 1 ? nvlink : std::min(nvlink, kShareOfStatedRate * cards * nic_bytes_per_s_of_gpu(cluster_));
+      nodes == 1 ? nvlink
+                 : std::min(nvlink, kShareOfStatedRate * gpus_in_node * nic_bytes_per_s_of_gpu(cluster_));
   return guessed(kLaunchS * gpus + bytes * sent_per_payload_byte(op, gpus) / rate, 0,
                  "the cluster's stated rates");
 }

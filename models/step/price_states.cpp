@@ -115,11 +115,28 @@ StatesPrice StepPricer::price_states(int chunk_index) {
       unit.gather_ns = travel_ns("all_gather", gathered, kBf16Bytes);
       unit.gather_bytes = std::llround(gathered.total() * kBf16Bytes);
     }
+    unit.sum_ns = gradient_sum_ns(states, part.trained.dense, part.trained.experts);
     states.units.push_back(unit);
   }
   price_optimizer(states, trained.dense, trained.experts);
   states.step_ns = nanoseconds(factors_.step_s);
   return states;
+}
+
+// One elementwise kernel that reads both and writes their sum, of the GPU's share where gradients are
+// sharded. Those in fp32 are added up by the product that makes them, as Megatron does it.
+std::int64_t StepPricer::gradient_sum_ns(StatesPrice& states, double dense, double experts) {
+  if (plan_.fp32_gradients) return 0;
+  const bool is_sharded = plan_.zero_stage >= 2;
+  const double elements =
+      dense / (is_sharded ? states.gpus : 1) + experts / (is_sharded ? expert_state_gpus(plan_) : 1);
+  if (elements <= 0) return 0;
+  const auto rows = std::llround(std::ceil(elements / model_.hidden_size));
+  const KernelTime& known = kernels_.time(elementwise_case("residual_add", "fwd", rows, model_.hidden_size));
+  const double time_s = factors_.linear_factor * known.time_s;
+  states.account[static_cast<std::size_t>(Cause::linear)].add(time_s, time_s * known.relative_error,
+                                                              known.standing);
+  return nanoseconds(time_s);
 }
 
 // Collectives of no more than a bucket at a time.

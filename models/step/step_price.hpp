@@ -87,10 +87,10 @@ struct RingPrice {
 /// One micro-batch on one GPU of its rank.
 struct MicroBatchPrice {
   const TokenPrices* tokens = nullptr;  ///< of the pricer
-  RingPrice attention_forward;          ///< of one layer; one step without ring attention
-  RingPrice attention_backward;
-  PriceAccount forward_account;  ///< of attention_forward
-  PriceAccount backward_account;
+  RingPrice attention_forward = {};     ///< of one layer; one step without ring attention
+  RingPrice attention_backward = {};
+  PriceAccount forward_account = {};  ///< of attention_forward
+  PriceAccount backward_account = {};
   std::int64_t overhead_ns = 0;        ///< of the framework, in each chunk of a stage
   std::int64_t stage_transfer_ns = 0;  ///< of its activations to the next pipeline stage
   std::int64_t stage_transfer_bytes = 0;
@@ -116,6 +116,8 @@ struct StateUnit {
   std::int64_t reduce_ns = 0;  ///< gradients: reduce-scatter, or all-reduce without ZeRO
   std::int64_t gather_bytes = 0;
   std::int64_t reduce_bytes = 0;
+  /// Adding its gradients to those of the step's earlier micro-batches, computation.
+  std::int64_t sum_ns = 0;
 };
 
 /// What a step costs besides its micro-batches, on one GPU of a pipeline stage.
@@ -124,8 +126,8 @@ struct StatesPrice {
   int gpus = 1;                  ///< that share the states
   int stride = 1;
   std::int64_t optimizer_ns = 0;
-  std::int64_t step_ns = 0;  ///< of the framework
-  AccountByCause account = {};
+  std::int64_t step_ns = 0;     ///< of the framework
+  AccountByCause account = {};  ///< of all of these once, however often they come in a step
 };
 
 }  // namespace packsim

@@ -16,7 +16,7 @@ std::int64_t nanoseconds(double time_s) {
 
 // The grid point at or below a token count, and the one at or above it.
 std::pair<std::int64_t, std::int64_t> grid_around(std::int64_t tokens) {
-  constexpr double kStepsPerOctave = 8;
+  constexpr double kStepsPerOctave = 64;
   const auto point = [](double index) { return std::llround(std::exp2(index / kStepsPerOctave)); };
   double index = std::floor(std::log2(static_cast<double>(tokens)) * kStepsPerOctave);
   // Rounding may have put the point on the other side.

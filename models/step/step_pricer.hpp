@@ -15,8 +15,9 @@ namespace packsim {
 /// Prices the micro-batches and states of one plan: the kernels of layer_forward() and their gradients at the
 /// times of a hardware profile, times the framework's factors.
 ///
-/// Token counts are priced on a grid, eight to the octave, with straight lines between: powers of two are
-/// exact, the rest within 0.1 %.
+/// Token counts are priced on a grid, 64 to the octave, with straight lines between. Powers of two are exact,
+/// others within 0.1 %, or 0.3 % where the profile's estimate itself jumps: it takes other shapes' curves for
+/// the products that sum over tokens. The mean error is under 0.01 %.
 class StepPricer {
  public:
   /// All but the factors are kept by reference. The plan has no mistakes.
@@ -48,6 +49,7 @@ class StepPricer {
   StatesPrice price_states(int chunk);
   std::int64_t travel_time_ns(StatesPrice& states, std::string_view op, double elements, double element_bytes,
                               int gpus, int nodes);
+  std::int64_t gradient_sum_ns(StatesPrice& states, double dense, double experts);
   void price_optimizer(StatesPrice& states, double dense, double experts);
   double factor_of(const LayerOp& op) const;
 

@@ -52,16 +52,25 @@ Json time_parts(const Report& report) {
     std::string_view name;
     double StrategyResult::*fraction;
   };
-  static constexpr std::array<Part, 6> kParts = {{{"linear layers", &StrategyResult::linear_fraction},
-                                                  {"attention", &StrategyResult::attention_fraction},
-                                                  {"recompute", &StrategyResult::recompute_fraction},
-                                                  {"all-to-all", &StrategyResult::alltoall_fraction},
-                                                  {"fixed overhead", &StrategyResult::overhead_fraction},
-                                                  {"idle at barriers", &StrategyResult::idle_fraction}}};
+  static constexpr std::array<Part, 11> kParts = {{{"linear layers", &StrategyResult::linear_fraction},
+                                                   {"attention", &StrategyResult::attention_fraction},
+                                                   {"recompute", &StrategyResult::recompute_fraction},
+                                                   {"sequence exchange", &StrategyResult::sequence_fraction},
+                                                   {"tensor exchange", &StrategyResult::tensor_fraction},
+                                                   {"expert exchange", &StrategyResult::expert_fraction},
+                                                   {"pipeline transfer", &StrategyResult::pipeline_fraction},
+                                                   {"gradients, weights", &StrategyResult::states_fraction},
+                                                   {"optimizer", &StrategyResult::optimizer_fraction},
+                                                   {"fixed overhead", &StrategyResult::overhead_fraction},
+                                                   {"idle", &StrategyResult::idle_fraction}}};
   Json rows = Json::array();
-  for (const StrategyResult& run : report.runs) {
-    if (!has_time(run)) continue;
-    for (std::size_t p = 0; p < kParts.size(); ++p) {
+  for (std::size_t p = 0; p < kParts.size(); ++p) {
+    // What no run has would be an empty entry of the legend.
+    const bool is_there = std::ranges::any_of(
+        report.runs, [&](const StrategyResult& run) { return has_time(run) && run.*kParts[p].fraction > 0; });
+    if (!is_there) continue;
+    for (const StrategyResult& run : report.runs) {
+      if (!has_time(run)) continue;
       const double fraction = run.*kParts[p].fraction;
       rows.push_back({{"run", run.name},
                       {"part", kParts[p].name},

@@ -36,6 +36,18 @@ std::string ave_t_text(const Run& run) {
   return std::isfinite(run.ave_t_tokens) ? grouped(std::llround(run.ave_t_tokens)) : "-";
 }
 
+std::string interval_text(const Run& run) {
+  if (!run.feasible) return "OOM";
+  if (!std::isfinite(run.gpu_days_low) || run.gpu_days_low <= 0) return "-";
+  return fmt::format("{:.0f}%", 100 * (std::sqrt(run.gpu_days_high / run.gpu_days_low) - 1));
+}
+
+std::string guess_text(const Run& run) {
+  if (!run.feasible) return "OOM";
+  const double share = run.extrapolated_fraction + run.guessed_fraction;
+  return std::isfinite(share) ? fmt::format("{:.0f}%", 100 * share) : "-";
+}
+
 std::string speedup_text(const Run& run) {
   if (!run.feasible) return "OOM";
   return std::isfinite(run.speedup) && run.speedup > 0 ? fmt::format("{:.2f}x", run.speedup) : "-";
@@ -77,6 +89,15 @@ std::span<const Column> columns() {
        time_text<&Run::step_p99_s>},
       {"gpu_days", "Time", "GPU-days", "", "Wall time of the whole run times the number of GPUs.",
        time_text<&Run::gpu_days>},
+      {"gpu_days_90", "Time", "90%", "",
+       "Nine runs of ten take GPU-days within so much more or less than the estimate, by how well the "
+       "framework profile and "
+       "the "
+       "prices of kernels are known. Runs of one report err together: their ratios are better known.",
+       interval_text},
+      {"guess", "Time", "guess", "",
+       "The share of the kernels' time whose prices are extrapolated from what was measured, or guessed.",
+       guess_text},
       {"wall_hours", "Time", "wall", "h", "Simulated time of the whole run, all epochs.",
        time_text<&Run::wall_hours>},
       {"speedup", "Time", "speed-up", "",
@@ -84,7 +105,7 @@ std::span<const Column> columns() {
       {"dropped_tokens", "Data", "dropped", "tokens",
        "Tokens never trained: over-long samples left out, and packs left out of last iterations. All epochs.",
        tokens_text<&Run::dropped_tokens>},
-      {"truncated_tokens", "Data", "truncated", "tokens", "Tokens cut off over-long samples. All epochs.",
+      {"truncated_tokens", "Data", "cut off", "tokens", "Tokens cut off over-long samples. All epochs.",
        tokens_text<&Run::truncated_tokens>},
       {"padded_tokens", "Data", "padded", "tokens", "Padding tokens computed. All epochs.",
        tokens_text<&Run::padded_tokens>},

@@ -36,8 +36,8 @@ constexpr Chart kCharts[] = {
      "What the whole run costs, with its speed-up over the baseline (dashed). Shorter is better.",
      [](const Report& report) { return fastest_run(report) != nullptr; }},
     {"time_parts", "Where the GPU time goes",
-     "All GPUs of the run together. Idle is time spent waiting at a barrier for the rank that has more to "
-     "do.",
+     "All GPUs of the run together. Communication that computation hides is in none. Idle is time spent "
+     "waiting for the rank that has more to do.",
      [](const Report& report) { return fastest_run(report) != nullptr; }},
     {"lengths", "Sample lengths",
      "Each bin is twice as wide as the one before. Few long samples can hold most of the tokens, and as "
@@ -117,8 +117,7 @@ std::string cards(const Report& report) {
   text += card("GPU-days", quantity(winner->gpu_days), time_beside(quantity(other.gpu_days)));
   text +=
       card("Wall time", quantity(winner->wall_hours) + " h", time_beside(quantity(other.wall_hours) + " h"));
-  text += card("GPU time idle at barriers", percent(winner->idle_fraction),
-               time_beside(percent(other.idle_fraction)));
+  text += card("GPU time idle", percent(winner->idle_fraction), time_beside(percent(other.idle_fraction)));
   text += card("ABR", ratio(winner->abr), beside(ratio(other.abr)));
   const auto untrained = [](const StrategyResult& run) {
     return token_count(run.dropped_tokens + run.truncated_tokens);
@@ -155,6 +154,8 @@ std::string provenance(const Report& report) {
   items += item("Scenario", with_hash(manifest.scenario, manifest.scenario_hash));
   items += item("Profile", with_hash(manifest.profile, manifest.profile_hash));
   items += item("Profile source", html_escaped(manifest.profile_source));
+  items += item("Hardware profile", with_hash(manifest.hardware, manifest.hardware_hash));
+  items += item("Level of detail", html_escaped(manifest.level));
   items += item("Seed", fmt::format("{}", manifest.seed));
   for (const LengthSummary::Source& source : report.lengths.sources) {
     items += item("Lengths", fmt::format("{}<br>{} samples, {} tokens, {} samples drawn more than once",

@@ -59,21 +59,25 @@ std::string comparison_row(const StrategyResult& run, const Report& report) {
 
 struct MemoryPart {
   std::string_view name;
-  double GroupResult::*size_bytes;
+  double (*size_bytes)(const MemoryPeak& peak);
 };
 
-constexpr std::array<MemoryPart, 5> kMemoryParts = {{{"states", &GroupResult::states_bytes},
-                                                     {"activations", &GroupResult::activations_bytes},
-                                                     {"checkpoints", &GroupResult::checkpoints_bytes},
-                                                     {"logits", &GroupResult::logits_bytes},
-                                                     {"reserved", &GroupResult::reserved_bytes}}};
+using Peak = MemoryPeak;
+constexpr std::array<MemoryPart, 6> kMemoryParts = {
+    {{"states", [](const Peak& p) { return p.weights_bytes + p.gradients_bytes + p.optimizer_bytes; }},
+     {"activations",
+      [](const Peak& p) { return p.activations_bytes + p.recomputed_bytes + p.activation_gradient_bytes; }},
+     {"checkpoints", [](const Peak& p) { return p.checkpoints_bytes; }},
+     {"logits", [](const Peak& p) { return p.logits_bytes; }},
+     {"buffers", [](const Peak& p) { return p.gathered_weights_bytes + p.bucket_bytes + p.exchange_bytes; }},
+     {"reserved", [](const Peak& p) { return p.reserved_bytes; }}}};
 
 // A stacked bar with a mark where the GPU's memory ends. All bars of a page have the scale full_bytes.
 std::string memory_bar(const GroupResult& group, double full_bytes) {
   if (full_bytes <= 0) return "";
   std::string parts;
   for (const MemoryPart& part : kMemoryParts) {
-    const double size_bytes = group.*part.size_bytes;
+    const double size_bytes = part.size_bytes(group.memory);
     parts += fmt::format("<i class=\"{}\" style=\"width:{:.2f}%\" title=\"{}: {} GiB\"></i>", part.name,
                          100 * size_bytes / full_bytes, part.name, gibibytes(size_bytes));
   }
@@ -94,7 +98,7 @@ std::string plan_row(const GroupResult& group, double full_bytes) {
       "<td class=\"starts-group{}\">{}</td><td class=\"text\">{}</td>", group.feasible ? "" : " oom",
       gibibytes_used(group.peak_memory_bytes, group.gpu_memory_bytes), memory_bar(group, full_bytes));
   for (const MemoryPart& part : kMemoryParts) {
-    cells += fmt::format("<td>{}</td>", gibibytes(group.*part.size_bytes));
+    cells += fmt::format("<td>{}</td>", gibibytes(part.size_bytes(group.memory)));
   }
   return cells;
 }

@@ -11,7 +11,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Counts changes of the shape that a reader of older files would stumble over.
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
 
 Json manifest(const RunManifest& manifest) {
   return {{"version", manifest.version},
@@ -23,6 +23,9 @@ Json manifest(const RunManifest& manifest) {
           {"profile", manifest.profile},
           {"profile_hash", manifest.profile_hash},
           {"profile_source", manifest.profile_source},
+          {"hardware", manifest.hardware},
+          {"hardware_hash", manifest.hardware_hash},
+          {"level", manifest.level},
           {"seed", manifest.seed},
           {"model", manifest.model},
           {"cluster", manifest.cluster},
@@ -61,6 +64,7 @@ Json lengths(const LengthSummary& lengths) {
 Json group(const GroupResult& group) {
   return {{"capacity_tokens", group.capacity_tokens},
           {"sp_degree", group.sp_degree},
+          {"cp_degree", group.cp_degree},
           {"gc_layers", group.gc_layers},
           {"n_dp_ranks", group.n_dp_ranks},
           {"micro_batches_per_rank", group.micro_batches_per_rank},
@@ -70,11 +74,20 @@ Json group(const GroupResult& group) {
           {"peak_memory_bytes", group.peak_memory_bytes},
           {"gpu_memory_bytes", group.gpu_memory_bytes},
           {"memory",
-           {{"states_bytes", group.states_bytes},
-            {"activations_bytes", group.activations_bytes},
-            {"checkpoints_bytes", group.checkpoints_bytes},
-            {"logits_bytes", group.logits_bytes},
-            {"reserved_bytes", group.reserved_bytes}}}};
+           {{"moment", moment_name(group.memory.moment)},
+            {"weights_bytes", group.memory.weights_bytes},
+            {"gradients_bytes", group.memory.gradients_bytes},
+            {"optimizer_bytes", group.memory.optimizer_bytes},
+            {"activations_bytes", group.memory.activations_bytes},
+            {"checkpoints_bytes", group.memory.checkpoints_bytes},
+            {"recomputed_bytes", group.memory.recomputed_bytes},
+            {"activation_gradient_bytes", group.memory.activation_gradient_bytes},
+            {"logits_bytes", group.memory.logits_bytes},
+            {"gathered_weights_bytes", group.memory.gathered_weights_bytes},
+            {"bucket_bytes", group.memory.bucket_bytes},
+            {"exchange_bytes", group.memory.exchange_bytes},
+            {"reserved_bytes", group.memory.reserved_bytes},
+            {"host_bytes", group.memory.host_bytes}}}};
 }
 
 Json run(const StrategyResult& result) {

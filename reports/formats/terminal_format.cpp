@@ -53,7 +53,9 @@ std::string header(const Report& report, int width_columns) {
   line("training",
        fmt::format("{} tokens per iteration, {} {}, seed {}", grouped(manifest.tokens_per_iteration),
                    manifest.epochs, manifest.epochs == 1 ? "epoch" : "epochs", manifest.seed));
-  line("profile", fmt::format("{} ({})", manifest.profile, manifest.profile_source));
+  line("profile", fmt::format("{} ({}), on hardware profile {}", manifest.profile, manifest.profile_source,
+                              manifest.hardware));
+  if (manifest.level == "op") line("level", "op: exchanges and transfers share links");
   for (const std::string& warning : manifest.warnings) line("WARNING", warning);
   return text;
 }
@@ -143,6 +145,26 @@ std::string sample_changes(const Report& report, int width_columns) {
   return text;
 }
 
+// What to measure, each measurement once with the runs whose interval it would narrow most.
+std::string doubts(const Report& report, int width_columns) {
+  std::vector<std::pair<std::string, std::string>> runs_by_doubt;
+  for (const StrategyResult& run : report.runs) {
+    if (run.most_doubtful.empty()) continue;
+    auto found =
+        std::ranges::find(runs_by_doubt, run.most_doubtful, &std::pair<std::string, std::string>::first);
+    if (found == runs_by_doubt.end()) found = runs_by_doubt.insert(found, {run.most_doubtful, ""});
+    found->second += (found->second.empty() ? "" : ", ") + printable(run.name);
+  }
+  std::string text;
+  for (const auto& [doubt, runs] : runs_by_doubt) {
+    const bool is_all = runs_by_doubt.size() == 1;
+    text += wrapped(fmt::format("The 90% interval{} would be narrowed most by measuring {}.",
+                                is_all ? "" : " of " + runs, printable(doubt)),
+                    width_columns, 2);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string to_terminal(const Report& report, int width_columns) {
@@ -152,6 +174,8 @@ std::string to_terminal(const Report& report, int width_columns) {
   if (!misfit_lines.empty()) text += misfit_lines + "\n";
   const std::string changes = sample_changes(report, wrap_columns);
   if (!changes.empty()) text += changes + "\n";
+  const std::string doubtful = doubts(report, wrap_columns);
+  if (!doubtful.empty()) text += doubtful + "\n";
   return text + notes(wrap_columns) + "\n" + plans(report) + "\n" + shared_policies(report, wrap_columns) +
          "\n" + wrapped(printable(conclusion(report)), wrap_columns, 0);
 }

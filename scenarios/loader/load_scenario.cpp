@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "scenarios/loader/read_hardware_profile.hpp"
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {
@@ -13,6 +14,7 @@ namespace {
 template <typename T>
 struct Loaded {
   T value = {};
+  std::string path;
   std::string hash;
   bool good = false;
 };
@@ -23,6 +25,7 @@ Loaded<T> load_file(const std::string& path, T (*read)(JsonReader), Problems& pr
   const JsonDocument document = read_json(path, problems);
   Loaded<T> loaded;
   loaded.value = read(JsonReader(document, problems));
+  loaded.path = path;
   loaded.hash = document.hash;
   loaded.good = problems.size() == before;
   return loaded;
@@ -68,6 +71,21 @@ std::string read_baseline(JsonReader& reader, const std::vector<StrategySpec>& s
   return names[reader.one_of("baseline", names, 0)];
 }
 
+// The hardware profile that the scenario names, or else the one that its framework profile is on.
+Loaded<HardwareProfile> load_hardware(JsonReader& reader, const Loaded<FrameworkProfile>& framework,
+                                      const std::string& folder, const DataPaths& data, Problems& problems) {
+  if (reader.has("hardware"))
+    return load_member<HardwareProfile>(reader, "hardware", kHardwareProfileFiles, read_hardware_profile,
+                                        folder, data, problems);
+  reader.string("hardware", "");  // which makes it a known key
+  if (!framework.good) return {};
+  const std::string beside = std::filesystem::path(framework.path).parent_path().string();
+  const FoundFile file = find_named_file(kHardwareProfileFiles, framework.value.hardware, beside, data);
+  if (file.found()) return load_file<HardwareProfile>(file.path, read_hardware_profile, problems);
+  reader.refuse("profile", "a profile whose hardware is " + file.expected, file.got);
+  return {};
+}
+
 // Reads the whole file, whatever is wrong with parts of it.
 Scenario read_scenario(JsonReader reader, const std::string& folder, const DataPaths& data,
                        Problems& problems) {
@@ -90,11 +108,18 @@ Scenario read_scenario(JsonReader reader, const std::string& folder, const DataP
   scenario.cluster = cluster.value;
   scenario.profile = profile.value;
   scenario.profile_hash = profile.hash;
+  const auto hardware = load_hardware(reader, profile, folder, data, problems);
+  scenario.hardware = hardware.value;
+  scenario.hardware_hash = hardware.hash;
 
   scenario.training = read_training(reader.object("training"));
+  scenario.plan = read_parallelism(reader.optional_object("parallelism"), profile.value);
+  scenario.plan.n_gpus = cluster.value.n_gpus();
+  scenario.plan.zero_stage = scenario.training.zero_stage;
   scenario.lengths = read_length_spec(reader.object("lengths"), folder, data);
   const Machine machine{.model = model.good ? &model.value : nullptr,
-                        .cluster = cluster.good ? &cluster.value : nullptr};
+                        .cluster = cluster.good ? &cluster.value : nullptr,
+                        .plan = scenario.plan};
   scenario.strategies = read_strategies(reader, scenario.seed, machine);
   scenario.baseline = read_baseline(reader, scenario.strategies);
   return scenario;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "scenarios/loader/json_reader.hpp"
+#include "scenarios/loader/readers.hpp"
 
 namespace packsim {
 namespace {
@@ -206,40 +207,40 @@ void read_names(JsonReader& reader, const std::string& key, const std::vector<st
 
 }  // namespace
 
+HardwareProfile read_hardware_profile(JsonReader reader) {
+  HardwareProfile profile;
+  if (reader.silent()) return profile;
+  reader.integer("format", 1, 1);
+  profile.name = reader.string("name");
+  profile.gpu = reader.string("gpu");
+  profile.description = reader.string("description", "");
+  // What the places of the lists below are, so that a file of other units is refused.
+  read_names(reader, "point", {"size", "time_s", "relative_error", "n_rows"});
+  read_names(reader, "number", {"value", "standard_error"});
+  std::set<std::string> ids;
+  std::set<std::string> keys;
+  std::set<std::string> model_keys;
+  for (JsonReader& source : reader.objects("sources")) profile.sources.push_back(read_source(source, ids));
+  for (JsonReader& model : objects_or_none(reader, "models"))
+    profile.models.push_back(read_model(model, ids, model_keys));
+  for (JsonReader& curve : objects_or_none(reader, "curves"))
+    profile.curves.push_back(read_curve(curve, ids, keys));
+  for (JsonReader& unused : objects_or_none(reader, "unused")) {
+    profile.unused.push_back({.family = unused.string("family"),
+                              .library = unused.string("library"),
+                              .n_rows = unused.integer("n_rows", 1, kMostRows),
+                              .reason = unused.string("reason", "")});
+  }
+  std::ranges::sort(profile.curves, {}, &KernelCurve::key);
+  std::ranges::sort(profile.models, {}, &KernelModel::key);
+  return profile;
+}
+
 HardwareProfile read_hardware_profile(const std::string& path) {
   Problems problems;
   const JsonDocument document = read_json(path, problems);
-  HardwareProfile profile;
-  {
-    JsonReader reader(document, problems);
-    if (!reader.silent()) {
-      reader.integer("format", 1, 1);
-      profile.name = reader.string("name");
-      profile.gpu = reader.string("gpu");
-      profile.description = reader.string("description", "");
-      // What the places of the lists below are, so that a file of other units is refused.
-      read_names(reader, "point", {"size", "time_s", "relative_error", "n_rows"});
-      read_names(reader, "number", {"value", "standard_error"});
-      std::set<std::string> ids;
-      std::set<std::string> keys;
-      std::set<std::string> model_keys;
-      for (JsonReader& source : reader.objects("sources"))
-        profile.sources.push_back(read_source(source, ids));
-      for (JsonReader& model : objects_or_none(reader, "models"))
-        profile.models.push_back(read_model(model, ids, model_keys));
-      for (JsonReader& curve : objects_or_none(reader, "curves"))
-        profile.curves.push_back(read_curve(curve, ids, keys));
-      for (JsonReader& unused : objects_or_none(reader, "unused")) {
-        profile.unused.push_back({.family = unused.string("family"),
-                                  .library = unused.string("library"),
-                                  .n_rows = unused.integer("n_rows", 1, kMostRows),
-                                  .reason = unused.string("reason", "")});
-      }
-    }
-  }
+  HardwareProfile profile = read_hardware_profile(JsonReader(document, problems));
   problems.throw_if_any();
-  std::ranges::sort(profile.curves, {}, &KernelCurve::key);
-  std::ranges::sort(profile.models, {}, &KernelModel::key);
   return profile;
 }
 

@@ -1,28 +1,96 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {
+namespace {
+
+FrameworkFactors read_factors(JsonReader fitted) {
+  FrameworkFactors factors;
+  factors.linear_factor = fitted.positive("linear_factor");
+  factors.attention_factor = fitted.positive("attention_factor");
+  factors.exchange_in_node_factor = fitted.positive("exchange_in_node_factor");
+  factors.exchange_between_factor = fitted.positive("exchange_between_factor");
+  factors.micro_batch_s = fitted.number("micro_batch_s", 0);
+  factors.step_s = fitted.number("step_s", 0);
+  factors.reserved_bytes = fitted.number("reserved_bytes", 0);
+  factors.logits_bytes_per_vocab_entry = fitted.number("logits_bytes_per_vocab_entry", 0);
+  return factors;
+}
+
+void read_plan(JsonReader plan, FrameworkProfile& profile) {
+  profile.fp32_gradients = plan.boolean("fp32_gradients");
+  profile.overlaps_states = plan.boolean("overlaps_states");
+  profile.recompute_stops_early = plan.boolean("recompute_stops_early");
+  profile.bucket_elements = plan.integer("bucket_elements", 1, std::int64_t{1} << 40);
+}
+
+// For people; what prices takes the covariance.
+void read_standard_errors(JsonReader errors) {
+  for (const std::string_view name : kTimeFactorNames) {
+    if (errors.value(name) != nullptr) errors.number(name, 0);
+  }
+  for (const char* name : {"reserved_bytes", "logits_bytes_per_vocab_entry"}) {
+    if (errors.value(name) != nullptr) errors.number(name, 0);
+  }
+}
+
+// A square of numbers, its diagonal variances.
+bool is_covariance(const Json& rows) {
+  if (!rows.is_array() || rows.size() != kNTimeFactors * kNTimeFactors) return false;
+  if (!std::ranges::all_of(rows, [](const Json& value) { return value.is_number(); })) return false;
+  for (std::size_t k = 0; k < kNTimeFactors; ++k) {
+    for (std::size_t other = 0; other < kNTimeFactors; ++other) {
+      if (rows[k * kNTimeFactors + other] != rows[other * kNTimeFactors + k]) return false;
+    }
+    if (rows[k * (kNTimeFactors + 1)].get<double>() < 0) return false;
+  }
+  return true;
+}
+
+std::vector<double> read_covariance(JsonReader& reader) {
+  const Json* rows = reader.value("log_covariance");
+  if (rows == nullptr) return {};
+  if (is_covariance(*rows)) return rows->get<std::vector<double>>();
+  reader.refuse("log_covariance",
+                fmt::format("{} numbers, a symmetric {} x {} matrix with a diagonal of at least 0",
+                            kNTimeFactors * kNTimeFactors, kNTimeFactors, kNTimeFactors));
+  return {};
+}
+
+// Rates of a whole step, which knew no kernels.
+bool is_format_1(JsonReader& reader) {
+  const Json* format = reader.value("format");
+  if (format == nullptr || *format != 1) return false;
+  reader.refuse("format",
+                "2: factors on a hardware profile; make a new one of the same measured steps with packsim "
+                "calibrate fit STEPS --on HARDWARE --framework FILE");
+  reader.allow_any_keys();
+  return true;
+}
+
+}  // namespace
 
 FrameworkProfile read_profile(JsonReader reader) {
-  reader.integer("format", 1, 1);
+  if (is_format_1(reader)) return {};
+  reader.integer("format", 2, 2);
   FrameworkProfile profile;
   profile.name = reader.string("name");
   profile.gpu = reader.string("gpu");
+  profile.hardware = reader.string("hardware");
   profile.source = reader.string("source");
   profile.model = reader.string("model");
   profile.n_gpus = static_cast<int>(reader.integer("n_gpus", 1, 1 << 24));
   profile.zero_stage = static_cast<int>(reader.integer("zero_stage", 0, 3));
   reader.string("description", "");  // for people
-
-  JsonReader fitted = reader.object("fitted");
-  profile.linear_flop_per_s = fitted.positive("linear_flop_per_s");
-  profile.attention_flop_per_s = fitted.positive("attention_flop_per_s");
-  profile.intra_node_bytes_per_s = fitted.positive("intra_node_bytes_per_s");
-  profile.inter_node_bytes_per_s = fitted.positive("inter_node_bytes_per_s");
-  profile.micro_batch_s = fitted.number("micro_batch_s", 0);
-  profile.iteration_s = fitted.number("iteration_s", 0);
-  profile.reserved_bytes = fitted.number("reserved_bytes", 0);
-  profile.logits_bytes_per_vocab_entry = fitted.number("logits_bytes_per_vocab_entry", 0);
-
+  read_plan(reader.object("plan"), profile);
+  profile.factors = read_factors(reader.object("fitted"));
+  read_standard_errors(reader.optional_object("standard_error"));
+  profile.log_covariance = read_covariance(reader);
+  if (reader.value("left_out_error") != nullptr) profile.left_out_error = reader.number("left_out_error", 0);
   // How the numbers came about, in whatever form tells it best.
   reader.object("provenance").allow_any_keys();
   return profile;

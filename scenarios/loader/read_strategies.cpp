@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/step_cost_model.hpp"
 #include "scenarios/loader/limits.hpp"
 #include "scenarios/loader/readers.hpp"
 #include "scenarios/loader/strategy_keys.hpp"
@@ -25,14 +24,29 @@ int most_gc_layers(const Machine& machine) {
   return machine.model == nullptr ? kMostLayers : machine.model->n_layers;
 }
 
+// A mistake of a plan, "sp_degree: expected ..., got ...", where the group or its defaults can be put right;
+// that of several degrees together where the sequence degree can.
+void refuse_plan(const Entry& entry, const std::string& mistake) {
+  const std::string key = mistake.substr(0, mistake.find(':'));
+  const std::string at = key == "cp_degree" || key == "gc_layers" ? key : "sp_degree";
+  const std::string expected_word = ": expected ";
+  const std::size_t expected_at = mistake.find(expected_word);
+  const std::size_t got_at = mistake.rfind(", got ");
+  if (key != at || expected_at == std::string::npos || got_at == std::string::npos) {
+    entry.with(at).refuse(at, "a plan that can exist", mistake);
+    return;
+  }
+  const std::size_t from = expected_at + expected_word.size();
+  entry.with(at).refuse(at, mistake.substr(from, got_at - from));
+}
+
 // What a group has to fit: the machine, and the pack length a whole number of tokens for each of its GPUs.
 void check_group(const Entry& entry, const GroupSpec& group, const Machine& machine) {
   if (machine.model != nullptr && machine.cluster != nullptr) {
-    const std::string refused = refuse_sp_degree(*machine.model, *machine.cluster, group.sp_degree);
-    if (!refused.empty()) {
-      entry.with("sp_degree").refuse("sp_degree", refused);
-      return;
-    }
+    const ParallelPlan plan = group_plan(machine.plan, group, group.gc_layers.value_or(0));
+    const std::vector<std::string> mistakes = plan_mistakes(*machine.model, *machine.cluster, plan);
+    for (const std::string& mistake : mistakes) refuse_plan(entry, mistake);
+    if (!mistakes.empty()) return;
   }
   if (group.capacity_tokens % group.sp_degree != 0) {
     entry.with("capacity_tokens")
@@ -40,7 +54,7 @@ void check_group(const Entry& entry, const GroupSpec& group, const Machine& mach
   }
 }
 
-// Reads capacity_tokens, sp_degree and gc_layers of one group, whose own object is `entry.own`.
+// Reads capacity_tokens, the degrees and gc_layers of one group, whose own object is `entry.own`.
 GroupSpec read_group(const Entry& entry, StrategyKeys keys, const Machine& machine) {
   const std::size_t before = entry.own.n_problems();
   read_group_keys(entry.own, most_gc_layers(machine), keys);
@@ -49,6 +63,7 @@ GroupSpec read_group(const Entry& entry, StrategyKeys keys, const Machine& machi
   }
   const GroupSpec group{.capacity_tokens = keys.capacity_tokens.value_or(0),
                         .sp_degree = keys.sp_degree,
+                        .cp_degree = keys.cp_degree,
                         .gc_layers = keys.gc_layers};
   if (entry.own.n_problems() == before) check_group(entry, group, machine);
   return group;

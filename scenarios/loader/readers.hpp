@@ -16,13 +16,18 @@ Transformer read_model(JsonReader reader);
 /// The type of a cluster; how many nodes there are is the scenario's to say.
 Cluster read_cluster_type(JsonReader reader);
 FrameworkProfile read_profile(JsonReader reader);
+HardwareProfile read_hardware_profile(JsonReader reader);
 TrainingSpec read_training(JsonReader reader);
+/// "parallelism": of all groups; degrees of sequences and checkpointed layers are a group's. profile: of the
+/// framework, whose way of going about a step is the default.
+ParallelPlan read_parallelism(JsonReader reader, const FrameworkProfile& profile);
 LengthSpec read_length_spec(JsonReader reader, const std::string& scenario_folder, const DataPaths& data);
 
 /// What a strategy has to fit. Null where it could not be read itself.
 struct Machine {
   const Transformer* model = nullptr;
   const Cluster* cluster = nullptr;
+  ParallelPlan plan = {};
 };
 
 /// The members "packing" and "strategies" of a scenario.

@@ -82,6 +82,7 @@ void read_optional(JsonReader& reader, std::string_view key, T high, std::option
 void read_group_keys(JsonReader& reader, int most_gc_layers, StrategyKeys& keys) {
   read_optional(reader, "capacity_tokens", kMostTokens, keys.capacity_tokens);
   keys.sp_degree = reader.integer("sp_degree", 1, kMostGpus, keys.sp_degree);
+  keys.cp_degree = reader.integer("cp_degree", 1, kMostGpus, keys.cp_degree);
   keys.gc_layers = reader.integer_or_word("gc_layers", 0, most_gc_layers, "auto", keys.gc_layers);
 }
 

@@ -16,6 +16,7 @@ namespace packsim {
 struct StrategyKeys {
   std::optional<std::int64_t> capacity_tokens;
   int sp_degree = 1;
+  int cp_degree = 1;
   std::optional<int> gc_layers;  ///< none: "auto"
   StrategyOptions options;
   std::optional<PackOrder> order;
@@ -29,7 +30,7 @@ struct StrategyKeys {
   std::optional<int> micro_batches_per_rank;
 };
 
-/// capacity_tokens, sp_degree and gc_layers. most_gc_layers: the model's layers.
+/// capacity_tokens, sp_degree, cp_degree and gc_layers. most_gc_layers: the model's layers.
 void read_group_keys(JsonReader& reader, int most_gc_layers, StrategyKeys& keys);
 
 /// The options that the strategy reads; all of them where it is null.

@@ -4,11 +4,7 @@
 #include <cmath>
 
 #include "calibration/fit/compare_profiles.hpp"
-#include "calibration/fit/framework_fit.hpp"
 #include "calibration/fit/hardware_fit.hpp"
-#include "models/memory.hpp"
-#include "models/step_cost_model.hpp"
-#include "scenarios/loader/load_scenario.hpp"
 #include "tests/calibration/synthetic.hpp"
 
 using namespace packsim;
@@ -114,67 +110,4 @@ TEST_CASE("Two profiles are compared where both were measured") {
   CHECK(comparison.families[0].key == "copy kind=device");
   CHECK(comparison.only_in_a == std::vector<std::string>{"launch_gap"});
   CHECK(comparison.only_in_b.empty());
-}
-
-TEST_CASE("A framework profile is found from steps whose documents are known") {
-  const DataPaths data{.root = PACKSIM_SOURCE_DIR};
-  const auto model = [&](const std::string& name) { return load_model(name, data); };
-  Cluster node = load_cluster_type("h100-sxm-80gb", data);
-  node.nodes = 1;
-  FrameworkProfile truth;
-  truth.linear_flop_per_s = 500e12;
-  truth.attention_flop_per_s = 350e12;
-  truth.intra_node_bytes_per_s = 150e9;
-  truth.inter_node_bytes_per_s = 25e9;
-  truth.micro_batch_s = 0.010;
-  truth.iteration_s = 0.030;
-  truth.reserved_bytes = 3e9;
-  truth.logits_bytes_per_vocab_entry = 6;
-
-  Synthetic rows(4, 0.005, 0);
-  for (const char* packs :
-       {"1x4096", "8x512", "1x16384", "16x1024", "1x8192/8x1024", "1x16384/4x4096/16x1024"}) {
-    for (const int sp : {1, 4}) {
-      for (const int gc_layers : {0, 4}) {
-        const std::string kernel = step_text(packs, sp, gc_layers);
-        Transformer cut = model("llama3.1-8b");
-        cut.n_layers = 4;
-        Cluster gpus = node;
-        gpus.gpus_per_node = sp;
-        const StepCostModel price(cut, gpus, truth);
-        double time_s = price.iteration_s();
-        double most_tokens = 0;
-        for (const Documents& pack : KernelCase::parse(kernel).packs("packs")) {
-          MicroBatch batch;
-          batch.tokens = pack.tokens();
-          batch.computed_pairs = static_cast<std::int64_t>(pack.squared_tokens());
-          time_s += price.micro_batch(batch, {.sp_degree = sp, .gc_layers = gc_layers}).total_s();
-          most_tokens = std::max(most_tokens, static_cast<double>(pack.tokens()));
-        }
-        rows.add(kernel, time_s);
-        rows.measurements.rows.back().peak_memory_bytes =
-            peak_memory(cut, gpus, truth, 1, most_tokens / sp, gc_layers).total_bytes();
-      }
-    }
-  }
-  const FrameworkFit fit = fit_framework_profile(rows.measurements, model, node, {.name = "mine"});
-  const std::vector<double> true_numbers = {truth.linear_flop_per_s,      truth.attention_flop_per_s,
-                                            truth.intra_node_bytes_per_s, 0,
-                                            truth.micro_batch_s,          truth.iteration_s};
-  for (std::size_t i = 0; i < true_numbers.size(); ++i) {
-    if (i == 3) continue;  // nothing crosses nodes
-    CAPTURE(fit.numbers[i].name, fit.numbers[i].value, fit.numbers[i].standard_error);
-    CHECK(std::abs(fit.numbers[i].value - true_numbers[i]) <= 3 * fit.numbers[i].standard_error);
-  }
-  CHECK(fit.assumed == std::vector<std::string>{"inter_node_bytes_per_s"});
-  CHECK(fit.max_error < 0.03);
-  CHECK(fit.left_out_max_error < 0.04);
-  CHECK(fit.profile.reserved_bytes == Approx(truth.reserved_bytes).epsilon(1e-3));
-  CHECK(fit.profile.logits_bytes_per_vocab_entry == Approx(truth.logits_bytes_per_vocab_entry).epsilon(1e-3));
-  CHECK(fit.memory_mean_error < 1e-4);
-  CHECK(framework_profile_json(fit).find("\"name\": \"mine\"") != std::string::npos);
-
-  rows.measurements.rows.resize(3);
-  CHECK_THROWS_WITH(fit_framework_profile(rows.measurements, model, node),
-                    "expected 4 measured steps or more for a framework profile, got 3");
 }

@@ -287,7 +287,7 @@ TEST_CASE("Every shipped hardware profile is what its data give") {
                             " bin/packsim && calibration/data/fit_profiles.sh bin/packsim");
   INFO(run.err);
   REQUIRE(run.exit_code == 0);
-  for (const char* name : {"h100-sxm-public.json", "h200-sxm-public.json"}) {
+  for (const char* name : {"h100-sxm-public.json", "h100-sxm-public-fa2.json", "h200-sxm-public.json"}) {
     CAPTURE(name);
     const bool is_same = read_text(folder / (std::string("calibration/profiles/hardware/") + name)) ==
                          read_text(std::string(PACKSIM_SOURCE_DIR "/calibration/profiles/hardware/") + name);

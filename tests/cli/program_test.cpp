@@ -54,7 +54,7 @@ TEST_CASE("report.json keeps its shape") {
   INFO(run.err);
   REQUIRE(run.exit_code == 0);
   const json report = json::parse(run.out);
-  CHECK(report["format"] == 1);
+  CHECK(report["format"] == 2);
   for (const char* key : {"version", "scenario_hash", "profile_hash", "seed", "command"}) {
     CHECK(report["manifest"].contains(key));
   }

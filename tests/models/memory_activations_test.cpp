@@ -2,9 +2,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "closed_forms.hpp"
 #include "expert_models.hpp"
 #include "llama_8b.hpp"
-#include "models/memory.hpp"
 
 using namespace packsim;
 using namespace packsim_test;
@@ -21,8 +21,8 @@ LayerActivations expert(const Transformer& model, const ParallelPlan& plan = {})
 
 }  // namespace
 
-TEST_CASE("A dense layer keeps what activation_bytes_per_token() says") {
-  CHECK(dense(kLlama8b).kept_bytes == activation_bytes_per_token(kLlama8b));
+TEST_CASE("A dense layer keeps what counting its tensors says") {
+  CHECK(dense(kLlama8b).kept_bytes == packsim_test::activation_bytes_per_token(kLlama8b));
   // Norms 2 x 8 h = 65 536; queries, keys, values, output twice 28 672; MLP 8 x 14 336.
   CHECK(dense(kLlama8b).kept_bytes == 65536 + 28672 + 114688);
   CHECK(dense(kLlama8b).input_bytes == 8192);

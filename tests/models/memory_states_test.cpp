@@ -2,9 +2,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "closed_forms.hpp"
 #include "expert_models.hpp"
 #include "llama_8b.hpp"
-#include "models/memory.hpp"
 #include "models/memory/weights.hpp"
 
 using namespace packsim;
@@ -49,13 +49,13 @@ TEST_CASE("LLaMA-8B's states on 32 GPUs take 3.7, 18.2, 32.7 and 47.7 GiB") {
   CHECK(gibibytes(1, true) == Approx(47.7).margin(0.05));
 }
 
-TEST_CASE("States of plain plans are those of model_state_bytes()") {
+TEST_CASE("States of plain plans are those of the ZeRO paper") {
   for (const int n_gpus : {1, 8, 32, 1024}) {
     for (int zero_stage = 0; zero_stage <= 3; ++zero_stage) {
       // It accumulates in fp32 where gradients are not sharded.
       const ParallelPlan plan{.n_gpus = n_gpus, .zero_stage = zero_stage, .fp32_gradients = zero_stage < 2};
       CHECK(whole_model_bytes(kLlama8b, plan) ==
-            Approx(model_state_bytes(kLlama8b, zero_stage, n_gpus)).epsilon(1e-12));
+            Approx(packsim_test::model_state_bytes(kLlama8b, zero_stage, n_gpus)).epsilon(1e-12));
     }
   }
 }

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <random>
 
+#include "closed_forms.hpp"
 #include "expert_models.hpp"
 #include "llama_8b.hpp"
-#include "models/step_cost_model.hpp"
 
 using namespace packsim;
 using namespace packsim_test;
@@ -193,7 +193,7 @@ TEST_CASE("Ulysses degrees are refused for the reasons that scenarios know") {
     model.n_heads = model.n_kv_heads * draw(8);
     const Cluster cluster{.name = "", .source = "", .gpu = "", .nodes = draw(4), .gpus_per_node = draw(8)};
     const int sp = draw(cluster.n_gpus());
-    const bool good = refuse_sp_degree(model, cluster, sp).empty();
+    const bool good = packsim_test::sp_degree_exists(model, cluster, sp);
     CAPTURE(model.n_heads, model.n_kv_heads, cluster.nodes, cluster.gpus_per_node, sp);
     REQUIRE(mistakes(model, {.n_gpus = cluster.n_gpus(), .sp_degree = sp}, cluster).empty() == good);
     n_good += good ? 1 : 0;

@@ -45,21 +45,23 @@ TEST_CASE("Shuffled packers have the ABR of HBP's table 13 on 4 ranks") {
   CHECK(paper_runs().at("bfs").abr == Approx(0.508).margin(0.02));
 }
 
-TEST_CASE("FFD and SPFHP miss the ABR that table 13 prints, and keep its ratio of GPU-days to ISF") {
+TEST_CASE("FFD and SPFHP miss the ABR that table 13 prints, and cost more than ISF as there") {
   // The paper prints .515 and .512; no convention tried gives them (docs/accuracy.md). Longest-first packing
-  // puts the long samples together, which must raise ABR over ISF's. The printed GPU-days, 5.48 / 5.22
-  // = 1.050 and 5.40 / 5.22 = 1.034, do show such a rise.
+  // puts the long samples together, which must raise ABR over ISF's. The printed GPU-days show such a rise:
+  // 5.48 / 5.22 = 1.050 and 5.40 / 5.22 = 1.034.
   const double isf_gpu_days = paper_runs().at("isf").gpu_days;
   CHECK(paper_runs().at("ffd").abr == Approx(0.584).margin(0.01));
   CHECK(paper_runs().at("spfhp").abr == Approx(0.584).margin(0.01));
-  CHECK(paper_runs().at("ffd").gpu_days / isf_gpu_days == Approx(5.48 / 5.22).epsilon(0.02));
-  CHECK(paper_runs().at("spfhp").gpu_days / isf_gpu_days == Approx(5.40 / 5.22).epsilon(0.02));
+  CHECK(paper_runs().at("ffd").gpu_days == Approx(5.48).epsilon(0.04));
+  CHECK(paper_runs().at("spfhp").gpu_days == Approx(5.40).epsilon(0.04));
+  CHECK(paper_runs().at("ffd").gpu_days > 1.03 * isf_gpu_days);
+  CHECK(paper_runs().at("spfhp").gpu_days > 1.03 * isf_gpu_days);
 }
 
-TEST_CASE("GPU-days are within 5 % of HBP's table 6, from a profile fitted to step times alone") {
-  CHECK(paper_runs().at("isf").gpu_days == Approx(5.22).epsilon(0.05));
-  CHECK(paper_runs().at("hierarchical").gpu_days == Approx(4.51).epsilon(0.05));
-  CHECK(paper_runs().at("hbp").gpu_days == Approx(3.73).epsilon(0.05));
+TEST_CASE("GPU-days are within 4 % of HBP's table 6, from a profile fitted to step times alone") {
+  CHECK(paper_runs().at("isf").gpu_days == Approx(5.22).epsilon(0.04));
+  CHECK(paper_runs().at("hierarchical").gpu_days == Approx(4.51).epsilon(0.04));
+  CHECK(paper_runs().at("hbp").gpu_days == Approx(3.73).epsilon(0.04));
 }
 
 TEST_CASE("Every token of the paper-like data is trained twice, or counted") {

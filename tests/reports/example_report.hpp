@@ -33,8 +33,7 @@ inline StrategyResult example_run(const std::string& name, double gpu_days) {
                  .iterations = 100,
                  .peak_memory_bytes = 64e9,
                  .gpu_memory_bytes = 80e9,
-                 .states_bytes = 40e9,
-                 .activations_bytes = 24e9}};
+                 .memory = {.weights_bytes = 40e9, .activations_bytes = 24e9}}};
   run.step_times = {{.first_iteration = 0, .last_iteration = 99, .min_s = 1, .mean_s = 1.5, .max_s = 2}};
   run.sampled_iterations = {{.iteration = 7,
                              .capacity_tokens = 131072,
@@ -50,6 +49,7 @@ inline StrategyResult example_misfit(const std::string& name) {
   StrategyResult run = example_run(name, std::numeric_limits<double>::quiet_NaN());
   run.feasible = false;
   run.step_mean_s = run.step_p99_s = run.wall_hours = run.speedup = std::numeric_limits<double>::quiet_NaN();
+  run.gpu_days_low = run.gpu_days_high = std::numeric_limits<double>::quiet_NaN();
   run.groups[0].feasible = false;
   run.groups[0].peak_memory_bytes = 96e9;
   run.step_times.clear();

@@ -22,7 +22,7 @@ std::vector<std::string> keys(const Json& object) {
 
 TEST_CASE("report.json keeps its keys and their order, timings last") {
   const Json json = Json::parse(to_json(example_report()));
-  CHECK(json["format"] == 1);
+  CHECK(json["format"] == 2);
   CHECK(keys(json) ==
         std::vector<std::string>{"format", "manifest", "lengths", "baseline", "runs", "timings"});
   CHECK(keys(json["runs"][0]) == std::vector<std::string>{"name",
@@ -44,14 +44,25 @@ TEST_CASE("report.json keeps its keys and their order, timings last") {
                                                           "step_mean_s",
                                                           "step_p99_s",
                                                           "gpu_days",
+                                                          "gpu_days_low",
+                                                          "gpu_days_high",
+                                                          "most_doubtful",
                                                           "wall_hours",
                                                           "speedup",
                                                           "linear_fraction",
                                                           "attention_fraction",
                                                           "recompute_fraction",
-                                                          "alltoall_fraction",
+                                                          "sequence_fraction",
+                                                          "tensor_fraction",
+                                                          "expert_fraction",
+                                                          "pipeline_fraction",
+                                                          "states_fraction",
+                                                          "optimizer_fraction",
                                                           "overhead_fraction",
                                                           "idle_fraction",
+                                                          "measured_fraction",
+                                                          "extrapolated_fraction",
+                                                          "guessed_fraction",
                                                           "dropped_samples",
                                                           "dropped_tokens",
                                                           "empty_samples",
@@ -67,7 +78,7 @@ TEST_CASE("report.json keeps its keys and their order, timings last") {
                                                           "step_times",
                                                           "sampled_iterations"});
   CHECK(keys(json["runs"][0]["groups"][0]) ==
-        std::vector<std::string>{"capacity_tokens", "sp_degree", "gc_layers", "n_dp_ranks",
+        std::vector<std::string>{"capacity_tokens", "sp_degree", "cp_degree", "gc_layers", "n_dp_ranks",
                                  "micro_batches_per_rank", "packs", "iterations", "feasible",
                                  "peak_memory_bytes", "gpu_memory_bytes", "memory"});
   CHECK(keys(json["timings"]) == std::vector<std::string>{"total_s", "peak_memory_bytes", "runs"});

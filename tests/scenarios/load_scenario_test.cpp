@@ -43,7 +43,10 @@ TEST_CASE("a scenario with what is required has the documented defaults") {
   CHECK(scenario.training.tokens_per_iteration == 524288);
   CHECK(scenario.training.epochs == 1);
   CHECK(scenario.training.zero_stage == 1);
-  CHECK(scenario.training.barrier == Barrier::iteration);
+  // How the framework of the profile goes about a step.
+  CHECK(scenario.hardware.name == "h100-sxm-public-fa2");
+  CHECK(scenario.plan ==
+        ParallelPlan{.n_gpus = 32, .zero_stage = 1, .fp32_gradients = true, .overlaps_states = false});
   CHECK(scenario.lengths.mix.size() == 1);
   CHECK_FALSE(scenario.lengths.count);
   CHECK_FALSE(scenario.lengths.with_replacement);
@@ -77,7 +80,11 @@ TEST_CASE("every member of a scenario is read") {
     "format": 1, "name": "all", "description": "of them", "seed": 4294967295,
     "model": "llama3.1-8b", "cluster": {"type": "h100-sxm-80gb", "nodes": 2},
     "profile": "deepspeed-ulysses-h100",
-    "training": {"tokens_per_iteration": 1000, "epochs": 3, "zero_stage": 2, "barrier": "micro_batch"},
+    "training": {"tokens_per_iteration": 1000, "epochs": 3, "zero_stage": 2},
+    "hardware": "h100-sxm-public",
+    "parallelism": {"tp_degree": 2, "bucket_elements": 1000, "fp32_gradients": false, "overlaps_states": true,
+                    "checkpointing": "selective", "recompute_stops_early": true, "ring_layout": "contiguous",
+                    "offload": "optimizer", "lora_rank": 16},
     "lengths": {"mix": [{"source": "lengths.csv", "weight": 1}], "count": 3,
                 "with_replacement": true, "shuffle": false},
     "baseline": "two",
@@ -97,7 +104,18 @@ TEST_CASE("every member of a scenario is read") {
   CHECK(scenario.seed == 4294967295U);
   CHECK(scenario.training.epochs == 3);
   CHECK(scenario.training.zero_stage == 2);
-  CHECK(scenario.training.barrier == Barrier::micro_batch);
+  CHECK(scenario.hardware.name == "h100-sxm-public");
+  CHECK(scenario.plan == ParallelPlan{.n_gpus = scenario.cluster.n_gpus(),
+                                      .tp_degree = 2,
+                                      .zero_stage = 2,
+                                      .bucket_elements = 1000,
+                                      .fp32_gradients = false,
+                                      .overlaps_states = true,
+                                      .checkpointing = Checkpointing::selective,
+                                      .recompute_stops_early = true,
+                                      .ring_layout = RingLayout::contiguous,
+                                      .offload = Offload::optimizer,
+                                      .lora_rank = 16});
   CHECK(scenario.lengths.mix[0].weight == 1.0);
   CHECK(scenario.lengths.mix[0].source == "lengths.csv");
   CHECK(scenario.lengths.mix[0].path == folder.path() + "/lengths.csv");
@@ -141,12 +159,15 @@ TEST_CASE("every member of a scenario is read") {
   CHECK_FALSE(two.groups[1].gc_layers);
 }
 
-TEST_CASE("ZeRO 3 holds the ranks together at micro-batches unless the scenario says otherwise") {
-  CHECK(load_text(scenario_text(kIsf, "", R"(, "zero_stage": 3)")).training.barrier == Barrier::micro_batch);
-  CHECK(load_text(scenario_text(kIsf, "", R"(, "zero_stage": 2)")).training.barrier == Barrier::micro_batch);
-  CHECK(load_text(scenario_text(kIsf, "", R"(, "zero_stage": 3, "barrier": "iteration")")).training.barrier ==
-        Barrier::iteration);
-  CHECK(load_text(scenario_text(kIsf, "", R"(, "zero_stage": 0)")).training.barrier == Barrier::iteration);
+TEST_CASE("A plan that cannot exist is refused where a group or its defaults can be put right") {
+  // 8 key-value heads: 5 neither divides them nor is a multiple; nor does it divide 32 GPUs or heads.
+  CHECK_THROWS_WITH(
+      load_text(scenario_text(R"({"strategy": "isf", "capacity_tokens": 1000, "sp_degree": 5})")),
+      Catch::Contains("/strategies/0/sp_degree: expected a divisor of"));
+  CHECK_THROWS_WITH(load_text(scenario_text(kIsf, R"("parallelism": {"tp_degree": 3}, )")),
+                    Catch::Contains("tp_degree"));
+  CHECK_THROWS_WITH(load_text(scenario_text(kIsf, R"("parallelism": {"virtual_stages": 2}, )")),
+                    Catch::Contains("virtual_stages"));
 }
 
 TEST_CASE("packing gives defaults to every strategy, whose own values go first") {

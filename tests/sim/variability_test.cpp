@@ -7,10 +7,9 @@
 #include <numbers>
 #include <set>
 
-#include "sim/engine.hpp"
+#include "sim/op_engine.hpp"
 #include "sim/variability/counter_random.hpp"
 #include "sim/variability/normal.hpp"
-#include "tests/sim/random_ranks.hpp"
 
 namespace packsim {
 namespace {
@@ -189,19 +188,26 @@ TEST_CASE("a sum of kernels spreads less than a kernel") {
   CHECK(found.sd == Approx(spread_of_sum(0.2, times_s)).epsilon(0.02));
 }
 
-// Mean time of a step of equal ranks with noise, over that without, from the engine.
-Moments step_slowdown(std::size_t n_ranks, std::size_t n_micro_batches, double spread, Barrier barrier) {
+// Mean time of a step of equal ranks with noise, over that without, from the engine. Ranks meet at the end of
+// the step, or behind every micro-batch as well.
+Moments step_slowdown(std::size_t n_ranks, std::size_t n_micro_batches, double spread, bool meets_often) {
   constexpr double kMicroBatchS = 0.5;
-  Engine engine;
+  OpGraph graph;
+  OpEngine engine;
   std::vector<double> slowdowns;
   for (std::uint64_t iteration = 0; iteration < 2000; ++iteration) {
-    Ranks ranks(n_ranks, std::vector<SimTime>(n_micro_batches));
+    graph.clear();
+    std::vector<CollectiveId> meetings;
+    for (std::size_t m = 0; m < n_micro_batches; ++m) meetings.push_back(graph.add_collective({}));
     for (std::size_t rank = 0; rank < n_ranks; ++rank) {
+      const StreamId stream = graph.add_stream(static_cast<std::uint32_t>(rank), StreamKind::compute);
       for (std::size_t m = 0; m < n_micro_batches; ++m) {
-        ranks[rank][m] = sim_time(kMicroBatchS * noise_factor(1, {rank, iteration, m}, spread));
+        const double noise = noise_factor(1, {rank, iteration, m}, spread);
+        graph.add_work(stream, sim_time(kMicroBatchS * noise), Cause::linear);
+        if (meets_often || m + 1 == n_micro_batches) graph.join(stream, meetings[m], Cause::states);
       }
     }
-    const double step_s = to_seconds(engine.run(programs(ranks, barrier), SimTime{}));
+    const double step_s = to_seconds(engine.run(graph, nullptr, {}, SimTime{}));
     slowdowns.push_back(step_s / (kMicroBatchS * static_cast<double>(n_micro_batches)));
   }
   return moments(slowdowns);
@@ -209,11 +215,11 @@ Moments step_slowdown(std::size_t n_ranks, std::size_t n_micro_batches, double s
 
 TEST_CASE("the engine's steps with noise take what the integral says") {
   // A barrier after every micro-batch: the slowest of 32 each time.
-  const Moments waves = step_slowdown(32, 4, 0.1, Barrier::micro_batch);
+  const Moments waves = step_slowdown(32, 4, 0.1, true);
   CHECK(std::abs(waves.mean - expected_slowest(0.1, 32)) < 4 * waves.standard_error);
   // One barrier a step: the slowest of 32 sums, each of half the spread. A sum of four log-normals is nearer
   // to a normal number than the log-normal that stands for it: 3e-4 less at the slowest of 32.
-  const Moments step = step_slowdown(32, 4, 0.1, Barrier::iteration);
+  const Moments step = step_slowdown(32, 4, 0.1, false);
   CHECK(std::abs(step.mean - expected_slowest(0.05, 32)) < 4 * step.standard_error + 3e-4);
   CHECK(step.mean + 10 * step.standard_error < waves.mean);
 }

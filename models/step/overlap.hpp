@@ -1,0 +1,11 @@
+#pragma once
+
+#include "models/hardware_profile.hpp"
+
+namespace packsim {
+
+/// How much longer computation takes while its GPU communicates: the geometric mean of the slow-downs that
+/// the profile has measured, at least 1. 1 where it has none.
+double overlap_slow_down(const HardwareProfile& profile);
+
+}  // namespace packsim

@@ -1,0 +1,111 @@
+#include "models/step/uncertainty.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace packsim {
+namespace {
+
+constexpr double kNineOfTen = 1.6448536269514722;  // standard deviations on either side
+// Of a layer's kernels, the forward pass: one product of three, and attention by its flop.
+constexpr double kForwardOfLinear = 1.0 / 3;
+constexpr double kForwardOfAttention = 1.0 / 3.5;
+
+double share(const std::array<double, kNCauses>& fraction, Cause cause) {
+  return fraction[static_cast<std::size_t>(cause)];
+}
+
+// The part of a recomputed forward pass that is attention.
+double attention_of_recompute(const std::array<double, kNCauses>& fraction) {
+  const double linear = kForwardOfLinear * share(fraction, Cause::linear);
+  const double attention = kForwardOfAttention * share(fraction, Cause::attention);
+  return linear + attention > 0 ? attention / (linear + attention) : 0;
+}
+
+// d log(time) / d log(factor), in the order of kTimeFactorNames. What exchanges take between nodes and inside
+// them is not told apart, nor are the overheads of micro-batches and steps: the doubtful factor has it all.
+std::array<double, kNTimeFactors> sensitivities(const std::array<double, kNCauses>& fraction,
+                                                const std::vector<double>& covariance) {
+  const double attention = attention_of_recompute(fraction);
+  const double recompute = share(fraction, Cause::recompute);
+  std::array<double, kNTimeFactors> shares = {
+      share(fraction, Cause::linear) + share(fraction, Cause::optimizer) + recompute * (1 - attention),
+      share(fraction, Cause::attention) + recompute * attention,
+      0,
+      0,
+      0,
+      0};
+  const auto variance = [&](std::size_t i) { return covariance[i * kNTimeFactors + i]; };
+  shares[variance(2) >= variance(3) ? 2 : 3] = share(fraction, Cause::sequence);
+  shares[variance(4) >= variance(5) ? 4 : 5] = share(fraction, Cause::overhead);
+  return shares;
+}
+
+bool is_under_factor(Cause cause) {
+  return cause == Cause::linear || cause == Cause::attention || cause == Cause::recompute ||
+         cause == Cause::sequence || cause == Cause::overhead;
+}
+
+std::string measurement_of(Cause cause) {
+  switch (cause) {
+    case Cause::attention:
+      return "attention kernels at the run's document lengths and heads";
+    case Cause::sequence:
+      return "all-to-alls of the sequence groups";
+    case Cause::tensor:
+      return "all-gathers and reduce-scatters of the tensor-parallel groups";
+    case Cause::expert:
+      return "all-to-alls of the expert-parallel groups";
+    case Cause::pipeline:
+      return "sends between pipeline stages";
+    case Cause::states:
+      return "all-gathers and reduce-scatters over all GPUs";
+    case Cause::optimizer:
+      return "the optimizer step";
+    default:
+      return "matrix products and elementwise kernels at the run's shapes";
+  }
+}
+
+}  // namespace
+
+double Uncertainty::low() const {
+  return std::exp(-kNineOfTen * relative_error);
+}
+
+double Uncertainty::high() const {
+  return std::exp(kNineOfTen * relative_error);
+}
+
+Uncertainty run_uncertainty(const std::array<double, kNCauses>& fraction, const AccountByCause& account,
+                            const FrameworkProfile& profile, bool is_model_of_profile) {
+  Uncertainty uncertainty;
+  const auto add = [&](const std::string& measurement, double relative_error) {
+    if (relative_error > 0) uncertainty.doubts.push_back({measurement, relative_error});
+  };
+  if (profile.log_covariance.size() == kNTimeFactors * kNTimeFactors) {
+    const auto shares = sensitivities(fraction, profile.log_covariance);
+    double variance = 0;
+    for (std::size_t i = 0; i < kNTimeFactors; ++i) {
+      for (std::size_t j = 0; j < kNTimeFactors; ++j)
+        variance += shares[i] * shares[j] * profile.log_covariance[i * kNTimeFactors + j];
+    }
+    add("more steps for the framework profile " + profile.name, std::sqrt(std::max(0.0, variance)));
+  }
+  add("steps of this very job, as the framework profile " + profile.name +
+          " misses steps it was not fitted to",
+      profile.left_out_error);
+  for (int c = 0; c < kNCauses; ++c) {
+    const auto cause = static_cast<Cause>(c);
+    const PriceAccount& prices = account[static_cast<std::size_t>(c)];
+    if (prices.time_s <= 0 || (is_under_factor(cause) && is_model_of_profile)) continue;
+    add(measurement_of(cause), share(fraction, cause) * prices.error_s / prices.time_s);
+  }
+  double variance = 0;
+  for (const Doubt& doubt : uncertainty.doubts) variance += doubt.relative_error * doubt.relative_error;
+  uncertainty.relative_error = std::sqrt(variance);
+  std::ranges::stable_sort(uncertainty.doubts, std::greater<>(), &Doubt::relative_error);
+  return uncertainty;
+}
+
+}  // namespace packsim

@@ -1,0 +1,34 @@
+#include "scenarios/loader/limits.hpp"
+#include "scenarios/loader/readers.hpp"
+
+namespace packsim {
+
+ParallelPlan read_parallelism(JsonReader reader, const FrameworkProfile& profile) {
+  constexpr int kMostStages = 4096;
+  constexpr int kMostRank = 65'536;
+  constexpr std::int64_t kMostBucketElements = 1'000'000'000'000;
+  const std::vector<std::string> layouts = {"contiguous", "zigzag"};
+  const std::vector<std::string> checkpointing = {"full", "selective"};
+  const std::vector<std::string> offload = {"none", "optimizer"};
+
+  ParallelPlan plan;
+  plan.tp_degree = reader.integer("tp_degree", 1, kMostGpus, 1);
+  plan.pp_degree = reader.integer("pp_degree", 1, kMostStages, 1);
+  plan.virtual_stages = reader.integer("virtual_stages", 1, kMostStages, 1);
+  plan.ep_degree = reader.integer("ep_degree", 1, kMostGpus, 1);
+  plan.ring_layout =
+      reader.one_of("ring_layout", layouts, 1) == 0 ? RingLayout::contiguous : RingLayout::zigzag;
+  plan.checkpointing =
+      reader.one_of("checkpointing", checkpointing, 0) == 0 ? Checkpointing::full : Checkpointing::selective;
+  plan.offload = reader.one_of("offload", offload, 0) == 0 ? Offload::none : Offload::optimizer;
+  plan.lora_rank = reader.integer("lora_rank", 0, kMostRank, 0);
+  plan.latent_exchange = reader.boolean("latent_exchange", false);
+  // How the framework of the profile does it, unless the scenario says otherwise.
+  plan.overlaps_states = reader.boolean("overlaps_states", profile.overlaps_states);
+  plan.fp32_gradients = reader.boolean("fp32_gradients", profile.fp32_gradients);
+  plan.recompute_stops_early = reader.boolean("recompute_stops_early", profile.recompute_stops_early);
+  plan.bucket_elements = reader.integer("bucket_elements", 1, kMostBucketElements, profile.bucket_elements);
+  return plan;
+}
+
+}  // namespace packsim

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "sim/expert_meetings.hpp"
+#include "sim/lane.hpp"
+#include "sim/pipeline_order.hpp"
+#include "sim/rank_work.hpp"
+#include "sim/state_exchange.hpp"
+
+namespace packsim {
+
+/// Makes the operations of one data-parallel rank's step: the passes of its micro-batches through the chunks
+/// of a pipeline, gradients, optimizer and weights. Keeps its memory from rank to rank.
+class RankSteps {
+ public:
+  explicit RankSteps(StepDetail detail) : detail_(detail) {}
+
+  /// The rank is of this number. lanes: [n_stages]. states: [n_chunks]; begins their turn.
+  void make(const RankWork& work, std::size_t rank, std::span<Lane> lanes, std::span<StateExchange> states,
+            ExpertMeetings& experts);
+
+ private:
+  // A pass of a micro-batch through a chunk, once it has been made.
+  struct Pass {
+    bool is_made = false;
+    OpId sent = OpGraph::kNone;  // to the chunk that comes next
+  };
+  using Orders = std::vector<std::vector<PipelinePass>>;  // [n_stages]
+
+  // Whether every stage of a layer is made by itself; else layers of a unit are one.
+  bool by_stage() const { return detail_ == StepDetail::stages || experts_->any(); }
+  Lane& lane_of(std::size_t chunk) { return lanes_[chunk % lanes_.size()]; }
+  std::size_t last_chunk() const { return plan_->chunks.size() - 1; }
+  std::size_t index(std::size_t chunk, int micro_batch) const;
+  const Orders& orders(int n_micro_batches);
+  const Pass* before(std::size_t chunk, const PipelinePass& pass) const;
+  bool advance(const Orders& orders);
+  void make_pass(std::size_t chunk, const PipelinePass& pass, const Pass* waits_for);
+
+  void forward(std::size_t chunk, const MicroBatchPrice& price);
+  void backward(std::size_t chunk, const MicroBatchPrice& price, bool is_first, bool is_last);
+  void forward_layers(Lane& lane, const ChunkShape& chunk, const StateUnit& unit,
+                      const MicroBatchPrice& price);
+  void backward_layers(Lane& lane, const ChunkShape& chunk, const StateUnit& unit,
+                       const MicroBatchPrice& price);
+  void layer_phase(Lane& lane, PricedPhase LayerPrices::*phase, bool has_experts,
+                   const MicroBatchPrice& price);
+  void edge_phase(Lane& lane, const PricedPhase& phase);
+
+  StepDetail detail_;
+  const RankWork* work_ = nullptr;
+  const PricedPlan* plan_ = nullptr;
+  std::span<Lane> lanes_;
+  std::span<StateExchange> states_;
+  ExpertMeetings* experts_ = nullptr;
+  std::size_t rank_ = 0;
+
+  std::vector<std::size_t> next_;  // [n_stages]
+  std::vector<Pass> forward_;      // [n_chunks x n_micro_batches]
+  std::vector<Pass> backward_;
+  std::map<std::tuple<int, int, int>, Orders> orders_;  // by stages, virtual stages, micro-batches
+};
+
+}  // namespace packsim

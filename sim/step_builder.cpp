@@ -1,0 +1,42 @@
+#include "sim/step_builder.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace packsim {
+
+StepBuilder::StepBuilder(StepDetail detail, const Topology* topology) : detail_(detail), rank_steps_(detail) {
+  if (topology != nullptr) links_.emplace(*topology);
+}
+
+void StepBuilder::build(std::span<const RankWork> ranks, OpGraph& graph) {
+  graph.clear();
+  work_.clear();
+  if (ranks.empty()) return;
+  const PricedPlan& first = *ranks.front().plan;
+  const auto n_stages = static_cast<std::size_t>(first.plan.pp_degree);
+  const std::size_t n_chunks = first.chunks.size();
+  const std::size_t n_lanes = ranks.size() * n_stages;
+  GroupLinks* links = links_ ? &*links_ : nullptr;
+  lanes_.resize(std::max(lanes_.size(), n_lanes));
+  states_.resize(std::max(states_.size(), n_chunks));
+  for (std::size_t chunk = 0; chunk < n_chunks; ++chunk)
+    states_[chunk].begin(graph, first.states[chunk], first.plan, links);
+  for (std::size_t i = 0; i < n_lanes; ++i) {
+    const RankWork& rank = ranks[i / n_stages];
+    if (rank.plan->chunks.size() != n_chunks || rank.plan->plan.pp_degree != first.plan.pp_degree)
+      throw std::invalid_argument("expected ranks of equal pipelines in one step");
+    const std::size_t stage = i % n_stages;
+    const int gpu = rank.first_gpu + static_cast<int>(stage) * (first.plan.n_gpus / first.plan.pp_degree);
+    for (std::size_t chunk = stage; chunk < n_chunks; chunk += n_stages)
+      states_[chunk].add_representative(gpu);
+    lanes_[i].begin(graph, static_cast<std::uint32_t>(i), gpu, detail_, rank.slow_down, links);
+  }
+  experts_.begin(graph, ranks, links);
+  const std::span<StateExchange> states(states_.data(), n_chunks);
+  for (std::size_t r = 0; r < ranks.size(); ++r)
+    rank_steps_.make(ranks[r], r, std::span(lanes_).subspan(r * n_stages, n_stages), states, experts_);
+  for (std::size_t i = 0; i < n_lanes; ++i) work_.push_back(lanes_[i].time());
+}
+
+}  // namespace packsim

@@ -1,0 +1,212 @@
+#include "calibration/fit/framework_fit.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "calibration/fit/hardware_fit.hpp"
+#include "calibration/fit/step_terms.hpp"
+#include "models/memory/peak_memory.hpp"
+#include "models/step/micro_batch_time.hpp"
+#include "scenarios/loader/load_scenario.hpp"
+#include "scenarios/loader/read_hardware_profile.hpp"
+#include "scenarios/loader/read_measurements.hpp"
+#include "tests/calibration/synthetic.hpp"
+#include "tests/scenarios/temp_folder.hpp"
+
+using namespace packsim;
+
+namespace {
+
+const DataPaths kData{.root = PACKSIM_SOURCE_DIR};
+constexpr double kLogitsBytes = 12;
+
+const FrameworkFactors kTruth{.linear_factor = 1.4,
+                              .attention_factor = 1.1,
+                              .exchange_in_node_factor = 2,
+                              .exchange_between_factor = 5,
+                              .micro_batch_s = 0.010,
+                              .step_s = 0.030,
+                              .reserved_bytes = 3e9,
+                              .logits_bytes_per_vocab_entry = kLogitsBytes};
+
+Transformer model_of(const std::string& name) {
+  return load_model(name, kData);
+}
+
+Cluster one_node() {
+  return load_cluster_type("h100-sxm-80gb", kData);
+}
+
+// As calibration/steps runs it, on one or four GPUs of a node.
+struct TrueStep {
+  std::string text;
+  ParallelPlan plan;
+  std::vector<std::vector<std::int32_t>> packs;
+};
+
+std::vector<TrueStep> true_steps() {
+  const std::vector<std::pair<std::string, std::vector<std::vector<std::int32_t>>>> packs = {
+      {"1x4096", {{4096}}},
+      {"4x2048", {{2048, 2048, 2048, 2048}}},
+      {"1x16384", {{16384}}},
+      {"4x4096", {{4096, 4096, 4096, 4096}}},
+      {"1x8192/2x4096", {{8192}, {4096, 4096}}},
+      {"1x16384/1x16384/2x8192", {{16384}, {16384}, {8192, 8192}}}};
+  std::vector<TrueStep> steps;
+  for (const auto& [text, lengths] : packs) {
+    for (const int sp : {1, 4}) {
+      for (const int gc_layers : {0, 4}) {
+        TrueStep step;
+        step.text = "step model=llama3.1-8b layers=4 gc_layers=" + std::to_string(gc_layers) +
+                    " sp=" + std::to_string(sp) + " dp=1 zero=1 packs=" + text;
+        step.plan = {.n_gpus = sp,
+                     .sp_degree = sp,
+                     .zero_stage = 1,
+                     .bucket_elements = 1 << 25,
+                     .gc_layers = gc_layers,
+                     .recompute_stops_early = true};
+        step.packs = lengths;
+        steps.push_back(step);
+      }
+    }
+  }
+  return steps;
+}
+
+// Times and peaks of kTruth, straight from the models that the simulator asks.
+Synthetic made_up_steps(const HardwareProfile& hardware, double noise) {
+  Synthetic rows(4, noise, 0);
+  Transformer cut = model_of("llama3.1-8b");
+  cut.n_layers = 4;
+  for (const TrueStep& step : true_steps()) {
+    Cluster gpus = one_node();
+    gpus.gpus_per_node = step.plan.n_gpus;
+    StepPricer pricer(cut, gpus, step.plan, hardware, kTruth);
+    const StatesPrice& states = pricer.states();
+    std::int64_t time_ns = states.optimizer_ns + states.step_ns + states.units.front().reduce_ns;
+    const auto n_later = static_cast<std::int64_t>(step.packs.size()) - 1;
+    for (const StateUnit& unit : states.units) time_ns += unit.gather_ns + n_later * unit.sum_ns;
+    std::int64_t most_tokens = 0;
+    for (const std::vector<std::int32_t>& lengths : step.packs) {
+      std::int64_t tokens = 0;
+      for (const std::int32_t length : lengths) tokens += length;
+      most_tokens = std::max(most_tokens, tokens);
+      const MicroBatchPrice price = pricer.micro_batch(tokens, lengths);
+      time_ns +=
+          forward_time(price, pricer.chunk(0)).total_ns + backward_time(price, pricer.chunk(0)).total_ns;
+    }
+    rows.add(step.text, 1e-9 * static_cast<double>(time_ns));
+    rows.measurements.rows.back().peak_memory_bytes =
+        peak_memory(cut, gpus, step.plan,
+                    {.reserved_bytes = kTruth.reserved_bytes, .logits_bytes_per_vocab_entry = kLogitsBytes},
+                    static_cast<double>(most_tokens) / step.plan.sp_degree)
+            .total_bytes();
+  }
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("A framework profile is found from steps whose documents are known") {
+  const HardwareProfile hardware = load_hardware_profile("h100-sxm-public-fa2", kData);
+  const Synthetic rows = made_up_steps(hardware, 0.003);
+  const FrameworkFit fit =
+      fit_framework_profile(rows.measurements, model_of, one_node(), hardware, {.name = "mine"});
+  const TimeFactors truth = time_factors(kTruth);
+  for (std::size_t k = 0; k < kNTimeFactors; ++k) {
+    if (k == 3) continue;  // nothing crosses nodes
+    CAPTURE(fit.numbers[k].name, fit.numbers[k].value, fit.numbers[k].standard_error);
+    CHECK(fit.numbers[k].name == kTimeFactorNames[k]);
+    CHECK(std::abs(fit.numbers[k].value - truth[k]) <= 3 * fit.numbers[k].standard_error);
+  }
+  CHECK(fit.profile.factors.linear_factor == Approx(kTruth.linear_factor).epsilon(0.01));
+  CHECK(fit.assumed == std::vector<std::string>{"exchange_between_factor"});
+  CHECK(fit.max_error < 0.01);
+  CHECK(fit.left_out_max_error < 0.02);
+  CHECK(fit.profile.left_out_error > 0);
+  CHECK(fit.profile.left_out_error <= fit.left_out_max_error);
+  CHECK(fit.profile.factors.reserved_bytes == Approx(kTruth.reserved_bytes).epsilon(1e-3));
+  CHECK(fit.profile.factors.logits_bytes_per_vocab_entry == Approx(kLogitsBytes).epsilon(1e-3));
+  CHECK(fit.memory_mean_error < 1e-4);
+  CHECK(fit.profile.hardware == "h100-sxm-public-fa2");
+  CHECK(fit.profile.n_gpus == 4);
+  CHECK(fit.profile.overlaps_states);
+  CHECK(fit.profile.recompute_stops_early);
+}
+
+TEST_CASE("What no step tells is taken as adding nothing, and known to be assumed") {
+  const HardwareProfile hardware = load_hardware_profile("h100-sxm-public-fa2", kData);
+  Synthetic rows = made_up_steps(hardware, 0.003);
+  // One GPU, one micro-batch, no peak.
+  std::erase_if(rows.measurements.rows, [](const Measurement& row) {
+    return row.kernel.integer("sp") > 1 || row.kernel.packs("packs").size() > 1;
+  });
+  for (Measurement& row : rows.measurements.rows) row.peak_memory_bytes = 0;
+  const FrameworkFit fit = fit_framework_profile(rows.measurements, model_of, one_node(), hardware);
+  CHECK(fit.assumed == std::vector<std::string>{"exchange_in_node_factor", "exchange_between_factor",
+                                                "micro_batch_s", "reserved_bytes",
+                                                "logits_bytes_per_vocab_entry"});
+  CHECK(fit.profile.factors.exchange_in_node_factor == 1);
+  CHECK(fit.profile.factors.exchange_between_factor == 1);
+  CHECK(fit.profile.factors.micro_batch_s == 0);
+  // Half or twice as large, for all that is known; nothing of what was fitted goes with it.
+  REQUIRE(fit.profile.log_covariance.size() == 36);
+  CHECK(fit.profile.log_covariance[2 * 7] == Approx(0.25));
+  CHECK(fit.profile.log_covariance[3 * 7] == Approx(0.25));
+  CHECK(fit.profile.log_covariance[2] == 0);
+  CHECK(fit.profile.log_covariance[4 * 7] == 0);
+  CHECK(fit.profile.log_covariance[0] > 0);
+}
+
+TEST_CASE("A fitted profile's file reads as the profile") {
+  const HardwareProfile hardware = load_hardware_profile("h100-sxm-public-fa2", kData);
+  const FrameworkFit fit =
+      fit_framework_profile(made_up_steps(hardware, 0.003).measurements, model_of, one_node(), hardware,
+                            {.name = "mine", .description = "a test", .hardware = "./mine-hardware.json"});
+  const TempFolder folder;
+  const FrameworkProfile read = load_profile(folder.write("mine.json", framework_profile_json(fit)), kData);
+  CHECK(read.name == "mine");
+  CHECK(read.gpu == "GPU");
+  CHECK(read.hardware == "./mine-hardware.json");
+  CHECK(read.model == "llama3.1-8b");
+  CHECK(read.source == "fitted to 24 measured steps");
+  const TimeFactors fitted = time_factors(fit.profile.factors);
+  for (std::size_t k = 0; k < kNTimeFactors; ++k)
+    CHECK(time_factors(read.factors)[k] == Approx(fitted[k]).epsilon(1e-5));
+  REQUIRE(read.log_covariance.size() == 36);
+  for (std::size_t i = 0; i < 36; ++i)
+    CHECK(read.log_covariance[i] == Approx(fit.profile.log_covariance[i]).epsilon(1e-5));
+  CHECK(read.left_out_error == Approx(fit.profile.left_out_error).epsilon(1e-5));
+  CHECK(read.bucket_elements == 1 << 25);
+  CHECK(framework_fit_text(fit).find("exchange_between_factor                 1  assumed") !=
+        std::string::npos);
+}
+
+TEST_CASE("A CPU's training steps take what its kernels do, measured apart from them") {
+  const std::string folder = PACKSIM_SOURCE_DIR "/tests/cli/cpu/";
+  const MeasurementFile kernels = read_measurements(folder + "kernels.jsonl");
+  const MeasurementFile steps = read_measurements(folder + "steps.jsonl");
+  const HardwareProfile hardware = fit_hardware_profile(kernels.measurements, {.name = "cpu"}).profile;
+  const auto model = [](const std::string& path) { return load_model(PACKSIM_SOURCE_DIR "/" + path, kData); };
+  const FrameworkFit fit = fit_framework_profile(steps.measurements, model, one_node(), hardware);
+  // Thirteen steps that differ by 5 % from one run to the next.
+  CHECK(std::abs(fit.profile.factors.linear_factor - 1) < 0.05);
+  CHECK(std::abs(fit.profile.factors.attention_factor - 1) < 2 * fit.numbers[1].standard_error);
+  CHECK(fit.profile.factors.step_s < 0.05);
+  CHECK(fit.mean_error < 0.03);
+  CHECK(fit.left_out_mean_error < 0.04);
+  CHECK(fit.left_out_max_error < 0.1);
+}
+
+TEST_CASE("Too few steps, and steps that cannot exist, are refused") {
+  const HardwareProfile hardware = load_hardware_profile("h100-sxm-public-fa2", kData);
+  Synthetic rows = made_up_steps(hardware, 0);
+  rows.measurements.rows.resize(3);
+  CHECK_THROWS_WITH(fit_framework_profile(rows.measurements, model_of, one_node(), hardware),
+                    "expected 4 measured steps or more for a framework profile, got 3");
+  rows.add("step model=llama3.1-8b layers=4 gc_layers=0 sp=5 dp=1 zero=1 packs=1x4096", 1);
+  rows.measurements.rows.back().place = "steps.jsonl:9";
+  CHECK_THROWS_WITH(fit_framework_profile(rows.measurements, model_of, one_node(), hardware),
+                    Catch::StartsWith("steps.jsonl:9: step model=llama3.1-8b") &&
+                        Catch::Contains("sp_degree: expected a divisor of the model's 32 attention heads"));
+}

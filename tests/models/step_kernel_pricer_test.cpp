@@ -1,0 +1,111 @@
+#include <catch2/catch.hpp>
+
+#include "models/kernels/make_case.hpp"
+#include "models/step/kernel_pricer.hpp"
+
+using namespace packsim;
+
+namespace {
+
+Cluster cluster() {
+  Cluster cluster{.name = "", .source = "", .gpu = ""};
+  cluster.nodes = 4;
+  cluster.network = {.nvlink_bytes_per_s = 400e9, .nics_per_node = 8, .nic_bytes_per_s = 40e9};
+  cluster.host_link_bytes_per_s = 64e9;
+  return cluster;
+}
+
+// A line fixed_s + size / size_per_s from 1 KB to 1 GB.
+KernelCurve line(const std::string& key, double fixed_s, double size_per_s) {
+  KernelCurve curve{.key = key, .size_name = "bytes"};
+  for (double size = 1024; size < 2e9; size *= 2)
+    curve.points.push_back({size, fixed_s + size / size_per_s, 0.01, 1});
+  curve.fixed_s.value = fixed_s;
+  curve.size_per_s.value = size_per_s;
+  return curve;
+}
+
+constexpr double kLaunchS = 5e-6;
+constexpr std::int64_t kBytes = 1'000'000'000;
+
+}  // namespace
+
+TEST_CASE("What the profile has is what it says; all else is a guess, and says so") {
+  HardwareProfile profile;
+  profile.curves = {line("collective op=all_gather gpus=8 nodes=1 imbalance=1", 1e-5, 2e11)};
+  const Cluster gpus = cluster();
+  KernelPricer pricer(profile, gpus);
+  const KernelCase known = collective_case("all_gather", 8, 1, 1 << 20);
+  CHECK(pricer.time(known).time_s == kernel_time(profile, known).time_s);
+  CHECK(pricer.time(known).standing == Standing::measured);
+  const KernelTime& guess = pricer.time(adamw_case(1'000'000));
+  CHECK(guess.standing == Standing::missing);
+  CHECK(guess.time_s > 0);
+  CHECK(guess.relative_error >= 0.3);
+  // Once asked, a kernel keeps its place.
+  CHECK(&guess == &pricer.time(adamw_case(1'000'000)));
+  CHECK(pricer.time(KernelCase::of("launch_gap", {})).time_s == 0);
+}
+
+TEST_CASE("Guesses of kernels on the GPU") {
+  HardwareProfile profile;
+  profile.curves = {line("copy kind=device cache=cold", 1e-6, 2e12),
+                    line("elementwise op=swiglu pass=fwd cache=cold", 1e-6, 1.5e12)};
+  const Cluster gpus = cluster();
+  KernelPricer pricer(profile, gpus);
+  // 28 bytes a parameter, at the rate of copies.
+  CHECK(pricer.time(adamw_case(1'000'000)).time_s == Approx(kLaunchS + 28e6 / 2e12));
+  const KernelCase rope = elementwise_case("rope", "fwd", 4096, 4096);
+  CHECK(pricer.time(rope).time_s == Approx(kLaunchS + kernel_bytes(rope) / 2e12));
+  // Backward at the speed of forward.
+  const KernelCase forward = elementwise_case("swiglu", "fwd", 4096, 4096);
+  const KernelCase backward = elementwise_case("swiglu", "bwd", 4096, 4096);
+  CHECK(pricer.time(backward).time_s ==
+        Approx(pricer.time(forward).time_s * kernel_bytes(backward) / kernel_bytes(forward)));
+  CHECK(pricer.time(backward).standing == Standing::missing);
+  // Products: flop at 500 TFLOP/s, or bytes.
+  CHECK(pricer.time(forward_gemm(8192, 8192, 8192)).time_s ==
+        Approx(kLaunchS + 2 * 8192.0 * 8192 * 8192 / 500e12));
+  const KernelCase thin = forward_gemm(8192, 1, 8192);
+  CHECK(pricer.time(thin).time_s == Approx(kLaunchS + kernel_bytes(thin) / 2e12));
+  // Three quarters of 64 GB/s.
+  CHECK(pricer.time(copy_case("host_to_device", kBytes)).time_s == Approx(kLaunchS + 1e9 / 48e9));
+}
+
+TEST_CASE("Guesses of collectives inside a node and between nodes") {
+  HardwareProfile profile;
+  profile.curves = {line("collective op=all_reduce gpus=16 nodes=2 imbalance=1", 1e-5, 1e11),
+                    line("collective op=send_recv gpus=2 nodes=2 imbalance=1", 1e-5, 3e10)};
+  const Cluster gpus = cluster();
+  KernelPricer pricer(profile, gpus);
+  // Three quarters of 400 GB/s NVLink; 7/8 of the payload leaves a GPU, twice of an all-reduce's.
+  CHECK(pricer.time(collective_case("all_gather", 8, 1, kBytes)).time_s ==
+        Approx(8 * kLaunchS + 1e9 * 7 / 8 / 300e9));
+  CHECK(pricer.time(collective_case("all_reduce", 8, 1, kBytes)).time_s ==
+        Approx(8 * kLaunchS + 2e9 * 7 / 8 / 300e9));
+  // An all-reduce is a reduce-scatter and an all-gather.
+  const double both_s = kernel_time(profile, collective_case("all_reduce", 16, 2, kBytes)).time_s;
+  CHECK(pricer.time(collective_case("reduce_scatter", 16, 2, kBytes)).time_s == Approx(both_s / 2));
+  CHECK(pricer.time(collective_case("all_gather", 16, 2, kBytes)).time_s == Approx(both_s / 2));
+  // All-to-all of 16 GPUs: half of it leaves the node, one send after another.
+  CHECK(pricer.time(collective_case("all_to_all", 16, 2, kBytes)).time_s ==
+        Approx(kernel_time(profile, collective_case("send_recv", 2, 2, kBytes / 2)).time_s));
+  // More nodes than were measured: all network cards of a node, 8 x 40 GB/s, are more than the NVLink.
+  CHECK(pricer.time(collective_case("all_reduce", 4, 4, kBytes)).time_s ==
+        Approx(4 * kLaunchS + 2e9 * 3 / 4 / (0.75 * 40e9)));
+}
+
+TEST_CASE("Neither profile nor cluster say anything: an H100's rates") {
+  const HardwareProfile profile;
+  const Cluster unknown{.name = "", .source = "", .gpu = ""};
+  KernelPricer pricer(profile, unknown);
+  CHECK(pricer.time(copy_case("device", kBytes)).time_s == Approx(kLaunchS + 2e9 / 2.5e12));
+  CHECK(pricer.time(copy_case("device_to_host", kBytes)).time_s == Approx(kLaunchS + 1e9 / 48e9));
+  CHECK(pricer.time(collective_case("all_to_all", 8, 1, kBytes)).time_s ==
+        Approx(8 * kLaunchS + 1e9 * 7 / 8 / 337.5e9));
+  // A network card of 50 GB/s.
+  CHECK(pricer.time(collective_case("send_recv", 2, 2, kBytes)).time_s ==
+        Approx(2 * kLaunchS + 1e9 / 37.5e9));
+  CHECK(pricer.time(collective_case("all_to_all", 16, 2, kBytes)).time_s ==
+        Approx(kLaunchS + 0.5e9 / 37.5e9));
+}

@@ -1,0 +1,243 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "sim/op_engine.hpp"
+#include "sim/step_builder.hpp"
+
+namespace packsim {
+
+// A phase with its sums, as the pricer makes them.
+inline PricedPhase phase_of(std::vector<PricedStage> stages) {
+  PricedPhase phase;
+  phase.stages = std::move(stages);
+  for (const PricedStage& stage : phase.stages) {
+    phase.by_cause_ns[static_cast<std::size_t>(stage.cause)] += stage.time_ns;
+    phase.total_ns += stage.time_ns;
+  }
+  return phase;
+}
+
+inline PricedStage computed(std::int64_t time_ns, Cause cause = Cause::linear) {
+  return {.kind = PricedStage::Kind::compute, .cause = cause, .time_ns = time_ns};
+}
+inline PricedStage attended(Cause cause = Cause::attention) {
+  return {.kind = PricedStage::Kind::attention, .cause = cause};
+}
+inline PricedStage exchanged(std::int64_t time_ns, Cause cause, int gpus = 2, int stride = 1,
+                             std::int64_t bytes = 0, std::string_view op = "all_to_all") {
+  return {.kind = PricedStage::Kind::exchange,
+          .cause = cause,
+          .time_ns = time_ns,
+          .op = op,
+          .gpus = gpus,
+          .stride = stride,
+          .bytes = bytes};
+}
+
+inline RingPrice ring_of(std::int64_t compute_ns, int steps = 1, std::int64_t transfer_ns = 0) {
+  return {.steps = steps, .compute_ns = compute_ns, .transfer_ns = transfer_ns};
+}
+
+// Equal units of one layer each, with an embedding before them and a head behind if the chunk has these.
+inline StatesPrice unit_per_layer(const ChunkShape& chunk, std::int64_t gather_ns, std::int64_t reduce_ns) {
+  StatesPrice states;
+  for (int i = 0; i < chunk.n_layers(); ++i) {
+    states.units.push_back({.first_layer = i, .n_layers = 1, .gather_ns = gather_ns, .reduce_ns = reduce_ns});
+  }
+  return states;
+}
+
+// Ends of a step, in nanoseconds.
+inline std::int64_t step_ns(std::span<const RankWork> ranks, StepDetail detail, double slow_down = 1,
+                            const Topology* topology = nullptr) {
+  StepBuilder builder(detail, topology);
+  OpGraph graph(detail == StepDetail::micro_batches);
+  builder.build(ranks, graph);
+  OpEngine engine;
+  std::optional<FlowNetwork> network;
+  if (topology != nullptr) network.emplace(topology->link_bytes_per_s());
+  return engine.run(graph, network ? &*network : nullptr, {.slow_down = slow_down}, {}).ns;
+}
+
+// A made-up step: prices that no profile gives, of every structure that plans have.
+struct RandomStep {
+  PricedPlan plan;
+  std::deque<TokenPrices> tokens;
+  std::deque<MicroBatchPrice> prices;
+  std::vector<RankWork> ranks;
+};
+
+class RandomSteps {
+ public:
+  explicit RandomSteps(std::uint32_t seed) : generator_(seed) {}
+
+  int below(int n) { return static_cast<int>(generator_() % static_cast<std::uint32_t>(n)); }
+  bool coin() { return below(2) == 0; }
+
+  RandomStep next() {
+    RandomStep step;
+    most_ns_ = std::array{3, 40, 1'000'000}[static_cast<std::size_t>(below(3))];
+    draw_plan(step.plan);
+    const int n_token_counts = 1 + below(3);
+    for (int i = 0; i < n_token_counts; ++i) step.tokens.push_back(token_prices(step.plan.plan));
+    for (int i = 0; i < 8; ++i)
+      step.prices.push_back(
+          price(step.plan.plan, step.tokens[static_cast<std::size_t>(below(n_token_counts))]));
+    const int n_ranks = step.plan.plan.dp_degree();
+    // An interleaved pipeline wants a multiple of its stages, micro-batches elsewhere are as they come.
+    const int unit = step.plan.plan.virtual_stages > 1 ? step.plan.plan.pp_degree : 1;
+    for (int r = 0; r < n_ranks; ++r) {
+      RankWork& rank = step.ranks.emplace_back();
+      rank.plan = &step.plan;
+      rank.first_gpu = r * step.plan.plan.sequence_gpus();
+      for (int n = unit * below(5); n > 0; --n)
+        rank.micro_batches.push_back(&step.prices[static_cast<std::size_t>(below(8))]);
+      if (below(4) == 0) rank.slow_down = 0.9 + 0.1 * below(5);
+    }
+    return step;
+  }
+
+ private:
+  std::int64_t ns() { return below(most_ns_ + 1); }
+
+  void draw_plan(PricedPlan& priced) {
+    ParallelPlan& plan = priced.plan;
+    plan.zero_stage = below(4);
+    plan.overlaps_states = coin();
+    plan.tp_degree = 1 + below(2);
+    plan.sp_degree = 1 + below(2);
+    plan.cp_degree = coin() ? 1 : 1 + below(3);
+    if (plan.zero_stage < 2 && coin()) {
+      plan.pp_degree = 2 + below(3);
+      plan.virtual_stages = 1 + below(3);
+    }
+    const int n_ranks = 1 + below(4);
+    plan.n_gpus = plan.rank_gpus() * n_ranks;
+    has_experts_ = coin();
+    // Experts on the GPUs of one rank, or of several.
+    const int own = plan.sp_degree * plan.cp_degree;
+    const int blocks = n_ranks % 2 == 0 && coin() ? n_ranks / 2 : n_ranks;
+    if (has_experts_) plan.ep_degree = coin() ? own : own * blocks;
+    structure_ = static_cast<std::uint32_t>(generator_());
+    const int n_chunks = plan.pp_degree * plan.virtual_stages;
+    const int n_layers = 1 + below(4);
+    for (int i = 0; i < n_chunks; ++i) {
+      ChunkShape chunk;
+      chunk.n_experts = has_experts_ ? (i > 0 ? n_layers : below(n_layers + 1)) : 0;
+      chunk.n_dense = n_layers - chunk.n_experts;
+      chunk.n_checkpointed = below(n_layers + 1);
+      chunk.has_embedding = i == 0;
+      chunk.has_head = i == n_chunks - 1;
+      priced.chunks.push_back(chunk);
+      priced.states.push_back(states(plan, chunk));
+    }
+  }
+
+  StatesPrice states(const ParallelPlan& plan, const ChunkShape& chunk) {
+    StatesPrice states;
+    if (chunk.has_embedding) states.units.push_back({.has_embedding = true});
+    for (int i = 0; i < chunk.n_layers(); ++i) states.units.push_back({.first_layer = i, .n_layers = 1});
+    if (chunk.has_head) states.units.push_back({.first_layer = chunk.n_layers(), .has_head = true});
+    // Buckets of units that lie side by side.
+    while (plan.zero_stage < 3 && states.units.size() > 1 && coin()) {
+      const auto i = static_cast<std::size_t>(below(static_cast<int>(states.units.size()) - 1));
+      StateUnit& into = states.units[i];
+      const StateUnit& from = states.units[i + 1];
+      if (into.n_layers == 0) into.first_layer = from.first_layer;
+      into.n_layers += from.n_layers;
+      into.has_head = into.has_head || from.has_head;
+      states.units.erase(states.units.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    }
+    for (StateUnit& unit : states.units) {
+      unit.reduce_ns = ns();
+      unit.sum_ns = ns();
+      if (plan.zero_stage > 0) unit.gather_ns = ns();
+      unit.reduce_bytes = below(1000);
+      unit.gather_bytes = below(1000);
+    }
+    states.gpus = plan.state_gpus();
+    states.stride = plan.tp_degree;
+    states.optimizer_ns = ns();
+    states.step_ns = ns();
+    return states;
+  }
+
+  PricedStage exchange(Cause cause, int gpus, int stride) {
+    return exchanged(ns(), cause, gpus, stride, below(1000));
+  }
+
+  // The same stages for every token count of a step, at times of their own. The bits of structure_ say which.
+  std::vector<PricedStage> stages(const ParallelPlan& plan, bool has_experts, Cause attention) {
+    const auto bit = [&](int i) { return (structure_ >> i & 1U) != 0; };
+    std::vector<PricedStage> stages;
+    if (bit(0)) stages.push_back(computed(ns()));
+    if (plan.tp_degree > 1) stages.push_back(exchange(Cause::tensor, plan.tp_degree, 1));
+    if (bit(1)) stages.push_back(computed(ns()));
+    if (plan.sp_degree > 1) {
+      if (bit(2)) stages.push_back(computed(ns(), Cause::sequence));
+      stages.push_back(exchange(Cause::sequence, plan.sp_degree, plan.tp_degree));
+    }
+    stages.push_back(attended(attention));
+    if (plan.sp_degree > 1) stages.push_back(exchange(Cause::sequence, plan.sp_degree, plan.tp_degree));
+    if (bit(3)) stages.push_back(computed(ns()));
+    if (has_experts && plan.ep_degree > 1) {
+      stages.push_back(exchange(Cause::expert, plan.ep_degree, plan.tp_degree));
+      if (bit(4)) stages.push_back(computed(ns()));
+      stages.push_back(exchange(Cause::expert, plan.ep_degree, plan.tp_degree));
+    }
+    if (bit(5)) stages.push_back(computed(ns()));
+    return stages;
+  }
+
+  TokenPrices token_prices(const ParallelPlan& plan) {
+    TokenPrices prices;
+    for (const bool has_experts : {false, true}) {
+      LayerPrices& layer = prices.layers[has_experts ? 1 : 0];
+      layer.forward = phase_of(stages(plan, has_experts, Cause::attention));
+      layer.backward = phase_of(stages(plan, has_experts, Cause::attention));
+      layer.recompute = phase_of((structure_ >> 6 & 1U) != 0 ? std::vector{attended(Cause::recompute)}
+                                                             : stages(plan, has_experts, Cause::recompute));
+    }
+    const auto edge = [&](int bit) {
+      std::vector<PricedStage> stages;
+      if ((structure_ >> bit & 1U) != 0) stages.push_back(computed(ns()));
+      if (plan.tp_degree > 1) stages.push_back(exchange(Cause::tensor, plan.tp_degree, 1));
+      if ((structure_ >> (bit + 1) & 1U) != 0) stages.push_back(computed(ns()));
+      return phase_of(stages);
+    };
+    prices.embedding_forward = edge(7);
+    prices.embedding_backward = edge(9);
+    prices.head_forward = edge(11);
+    prices.head_backward = edge(13);
+    return prices;
+  }
+
+  MicroBatchPrice price(const ParallelPlan& plan, const TokenPrices& tokens) {
+    MicroBatchPrice price;
+    price.tokens = &tokens;
+    price.attention_forward = ring_of(ns(), plan.cp_degree, ns());
+    price.attention_backward = ring_of(ns(), plan.cp_degree, ns());
+    price.overhead_ns = ns();
+    price.stage_transfer_ns = plan.pp_degree > 1 ? ns() : 0;
+    price.stage_transfer_bytes = below(1000);
+    for (RingPrice* ring : {&price.attention_forward, &price.attention_backward}) {
+      ring->bytes = below(1000);
+      ring->stride = plan.tp_degree * plan.sp_degree;
+    }
+    return price;
+  }
+
+  std::mt19937 generator_;
+  int most_ns_ = 1;
+  bool has_experts_ = false;
+  std::uint32_t structure_ = 0;
+};
+
+}  // namespace packsim

@@ -1,0 +1,302 @@
+#include "sim/simulate.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <deque>
+#include <numeric>
+#include <set>
+
+#include "sim/alike_ranks.hpp"
+#include "tests/sim/random_steps.hpp"
+
+namespace packsim {
+namespace {
+
+using Catch::Contains;
+
+// A run of made-up steps: groups of packs, and iterations in any order.
+struct RandomRun {
+  std::deque<RandomStep> steps;  // keeps the prices
+  std::vector<PricedGroup> groups;
+  Schedule schedule;
+};
+
+// n_gpus: of the first group's plan, which the others scale to by their ranks.
+RandomRun random_run(RandomSteps& steps, std::mt19937& generator) {
+  const auto below = [&](std::size_t n) { return generator() % n; };
+  RandomRun run;
+  for (std::size_t n = 1 + below(3); n > 0; --n) {
+    RandomStep& step = run.steps.emplace_back(steps.next());
+    const ParallelPlan& plan = step.plan.plan;
+    GroupPlan& group = run.schedule.groups.emplace_back();
+    group.sp_degree = plan.rank_gpus();
+    group.n_dp_ranks = plan.dp_degree();
+    // Full rounds, as an interleaved pipeline takes nothing else.
+    const std::size_t unit = plan.virtual_stages > 1 ? static_cast<std::size_t>(plan.pp_degree) : 1;
+    group.micro_batches_per_rank = static_cast<int>(unit * (1 + below(2)));
+    run.groups.push_back({.plan = step.plan, .packs = {step.prices.begin(), step.prices.end()}});
+  }
+  run.schedule.n_gpus = 64;
+  for (std::size_t n = below(5); n > 0; --n) {
+    Iteration& iteration = run.schedule.iterations.emplace_back();
+    iteration.group = static_cast<std::uint32_t>(below(run.groups.size()));
+    iteration.first_pack = static_cast<std::uint32_t>(run.schedule.pack_order.size());
+    const GroupPlan& group = run.schedule.groups[iteration.group];
+    iteration.n_packs = static_cast<std::uint32_t>(group.packs_per_iteration());
+    const bool may_be_short = run.groups[iteration.group].plan.plan.virtual_stages == 1;
+    if (may_be_short) iteration.n_packs -= static_cast<std::uint32_t>(below(iteration.n_packs + 1));
+    const std::size_t n_kinds = 1 + below(8);
+    for (std::uint32_t i = 0; i < iteration.n_packs; ++i)
+      run.schedule.pack_order.push_back(static_cast<std::uint32_t>(below(n_kinds)));
+  }
+  return run;
+}
+
+double sum(const SimulatedRun& run) {
+  return std::accumulate(run.fraction.begin(), run.fraction.end(), run.idle_fraction);
+}
+
+bool same(const SimulatedRun& a, const SimulatedRun& b) {
+  return a.step_s == b.step_s && a.total_s == b.total_s && a.step_mean_s == b.step_mean_s &&
+         a.step_p99_s == b.step_p99_s && a.fraction == b.fraction && a.idle_fraction == b.idle_fraction &&
+         a.n_events == b.n_events;
+}
+
+TEST_CASE("ZeRO 1 without overlap: steps and idle time are sums over ranks and packs") {
+  std::mt19937 generator(21);
+  const auto below = [&](int n) { return static_cast<int>(generator() % static_cast<std::uint32_t>(n)); };
+  for (int i = 0; i < 500; ++i) {
+    TokenPrices tokens;
+    tokens.layers[0].forward = phase_of({computed(below(1000)), attended()});
+    tokens.layers[0].backward = phase_of({attended(), computed(below(1000))});
+    const int n_layers = 1 + below(4);
+    std::vector<PricedGroup> groups;
+    Schedule schedule;
+    const int n_gpus = 8;
+    schedule.n_gpus = n_gpus;
+    for (const int sp : {1, 4}) {
+      PricedGroup& group = groups.emplace_back();
+      group.plan.plan = {.n_gpus = n_gpus, .sp_degree = sp, .zero_stage = 1, .overlaps_states = false};
+      group.plan.chunks = {{.n_dense = n_layers}};
+      group.plan.states = {{.units = {{.n_layers = n_layers, .gather_ns = 300, .reduce_ns = 200}},
+                            .optimizer_ns = 70,
+                            .step_ns = 11}};
+      for (int p = 0; p < 5; ++p) {
+        group.packs.push_back({.tokens = &tokens,
+                               .attention_forward = ring_of(below(1000)),
+                               .attention_backward = ring_of(below(1000))});
+      }
+      schedule.groups.push_back({.sp_degree = sp, .n_dp_ranks = n_gpus / sp, .micro_batches_per_rank = 2});
+    }
+    double expected_idle = 0;
+    double expected_all = 0;
+    std::vector<double> expected_s;
+    for (int n = 1 + below(4); n > 0; --n) {
+      const auto g = static_cast<std::uint32_t>(below(2));
+      const GroupPlan& plan = schedule.groups[g];
+      const auto n_packs =
+          static_cast<std::uint32_t>(1 + below(static_cast<int>(plan.packs_per_iteration())));
+      schedule.iterations.push_back({.group = g,
+                                     .first_pack = static_cast<std::uint32_t>(schedule.pack_order.size()),
+                                     .n_packs = n_packs});
+      std::vector<std::int64_t> ranks(static_cast<std::size_t>(plan.n_dp_ranks));
+      for (std::uint32_t p = 0; p < n_packs; ++p) {
+        schedule.pack_order.push_back(static_cast<std::uint32_t>(below(5)));
+        const MicroBatchPrice& price = groups[g].packs[schedule.pack_order.back()];
+        ranks[p % ranks.size()] +=
+            n_layers * (tokens.layers[0].forward.total_ns + tokens.layers[0].backward.total_ns +
+                        price.attention_forward.compute_ns + price.attention_backward.compute_ns);
+      }
+      // Ranks without a pack have no gradients to send: their optimizer is done by then.
+      const std::int64_t slowest = *std::ranges::max_element(ranks);
+      const std::int64_t step = slowest + 200 + 70 + 300 + 11;
+      expected_s.push_back(1e-9 * static_cast<double>(step));
+      for (std::size_t r = 0; r < ranks.size(); ++r) {
+        const std::int64_t waits = slowest - ranks[r] + (r < n_packs ? 0 : 200);
+        expected_idle += plan.sp_degree * static_cast<double>(waits);
+        expected_all += plan.sp_degree * static_cast<double>(step);
+      }
+    }
+    for (const StepDetail detail : {StepDetail::micro_batches, StepDetail::stages}) {
+      const SimulatedRun run = simulate(schedule, groups, {.detail = detail});
+      REQUIRE(run.step_s.size() == expected_s.size());
+      for (std::size_t k = 0; k < expected_s.size(); ++k)
+        REQUIRE(run.step_s[k] == Approx(expected_s[k]).epsilon(1e-12));
+      REQUIRE(run.idle_fraction == Approx(expected_idle / expected_all).epsilon(1e-9));
+      REQUIRE(sum(run) == Approx(1).epsilon(1e-12));
+    }
+  }
+}
+
+TEST_CASE("Fractions add up to 1, and both levels of detail agree on them and on every step") {
+  RandomSteps steps(22);
+  std::mt19937 generator(22);
+  for (int i = 0; i < 1000; ++i) {
+    const RandomRun random = random_run(steps, generator);
+    const SimulatedRun coarse = simulate(random.schedule, random.groups);
+    const SimulatedRun fine = simulate(random.schedule, random.groups, {.detail = StepDetail::stages});
+    REQUIRE(coarse.step_s == fine.step_s);
+    REQUIRE(coarse.total_s == fine.total_s);
+    REQUIRE(coarse.step_p99_s == fine.step_p99_s);
+    if (coarse.total_s == 0) continue;
+    REQUIRE(sum(coarse) == Approx(1).epsilon(1e-9));
+    REQUIRE(sum(fine) == Approx(1).epsilon(1e-9));
+    for (const Cause cause : {Cause::linear, Cause::attention, Cause::recompute, Cause::optimizer}) {
+      const auto c = static_cast<std::size_t>(cause);
+      REQUIRE(coarse.fraction[c] == Approx(fine.fraction[c]).margin(1e-12));
+    }
+  }
+}
+
+TEST_CASE("Ranks that do the same may be simulated once") {
+  RandomSteps steps(23);
+  std::mt19937 generator(23);
+  std::uint64_t n_full = 0;
+  std::uint64_t n_merged = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const RandomRun random = random_run(steps, generator);
+    for (const StepDetail detail : {StepDetail::micro_batches, StepDetail::stages}) {
+      for (const double slow_down : {1.0, 1.3}) {
+        const SimulatedRun merged =
+            simulate(random.schedule, random.groups, {detail, nullptr, slow_down, true});
+        const SimulatedRun full =
+            simulate(random.schedule, random.groups, {detail, nullptr, slow_down, false});
+        REQUIRE(merged.step_s == full.step_s);
+        for (std::size_t c = 0; c < kNCauses; ++c)
+          REQUIRE(merged.fraction[c] == Approx(full.fraction[c]).margin(1e-12));
+        REQUIRE(merged.idle_fraction == Approx(full.idle_fraction).margin(1e-12));
+        n_full += full.n_events;
+        n_merged += merged.n_events;
+      }
+    }
+  }
+  CHECK(n_merged < n_full);
+}
+
+TEST_CASE("Ranks that share experts are alike only together") {
+  std::vector<PricedGroup> groups(1);
+  PricedGroup& group = groups[0];
+  group.plan.plan = {.n_gpus = 4, .ep_degree = 2, .zero_stage = 0};
+  group.plan.chunks = {{.n_experts = 2}};
+  group.plan.states = {{.units = {{.n_layers = 2}}}};
+  std::deque<TokenPrices> tokens(3);
+  struct Layer {
+    std::int64_t before_ns;
+    std::int64_t behind_ns;
+  };
+  for (const Layer& layer : {Layer{30, 0}, Layer{10, 0}, Layer{10, 40}}) {
+    TokenPrices& prices = tokens[group.packs.size()];
+    prices.layers[1].forward =
+        phase_of({computed(layer.before_ns), exchanged(5, Cause::expert), computed(layer.behind_ns)});
+    group.packs.push_back({.tokens = &prices});
+  }
+  // Ranks 0 and 2 train the same, but beside different ones.
+  Schedule schedule;
+  schedule.n_gpus = 4;
+  schedule.groups = {{.n_dp_ranks = 4}};
+  schedule.pack_order = {0, 1, 0, 2};
+  schedule.iterations = {{.n_packs = 4}};
+  const SimulatedRun run = simulate(schedule, groups);
+  // Rank 3 waits for rank 2 until 30, exchanges until 35, computes 40 + 10, exchanges until 90, computes 40.
+  CHECK(run.step_s[0] == Approx(130e-9));
+  // Ranks work 2 x 35, 2 x 15, 2 x 35 and 2 x 55 of that.
+  CHECK(run.idle_fraction == Approx((60 + 100 + 60 + 20) / 520.0));
+}
+
+TEST_CASE("Slowed down by communication, a run's causes still add up") {
+  RandomSteps steps(24);
+  std::mt19937 generator(24);
+  for (int i = 0; i < 300; ++i) {
+    const RandomRun random = random_run(steps, generator);
+    for (const StepDetail detail : {StepDetail::micro_batches, StepDetail::stages}) {
+      const SimulatedRun run = simulate(random.schedule, random.groups, {.detail = detail, .slow_down = 1.4});
+      if (run.total_s > 0) REQUIRE(sum(run) == Approx(1).epsilon(1e-9));
+      const SimulatedRun full = simulate(random.schedule, random.groups, {.detail = detail});
+      for (std::size_t k = 0; k < run.step_s.size(); ++k) REQUIRE(run.step_s[k] >= full.step_s[k]);
+    }
+  }
+}
+
+TEST_CASE("The same run twice is the same to the last bit, whatever ran before") {
+  RandomSteps steps(25);
+  std::mt19937 generator(25);
+  for (int i = 0; i < 200; ++i) {
+    const RandomRun random = random_run(steps, generator);
+    const SimulationOptions options{.detail = StepDetail::stages, .slow_down = 1.2};
+    REQUIRE(same(simulate(random.schedule, random.groups, options),
+                 simulate(random.schedule, random.groups, options)));
+  }
+}
+
+TEST_CASE("Alike are ranks whose packs cost the same, one after another") {
+  std::deque<TokenPrices> tokens(2);
+  tokens[1].layers[0].backward = phase_of({computed(5)});
+  std::vector<MicroBatchPrice> packs(6);
+  for (std::size_t i = 0; i < packs.size(); ++i) packs[i].tokens = &tokens[i == 5 ? 1 : 0];
+  packs[1].attention_backward.compute_ns = 3;
+  packs[4].attention_backward.compute_ns = 3;
+  packs[2].overhead_ns = 1;
+  const std::vector<std::uint32_t> classes = price_classes(packs);
+  CHECK(classes[0] == classes[3]);
+  CHECK(classes[1] == classes[4]);
+  CHECK(std::set<std::uint32_t>(classes.begin(), classes.end()).size() == 4);
+
+  // Ranks 0..3 train 0 1, 3 4, 1 0 and 0.
+  const std::vector<std::uint32_t> order = {0, 3, 1, 0, 1, 4, 0};
+  AlikeRanks alike;
+  find_alike(order, classes, 4, 1, alike);
+  REQUIRE(alike.kinds.size() == 3);
+  CHECK(alike.kinds[0].first_block == 0);
+  CHECK(alike.kinds[0].n_blocks == 2);
+  CHECK(alike.kinds[1].first_block == 2);
+  CHECK(alike.kinds[2].first_block == 3);
+  // Ranks 0 and 1 together are not ranks 2 and 3.
+  find_alike(order, classes, 4, 2, alike);
+  CHECK(alike.kinds.size() == 2);
+  // No packs: all do nothing.
+  find_alike({}, classes, 4, 1, alike);
+  REQUIRE(alike.kinds.size() == 1);
+  CHECK(alike.kinds[0].n_blocks == 4);
+}
+
+TEST_CASE("Empty schedules, progress, the 99th percentile") {
+  CHECK(simulate({}, {}).total_s == 0);
+  CHECK(simulate({}, {}).step_s.empty());
+
+  TokenPrices tokens;
+  tokens.layers[0].forward = phase_of({attended()});
+  tokens.layers[0].backward = phase_of({attended()});
+  std::vector<PricedGroup> groups(1);
+  groups[0].plan.chunks = {{.n_dense = 1}};
+  groups[0].plan.states = {{.units = {{.n_layers = 1}}}};
+  Schedule schedule;
+  schedule.groups = {{.n_dp_ranks = 1}};
+  for (std::uint32_t i = 0; i < 600; ++i) {
+    groups[0].packs.push_back({.tokens = &tokens, .attention_forward = ring_of(i + 1)});
+    schedule.pack_order.push_back(i);
+    schedule.iterations.push_back({.first_pack = i, .n_packs = 1});
+  }
+  std::vector<std::int64_t> told;
+  const SimulatedRun run = simulate(schedule, groups, {}, [&](std::int64_t done) { told.push_back(done); });
+  CHECK(told == std::vector<std::int64_t>{256, 512, 600});
+  // 1..600 ns: 594 of the 600 are not over 594 ns.
+  CHECK(run.step_p99_s == Approx(594e-9));
+  CHECK(run.total_s == Approx(600 * 601 / 2 * 1e-9));
+  CHECK(run.step_mean_s == Approx(300.5e-9));
+}
+
+TEST_CASE("A schedule that speaks of what is not there is refused") {
+  std::vector<PricedGroup> groups(1);
+  Schedule schedule;
+  CHECK_THROWS_WITH(simulate(schedule, groups), Contains("expected 0 groups"));
+  schedule.groups.resize(1);
+  schedule.iterations.push_back({.group = 1});
+  CHECK_THROWS_WITH(simulate(schedule, groups), Contains("iterations[0]: expected a group below 1"));
+  schedule.iterations[0] = {.group = 0, .first_pack = 0, .n_packs = 1};
+  CHECK_THROWS_WITH(simulate(schedule, groups), Contains("an end in pack_order"));
+  schedule.pack_order = {0};
+  CHECK_THROWS_WITH(simulate(schedule, groups), Contains("pack_order[0]: expected a pack of group 0"));
+}
+
+}  // namespace
+}  // namespace packsim

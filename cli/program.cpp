@@ -63,6 +63,7 @@ int run_commands(int argc, char** argv) {
   add_list_command(app, context);
   add_check_command(app, context);
   add_calibrate_command(app, context);
+  add_validate_command(app, context);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& done) {  // --help, --version

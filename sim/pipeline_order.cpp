@@ -9,8 +9,8 @@ namespace {
 
 void check(int n_stages, int stage, int virtual_stages, int n_micro_batches) {
   if (n_stages < 1 || stage < 0 || stage >= n_stages || virtual_stages < 1 || n_micro_batches < 0)
-    throw std::invalid_argument("expected a stage of a pipeline, got stage " + std::to_string(stage) + " of " +
-                                std::to_string(n_stages));
+    throw std::invalid_argument("expected a stage of a pipeline, got stage " + std::to_string(stage) +
+                                " of " + std::to_string(n_stages));
   if (virtual_stages > 1 && n_micro_batches % n_stages != 0) {
     throw std::invalid_argument("interleaved pipeline: expected a multiple of the " +
                                 std::to_string(n_stages) + " stages, got " + std::to_string(n_micro_batches) +

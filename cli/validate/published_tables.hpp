@@ -1,0 +1,75 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/cluster.hpp"
+#include "models/parallel_plan.hpp"
+#include "models/transformer.hpp"
+#include "scenarios/loader/data_paths.hpp"
+
+namespace packsim {
+
+/// One timed or out-of-memory step of the HBP paper.
+struct PublishedTableStep {
+  std::string name;
+  std::string data;  ///< full_length: packs of one document; else the name of a mixture
+  std::int64_t capacity_tokens = 0;
+  int sp_degree = 1;
+  int gc_layers = 0;
+  int micro_batches = 1;  ///< of a rank, in a step
+  bool out_of_memory = false;
+  std::optional<double> step_time_s;
+};
+
+/// GPU-days of a whole run, or the ratio of two.
+struct PublishedRun {
+  std::string name;
+  std::string scenario;  ///< a shipped one
+  std::string strategy;  ///< one of its strategies
+  double gpu_days = 0;
+  std::optional<double> abr;
+  std::optional<double> cr;
+  std::string note;
+};
+
+struct PublishedRatio {
+  std::string name;
+  std::string scenario;
+  std::string over;  ///< the strategy above the line
+  std::string under;
+  double ratio = 0;
+  std::string note;
+};
+
+/// What a set of the tables is held to; 0: nothing.
+struct PublishedTolerances {
+  double step_mean = 0;
+  double step_max = 0;
+  double step_left_out_mean = 0;
+  int gc_layers = 0;
+  double ablation = 0;
+  double group_selection = 0;
+  double strategies = 0;
+  double ratio = 0;
+};
+
+/// The HBP paper's tables (validation/hbp.json).
+struct PublishedTables {
+  Transformer model;
+  Cluster cluster;
+  ParallelPlan plan;  ///< of the steps, but for their degrees and checkpointed layers
+  PublishedTolerances tolerances;
+  std::vector<PublishedTableStep> steps;
+  std::vector<PublishedRun> ablation;
+  std::vector<PublishedRun> group_selection;
+  std::vector<PublishedRun> strategies;
+  std::vector<PublishedRun> batching;  ///< reported without a bound
+  std::vector<PublishedRatio> ratios;
+};
+
+/// Throws ScenarioError with every mistake in the file, FileError.
+PublishedTables load_published_tables(const std::string& path, const DataPaths& data);
+
+}  // namespace packsim

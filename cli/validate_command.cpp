@@ -1,0 +1,83 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/calibrate/child_process.hpp"
+#include "cli/commands.hpp"
+#include "cli/validate/gate.hpp"
+#include "cli/validate/stack_fit.hpp"
+#include "cli/validate/validation_sets.hpp"
+#include "cli/validate/validation_text.hpp"
+#include "reports/write_file.hpp"
+#include "scenarios/loader/problems.hpp"
+#include "scenarios/loader/read_file.hpp"
+#include "scenarios/loader/read_published_steps.hpp"
+
+namespace packsim {
+namespace {
+
+constexpr int kWorse = 1;
+
+struct ValidateArguments {
+  std::vector<std::string> sets;  // empty: all
+  std::string markdown;
+  std::string gate;
+  std::string write_gate;
+  bool json = false;
+  bool fit_stacks = false;
+};
+
+void fit_stacks(const DataPaths& data) {
+  const PublishedSteps steps = load_published_steps(data.root + "/validation/published_steps.json", data);
+  for (const FrameworkStack& stack : kStacks) {
+    const std::string path = path_of(kProfileFiles, std::string(stack.profile), data);
+    write_file(path, stack_profile_json(stack, steps, data));
+    fmt::print("{}: written\n", path);
+  }
+}
+
+void report_gate(const std::string& path, const std::vector<ValidationSet>& sets) {
+  const GateFindings findings = check_gate(read_file(path), sets);
+  for (const std::string& gain : findings.gains) fmt::print("{}: nearer, tighten the gate: {}\n", path, gain);
+  for (const std::string& failure : findings.failures) fmt::print(stderr, "{}: {}\n", path, failure);
+  if (!findings.failures.empty()) throw ExitCode{kWorse};
+}
+
+void validate_command(const ValidateArguments& arguments, const CommandContext& context) {
+  const DataPaths data{.root = context.data_root};
+  if (arguments.fit_stacks) {
+    fit_stacks(data);
+    return;
+  }
+  const std::vector<ValidationSet> sets = validate(arguments.sets, data);
+  fmt::print("{}", arguments.json ? validation_json(sets) : validation_text(sets));
+  if (!arguments.markdown.empty()) {
+    const std::string document = read_file(arguments.markdown);
+    write_file(arguments.markdown, with_tables(document, validation_markdown(sets)));
+  }
+  if (!arguments.write_gate.empty()) write_file(arguments.write_gate, gate_json(sets));
+  if (!arguments.gate.empty()) report_gate(arguments.gate, sets);
+}
+
+}  // namespace
+
+void add_validate_command(CLI::App& app, const CommandContext& context) {
+  CLI::App* command =
+      app.add_subcommand("validate", "Recompute every published comparison and show how near it is");
+  auto arguments = std::make_shared<ValidateArguments>();
+  command->add_option("--set", arguments->sets,
+                      fmt::format("Only these of {}", fmt::join(validation_set_names(), ", ")));
+  command->add_option("--markdown", arguments->markdown,
+                      "Refresh the tables between the marked lines of this file, such as docs/accuracy.md");
+  command->add_flag("--json", arguments->json, "Print JSON");
+  command->add_option(
+      "--gate", arguments->gate,
+      "Fail where an error has grown since this file was written, such as validation/gate.json");
+  command->add_option("--write-gate", arguments->write_gate, "Write today's errors to this file");
+  command->add_flag("--fit-stacks", arguments->fit_stacks,
+                    "Fit the profiles of frameworks with published steps again, and nothing else");
+  command->callback([arguments, context] { validate_command(*arguments, context); });
+}
+
+}  // namespace packsim

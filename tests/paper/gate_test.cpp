@@ -1,0 +1,18 @@
+// Every published number against validation/gate.json, which holds how near it was.
+
+#include <catch2/catch.hpp>
+
+#include "cli/validate/gate.hpp"
+#include "cli/validate/validation_sets.hpp"
+#include "scenarios/loader/read_file.hpp"
+
+using namespace packsim;
+
+TEST_CASE("No published number has become worse than validation/gate.json says") {
+  const std::vector<std::string> all;
+  const std::vector<ValidationSet> sets = validate(all, {.root = PACKSIM_SOURCE_DIR});
+  const GateFindings findings = check_gate(read_file(PACKSIM_SOURCE_DIR "/validation/gate.json"), sets);
+  for (const std::string& gain : findings.gains) WARN("nearer, tighten the gate: " << gain);
+  for (const std::string& failure : findings.failures) FAIL_CHECK(failure);
+  CHECK(sets.size() == validation_set_names().size());
+}

@@ -2,13 +2,13 @@
 #include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <cstdio>
 #include <memory>
 
 #include "cli/commands.hpp"
 #include "cli/progress.hpp"
 #include "cli/run_scenario.hpp"
+#include "cli/stopwatch.hpp"
 #include "reports/formats/json_format.hpp"
 #include "reports/formats/terminal_format.hpp"
 #include "reports/write_report.hpp"
@@ -55,7 +55,7 @@ std::int64_t peak_memory_bytes() {
 }
 
 void compare(const CompareArguments& arguments, const CommandContext& context) {
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   Scenario scenario = load_scenario(arguments.scenario, {.root = context.data_root});
   keep_strategies(scenario, arguments.strategies);
   Report report;
@@ -67,7 +67,7 @@ void compare(const CompareArguments& arguments, const CommandContext& context) {
   }
   report.manifest.version = context.version;
   report.manifest.command = context.command_line;
-  report.total_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report.total_s = watch.seconds();
   report.peak_memory_bytes = peak_memory_bytes();
   write_report(report, arguments.out);
 

@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -11,6 +10,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/progress.hpp"
+#include "cli/stopwatch.hpp"
 #include "packing/metrics.hpp"
 #include "packing/pack.hpp"
 #include "reports/write_file.hpp"
@@ -58,9 +58,9 @@ PackOutcome pack_and_measure(const PackArguments& arguments, std::span<const std
   request.capacities_tokens = arguments.capacities_tokens;
   request.options.packer = arguments.packer;
   PackOutcome outcome;
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   outcome.packing = pack(arguments.strategy, request);
-  outcome.packing_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  outcome.packing_s = watch.seconds();
   outcome.statistics = pack_statistics(outcome.packing);
 
   const std::size_t n_groups = outcome.packing.groups.size();

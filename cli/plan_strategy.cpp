@@ -1,16 +1,12 @@
 #include "cli/plan_strategy.hpp"
 
 #include <algorithm>
-#include <chrono>
 
+#include "cli/stopwatch.hpp"
 #include "models/memory/peak_memory.hpp"
 
 namespace packsim {
 namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 // The largest micro-batch decides what fits.
 std::int64_t most_tokens(std::span<const MicroBatch> batches) {
@@ -66,11 +62,11 @@ GroupResult plan_group(const Scenario& scenario, const GroupSpec& group, std::in
 PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec,
                               std::span<const std::int32_t> lengths_tokens) {
   PlannedStrategy plan;
-  const auto packing_start = std::chrono::steady_clock::now();
+  const Stopwatch packing_watch;
   plan.packing = pack(spec.strategy, pack_request(spec, lengths_tokens));
-  plan.packing_s = seconds_since(packing_start);
+  plan.packing_s = packing_watch.seconds();
 
-  const auto scheduling_start = std::chrono::steady_clock::now();
+  const Stopwatch scheduling_watch;
   const int n_gpus = packed_gpus(scenario);
   std::vector<GroupParallelism> parallelism;
   for (std::size_t g = 0; g < spec.groups.size(); ++g) {
@@ -99,7 +95,7 @@ PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec
     plan.groups[g].micro_batches_per_rank = plan.schedule.groups[g].micro_batches_per_rank;
   }
   for (const Iteration& iteration : plan.schedule.iterations) ++plan.groups[iteration.group].iterations;
-  plan.scheduling_s = seconds_since(scheduling_start);
+  plan.scheduling_s = scheduling_watch.seconds();
   return plan;
 }
 

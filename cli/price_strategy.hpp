@@ -13,7 +13,7 @@ namespace packsim {
 struct PricedStrategy {
   std::vector<PricedGroup> groups;
   /// GPU time of the whole schedule, before waits, by what it rests on.
-  AccountByCause account = {};
+  PriceAccount account;
   /// Keep what the prices refer to.
   std::vector<std::unique_ptr<StepPricer>> pricers;
 };

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <exception>
 #include <limits>
 #include <optional>
@@ -13,6 +12,7 @@
 
 #include "cli/plan_strategy.hpp"
 #include "cli/price_strategy.hpp"
+#include "cli/stopwatch.hpp"
 #include "cli/warnings.hpp"
 #include "models/step/overlap.hpp"
 #include "models/step/uncertainty.hpp"
@@ -41,10 +41,6 @@ constexpr std::array<std::pair<Cause, double StrategyResult::*>, kNCauses> kCaus
      {Cause::optimizer, &StrategyResult::optimizer_fraction},
      {Cause::overhead, &StrategyResult::overhead_fraction}}};
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 void count_samples(const Packing& packing, const Schedule& schedule, const ScheduleMetrics& metrics,
                    StrategyResult& result) {
@@ -78,8 +74,6 @@ void set_times(const SimulatedRun& run, int n_gpus, StrategyResult& result) {
   result.step_p99_s = run.step_p99_s;
   result.wall_hours = run.total_s / 3600;
   result.gpu_days = run.total_s / 86400 * n_gpus;
-  result.gpu_days_low *= result.gpu_days;
-  result.gpu_days_high *= result.gpu_days;
   for (const auto& [cause, fraction] : kCauseFractions)
     result.*fraction = run.fraction[static_cast<std::size_t>(cause)];
   result.idle_fraction = run.idle_fraction;
@@ -95,16 +89,19 @@ void set_no_times(StrategyResult& result) {
   for (const auto& [cause, fraction] : kCauseFractions) result.*fraction = kNone;
 }
 
-// Shares of the kernels' time by how well it is known.
-void set_standing(const AccountByCause& account, StrategyResult& result) {
-  PriceAccount all;
-  for (const PriceAccount& cause : account) all.add(cause);
-  const auto share = [&](Standing standing) {
-    return all.time_s > 0 ? all.standing_s[static_cast<std::size_t>(standing)] / all.time_s : 0;
-  };
+// How well the time is known that the schedule takes.
+void set_certainty(const Scenario& scenario, const PriceAccount& account, const SimulatedRun& run,
+                   StrategyResult& result) {
+  const auto standing = standing_fractions(run.fraction, account);
+  const auto share = [&](Standing of) { return standing[static_cast<std::size_t>(of)]; };
   result.measured_fraction = share(Standing::measured) + share(Standing::interpolated);
   result.extrapolated_fraction = share(Standing::extrapolated);
   result.guessed_fraction = share(Standing::missing);
+  const Uncertainty uncertainty =
+      run_uncertainty(run.fraction, account, scenario.profile, scenario.profile.model == scenario.model.name);
+  result.gpu_days_low = uncertainty.low() * result.gpu_days;
+  result.gpu_days_high = uncertainty.high() * result.gpu_days;
+  if (!uncertainty.doubts.empty()) result.most_doubtful = uncertainty.doubts.front().measurement;
 }
 
 // Ratios of nothing; 0 would read as perfect.
@@ -146,7 +143,7 @@ StrategyResult run_strategy(const Scenario& scenario, const StrategySpec& spec,
 
   say(fmt::format("packing {} samples", lengths_tokens.size()));
   const PlannedStrategy plan = plan_strategy(scenario, spec, lengths_tokens);
-  const auto simulation_start = std::chrono::steady_clock::now();
+  const Stopwatch simulation_watch;
   const Packing& packing = plan.packing;
   const Schedule& schedule = plan.schedule;
   result.packing_s = plan.packing_s;
@@ -168,18 +165,13 @@ StrategyResult run_strategy(const Scenario& scenario, const StrategySpec& spec,
     const SimulatedRun run = simulate(schedule, priced.groups, simulation, [&](std::int64_t iteration) {
       say(fmt::format("simulating iteration {} of {}", iteration, metrics.iterations));
     });
-    set_standing(priced.account, result);
-    const Uncertainty uncertainty = run_uncertainty(run.fraction, priced.account, scenario.profile,
-                                                    scenario.profile.model == scenario.model.name);
-    result.gpu_days_low = uncertainty.low();
-    result.gpu_days_high = uncertainty.high();
-    if (!uncertainty.doubts.empty()) result.most_doubtful = uncertainty.doubts.front().measurement;
     set_times(run, scenario.cluster.n_gpus(), result);
+    set_certainty(scenario, priced.account, run, result);
   } else {
     set_no_times(result);
   }
   if (metrics.iterations == 0) set_no_ratios(result);
-  result.simulation_s = plan.scheduling_s + seconds_since(simulation_start);
+  result.simulation_s = plan.scheduling_s + simulation_watch.seconds();
   return result;
 }
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "models/parallel_plan.hpp"
-#include "models/step/step_price.hpp"
+#include "models/step/step_pricer.hpp"
 
 namespace packsim {
 
@@ -14,6 +14,9 @@ struct PricedPlan {
   std::vector<ChunkShape> chunks;
   std::vector<StatesPrice> states;  ///< [n_chunks]; their units hold every layer of the chunk once
 };
+
+/// The pricer's own plan, all of its chunks.
+PricedPlan price_plan(StepPricer& pricer);
 
 /// One data-parallel rank in one step. Its GPUs of one pipeline stage do the same at the same time: one of
 /// them stands for all.

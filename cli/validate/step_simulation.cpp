@@ -11,15 +11,6 @@
 namespace packsim {
 namespace {
 
-std::vector<std::int32_t> lengths_of(const Documents& documents) {
-  std::vector<std::int32_t> lengths_tokens;
-  for (const DocumentRun& run : documents.runs) {
-    lengths_tokens.insert(lengths_tokens.end(), static_cast<std::size_t>(run.n_documents),
-                          static_cast<std::int32_t>(run.length_tokens));
-  }
-  return lengths_tokens;
-}
-
 // Mean over the simulated lanes, one of each pipeline stage.
 SimulatedStep account_step(const OpGraph& graph, const OpEngine& engine, SimTime end) {
   OpAccount account;
@@ -42,14 +33,10 @@ SimulatedStep simulate_step(const PublishedStep& step, const HardwareProfile& ha
   if (!mistakes.empty()) throw std::invalid_argument(mistakes.front());
 
   StepPricer pricer(step.model, step.cluster, step.plan, hardware, factors);
-  PricedPlan plan{.plan = step.plan, .chunks = {}, .states = {}};
-  for (int chunk = 0; chunk < step.plan.pp_degree * step.plan.virtual_stages; ++chunk) {
-    plan.chunks.push_back(pricer.chunk(chunk));
-    plan.states.push_back(pricer.states(chunk));
-  }
+  const PricedPlan plan = price_plan(pricer);
   std::vector<MicroBatchPrice> prices;
   for (const PublishedMicroBatches& batch : step.micro_batches)
-    prices.push_back(pricer.micro_batch(batch.documents.tokens(), lengths_of(batch.documents)));
+    prices.push_back(pricer.micro_batch(batch.documents.tokens(), batch.documents.lengths_tokens()));
   RankWork rank{.plan = &plan};
   for (std::size_t i = 0; i < prices.size(); ++i) {
     rank.micro_batches.insert(rank.micro_batches.end(),

@@ -55,6 +55,16 @@ std::vector<std::int32_t> Documents::cumulative_tokens() const {
   return starts;
 }
 
+std::vector<std::int32_t> Documents::lengths_tokens() const {
+  std::vector<std::int32_t> lengths_tokens;
+  lengths_tokens.reserve(static_cast<std::size_t>(n_documents()));
+  for (const DocumentRun& run : runs) {
+    lengths_tokens.insert(lengths_tokens.end(), static_cast<std::size_t>(run.n_documents),
+                          static_cast<std::int32_t>(run.length_tokens));
+  }
+  return lengths_tokens;
+}
+
 Documents parse_documents(std::string_view text) {
   constexpr std::int64_t kMostTokens = std::numeric_limits<std::int32_t>::max();
   const auto refuse = [whole = text] {

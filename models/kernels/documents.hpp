@@ -25,6 +25,8 @@ struct Documents {
   double squared_tokens() const;
   /// Start of every document and the end of the last: [n_documents + 1], as attention kernels want it.
   std::vector<std::int32_t> cumulative_tokens() const;
+  /// [n_documents]
+  std::vector<std::int32_t> lengths_tokens() const;
   bool operator==(const Documents&) const = default;
 };
 

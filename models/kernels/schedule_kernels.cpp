@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "models/kernels/step_kernels.hpp"
+#include "packing/trainings.hpp"
 
 namespace packsim {
 namespace {
@@ -18,29 +19,6 @@ void add_run(Documents& documents, std::int64_t n_documents, std::int64_t length
   } else {
     documents.runs.push_back({n_documents, length_tokens});
   }
-}
-
-// How often each pack of each group is trained, how many iterations each group has, and how many of its
-// micro-batches come after another one of their rank in their iteration.
-struct Trainings {
-  std::vector<std::vector<std::int64_t>> of_pack;  // [n_groups][n_packs]
-  std::vector<std::int64_t> iterations;            // [n_groups]
-  std::vector<std::int64_t> later_micro_batches;   // [n_groups]
-};
-
-Trainings count_trainings(std::span<const std::vector<MicroBatch>> batches, const Schedule& schedule) {
-  Trainings trainings;
-  for (const std::vector<MicroBatch>& group : batches) trainings.of_pack.emplace_back(group.size());
-  trainings.iterations.resize(batches.size());
-  trainings.later_micro_batches.resize(batches.size());
-  for (const Iteration& iteration : schedule.iterations) {
-    ++trainings.iterations[iteration.group];
-    const std::int64_t n_packs = iteration.n_packs;
-    const std::int64_t n_ranks = schedule.groups[iteration.group].n_dp_ranks;
-    trainings.later_micro_batches[iteration.group] += std::max<std::int64_t>(0, n_packs - n_ranks);
-    for (const std::uint32_t pack : schedule.packs(iteration)) ++trainings.of_pack[iteration.group][pack];
-  }
-  return trainings;
 }
 
 // Micro-batches of about the same number of tokens a GPU.

@@ -44,8 +44,7 @@ const CurveTime& AttentionPricer::document(std::int32_t length_tokens) {
   return document;
 }
 
-AttentionPrice AttentionPricer::pack(std::span<const std::int32_t> lengths_tokens,
-                                     std::int64_t window_tokens) {
+KnownTime AttentionPricer::pack(std::span<const std::int32_t> lengths_tokens, std::int64_t window_tokens) {
   AttentionSum sum;
   for (const std::int32_t length : lengths_tokens) {
     const double share = windowed_share(length, window_tokens);

@@ -12,13 +12,6 @@
 
 namespace packsim {
 
-/// Attention of one pack on one GPU.
-struct AttentionPrice {
-  double time_s = 0;
-  double error_s = 0;  ///< one standard deviation, of documents that err together
-  Standing standing = Standing::missing;
-};
-
 /// Prices the attention of many packs, one pass and head shape: each document length once. Where the profile
 /// has no such attention, the other pass times the ratio of their flop stands in, or else a rate: both
 /// `missing`.
@@ -29,7 +22,8 @@ class AttentionPricer {
   /// lengths_tokens: of the pack's documents, over 0; padding is one more. window_tokens: 0, or what a token
   /// sees at most: a document longer than that takes the share of its time that it keeps of its pairs.
   /// Time, error and standing are those of kernel_time() where the profile has the pass.
-  AttentionPrice pack(std::span<const std::int32_t> lengths_tokens, std::int64_t window_tokens = 0);
+  /// On one GPU. Documents err together.
+  KnownTime pack(std::span<const std::int32_t> lengths_tokens, std::int64_t window_tokens = 0);
 
  private:
   const CurveTime& document(std::int32_t length_tokens);

@@ -31,6 +31,21 @@ double nic_bytes_per_s_of_gpu(const Cluster& cluster) {
   return or_else(network.nics_per_node * network.nic_bytes_per_s / cluster.gpus_per_node, kNicBytesPerS);
 }
 
+// What the network cards of its GPUs take at their stated rate for what has to leave a node, whatever the
+// algorithm; 0 where nothing does, or the cluster does not say.
+double nics_time_s(const Cluster& cluster, const KernelCase& kernel) {
+  const auto nodes = static_cast<double>(kernel.integer("nodes"));
+  if (nodes < 2 || cluster.network.nic_bytes_per_s <= 0) return 0;
+  const std::string& op = kernel.value("op");
+  const auto bytes = static_cast<double>(kernel.integer("bytes"));
+  const double rate = nic_bytes_per_s_of_gpu(cluster);
+  const double gpus_in_node = static_cast<double>(kernel.integer("gpus")) / nodes;
+  if (op == "send_recv") return bytes / rate;
+  if (op == "all_to_all") return bytes * (nodes - 1) / nodes / rate;
+  // What the GPUs of a node have in common passes once; a switch may add up an all-reduce.
+  return bytes * (op == "all_reduce" ? 1 : (nodes - 1) / nodes) / (gpus_in_node * rate);
+}
+
 KernelTime guessed(double time_s, double relative_error, const std::string& basis) {
   return {.time_s = time_s,
           .relative_error = together(relative_error, kGuessError),
@@ -40,18 +55,26 @@ KernelTime guessed(double time_s, double relative_error, const std::string& basi
 
 }  // namespace
 
+CurveName curve_name(const KernelCase& kernel) {
+  return {.family = kernel_family(kernel), .key = curve_place(kernel).key};
+}
+
 KernelPricer::KernelPricer(const HardwareProfile& profile, const Cluster& cluster)
     : profile_(profile), cluster_(cluster) {}
 
-const KernelTime& KernelPricer::time(const KernelCase& kernel) {
+const PricedKernel& KernelPricer::time(const KernelCase& kernel) {
   const auto [place, is_new] = known_.try_emplace(kernel.text());
-  if (is_new) place->second = price(kernel);
+  if (is_new) place->second = {price(kernel), curve_name(kernel)};
   return place->second;
 }
 
 KernelTime KernelPricer::price(const KernelCase& kernel) {
-  const KernelTime known = kernel_time(profile_, kernel);
-  return known.standing == Standing::missing && kernel.kernel() != "launch_gap" ? guess(kernel) : known;
+  KernelTime time = kernel_time(profile_, kernel);
+  if (time.standing == Standing::missing && kernel.kernel() != "launch_gap") time = guess(kernel);
+  const double nics_s = kernel.kernel() == "collective" ? nics_time_s(cluster_, kernel) : 0;
+  if (time.time_s >= nics_s) return time;
+  return guessed(nics_s / kShareOfStatedRate, time.relative_error,
+                 "the cluster's network cards: " + time.basis);
 }
 
 double KernelPricer::memory_bytes_per_s() const {

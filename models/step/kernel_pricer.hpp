@@ -5,8 +5,20 @@
 
 #include "models/cluster.hpp"
 #include "models/hardware_profile.hpp"
+#include "models/step/price_account.hpp"
 
 namespace packsim {
+
+CurveName curve_name(const KernelCase& kernel);
+
+/// What a kernel takes, and what would have to be measured to know it better.
+struct PricedKernel : KernelTime {
+  CurveName curve = {};
+
+  KnownTime known(double times = 1) const {
+    return {times * time_s, times * time_s * relative_error, standing};
+  }
+};
 
 /// What kernels take on a cluster: what its hardware profile says, and a reasoned guess where that has
 /// nothing. Guesses keep the standing `missing`, so that a report can say what share of time rests on them.
@@ -20,13 +32,16 @@ namespace packsim {
 ///   all-to-all between nodes: the larger of its part inside the node and of its part on the GPU's network
 ///                         cards, at the rate of the profile's send_recv between nodes
 ///   other collectives     the bytes that a GPU sends, at three quarters of the cluster's stated rate
+///
+/// A collective between nodes that comes out faster than the cluster's network cards can be at their stated rate
+/// takes what they need at three quarters of it, which is a guess.
 class KernelPricer {
  public:
   /// Both are kept by reference.
   KernelPricer(const HardwareProfile& profile, const Cluster& cluster);
 
   /// Never standing missing with a time of 0, but for a launch gap. A guess has a relative_error of its own.
-  const KernelTime& time(const KernelCase& kernel);
+  const PricedKernel& time(const KernelCase& kernel);
 
  private:
   KernelTime price(const KernelCase& kernel);
@@ -36,7 +51,7 @@ class KernelPricer {
 
   const HardwareProfile& profile_;
   const Cluster& cluster_;
-  std::map<std::string, KernelTime> known_;  // by text
+  std::map<std::string, PricedKernel> known_;  // by text
 };
 
 }  // namespace packsim

@@ -16,16 +16,6 @@ WorkTime times(WorkTime time, std::int64_t n) {
   return time;
 }
 
-// Layers of a kind that are checkpointed: the first ones of the chunk, dense layers before the others.
-int n_checkpointed(const ChunkShape& chunk, bool has_experts) {
-  const int dense = std::min(chunk.n_checkpointed, chunk.n_dense);
-  return has_experts ? std::min(chunk.n_checkpointed - dense, chunk.n_experts) : dense;
-}
-
-void add_phase(AccountByCause& account, const PricedPhase& phase, double times) {
-  for (std::size_t c = 0; c < account.size(); ++c) account[c].add(phase.account[c], times);
-}
-
 }  // namespace
 
 std::int64_t slowed_ns(std::int64_t time_ns, double slow_down) {
@@ -83,9 +73,10 @@ WorkTime forward_time(const MicroBatchPrice& price, const ChunkShape& chunk, dou
 WorkTime backward_time(const MicroBatchPrice& price, const ChunkShape& chunk, double slow_down) {
   WorkTime time;
   if (chunk.has_head) time += phase_time(price.tokens->head_backward, slow_down);
-  for (const bool has_experts : {false, true}) {
-    const int n_layers = has_experts ? chunk.n_experts : chunk.n_dense;
-    const int n_recomputed = n_checkpointed(chunk, has_experts);
+  for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {
+    const bool has_experts = kind == LayerKind::expert;
+    const int n_layers = chunk.n_layers_of(kind);
+    const int n_recomputed = chunk.n_checkpointed_of(kind);
     if (n_recomputed > 0)
       time += times(layer_backward_time(price, has_experts, true, slow_down), n_recomputed);
     if (n_layers > n_recomputed)
@@ -93,31 +84,6 @@ WorkTime backward_time(const MicroBatchPrice& price, const ChunkShape& chunk, do
   }
   if (chunk.has_embedding) time += phase_time(price.tokens->embedding_backward, slow_down);
   return time;
-}
-
-void add_account(AccountByCause& account, const MicroBatchPrice& price, const ChunkShape& chunk,
-                 double times) {
-  for (const bool has_experts : {false, true}) {
-    const int n_layers = has_experts ? chunk.n_experts : chunk.n_dense;
-    if (n_layers == 0) continue;
-    const LayerPrices& layer = layer_of(price, has_experts);
-    const int n_recomputed = n_checkpointed(chunk, has_experts);
-    add_phase(account, layer.forward, times * n_layers);
-    add_phase(account, layer.backward, times * n_layers);
-    add_phase(account, layer.recompute, times * n_recomputed);
-    PriceAccount& attention = account[static_cast<std::size_t>(Cause::attention)];
-    attention.add(price.forward_account, times * n_layers);
-    attention.add(price.backward_account, times * n_layers);
-    account[static_cast<std::size_t>(Cause::recompute)].add(price.forward_account, times * n_recomputed);
-  }
-  if (chunk.has_embedding) {
-    add_phase(account, price.tokens->embedding_forward, times);
-    add_phase(account, price.tokens->embedding_backward, times);
-  }
-  if (chunk.has_head) {
-    add_phase(account, price.tokens->head_forward, times);
-    add_phase(account, price.tokens->head_backward, times);
-  }
 }
 
 }  // namespace packsim

@@ -38,8 +38,4 @@ WorkTime layer_backward_time(const MicroBatchPrice& price, bool has_experts, boo
 WorkTime forward_time(const MicroBatchPrice& price, const ChunkShape& chunk, double slow_down = 1);
 WorkTime backward_time(const MicroBatchPrice& price, const ChunkShape& chunk, double slow_down = 1);
 
-/// What the times of a chunk rest on, both passes, `times` times.
-void add_account(AccountByCause& account, const MicroBatchPrice& price, const ChunkShape& chunk,
-                 double times);
-
 }  // namespace packsim

@@ -11,10 +11,6 @@ namespace {
 constexpr std::int64_t kBf16Bytes = 2;
 constexpr std::int64_t kFp32Bytes = 4;
 
-std::int64_t nanoseconds(double time_s) {
-  return std::llround(time_s * 1e9);
-}
-
 // A unit while it is put together.
 struct Unit {
   StateUnit unit;
@@ -96,23 +92,24 @@ StatesPrice StepPricer::price_states(int chunk_index) {
   states.stride = plan_.tp_degree;
   const int n_nodes = nodes_of_group(states.gpus, states.stride, cluster_.gpus_per_node);
   const int n_expert_nodes = expert_state_nodes(plan_, cluster_.gpus_per_node);
-  const auto travel_ns = [&](std::string_view op, const GpuWeights& elements, double element_bytes) {
-    return travel_time_ns(states, op, elements.dense, element_bytes, states.gpus, n_nodes) +
-           travel_time_ns(states, op, elements.experts, element_bytes, expert_state_gpus(plan_),
-                          n_expert_nodes);
+  const auto travel_ns = [&](std::string_view op, const GpuWeights& elements, double element_bytes,
+                             PriceAccount& account) {
+    return travel_time_ns(op, elements.dense, element_bytes, states.gpus, n_nodes, account) +
+           travel_time_ns(op, elements.experts, element_bytes, expert_state_gpus(plan_), n_expert_nodes,
+                          account);
   };
   const double gradient_bytes = plan_.fp32_gradients ? kFp32Bytes : kBf16Bytes;
   GpuWeights trained;
   for (const Unit& part : units.all()) {
     StateUnit unit = part.unit;
     trained += part.trained;
-    unit.reduce_ns =
-        travel_ns(plan_.zero_stage == 0 ? "all_reduce" : "reduce_scatter", part.trained, gradient_bytes);
+    unit.reduce_ns = travel_ns(plan_.zero_stage == 0 ? "all_reduce" : "reduce_scatter", part.trained,
+                               gradient_bytes, states.reductions);
     unit.reduce_bytes = std::llround(part.trained.total() * gradient_bytes);
     if (plan_.zero_stage > 0) {
       // ZeRO 3 gathers what it computes with; the others what they have changed.
       const GpuWeights& gathered = plan_.zero_stage == 3 ? part.weights : part.trained;
-      unit.gather_ns = travel_ns("all_gather", gathered, kBf16Bytes);
+      unit.gather_ns = travel_ns("all_gather", gathered, kBf16Bytes, states.gathers);
       unit.gather_bytes = std::llround(gathered.total() * kBf16Bytes);
     }
     unit.sum_ns = gradient_sum_ns(states, part.trained.dense, part.trained.experts);
@@ -132,24 +129,23 @@ std::int64_t StepPricer::gradient_sum_ns(StatesPrice& states, double dense, doub
       dense / (is_sharded ? states.gpus : 1) + experts / (is_sharded ? expert_state_gpus(plan_) : 1);
   if (elements <= 0) return 0;
   const auto rows = std::llround(std::ceil(elements / model_.hidden_size));
-  const KernelTime& known = kernels_.time(elementwise_case("residual_add", "fwd", rows, model_.hidden_size));
-  const double time_s = factors_.linear_factor * known.time_s;
-  states.account[static_cast<std::size_t>(Cause::linear)].add(time_s, time_s * known.relative_error,
-                                                              known.standing);
-  return nanoseconds(time_s);
+  const PricedKernel& kernel =
+      kernels_.time(elementwise_case("residual_add", "fwd", rows, model_.hidden_size));
+  const KnownTime known = kernel.known(factors_.linear_factor);
+  states.sums.add(Cause::linear, kernel.curve, known);
+  return nanoseconds(known.time_s);
 }
 
 // Collectives of no more than a bucket at a time.
-std::int64_t StepPricer::travel_time_ns(StatesPrice& states, std::string_view op, double elements,
-                                        double element_bytes, int gpus, int nodes) {
+std::int64_t StepPricer::travel_time_ns(std::string_view op, double elements, double element_bytes, int gpus,
+                                        int nodes, PriceAccount& account) {
   if (gpus <= 1 || elements <= 0) return 0;
   const double n_pieces = std::ceil(elements / static_cast<double>(plan_.bucket_elements));
   const std::int64_t bytes = std::max<std::int64_t>(1, std::llround(elements * element_bytes / n_pieces));
-  const KernelTime& known = kernels_.time(collective_case(op, gpus, nodes, bytes));
-  const double time_s = n_pieces * known.time_s;
-  states.account[static_cast<std::size_t>(Cause::states)].add(time_s, time_s * known.relative_error,
-                                                              known.standing);
-  return nanoseconds(time_s);
+  const PricedKernel& kernel = kernels_.time(collective_case(op, gpus, nodes, bytes));
+  const KnownTime known = kernel.known(n_pieces);
+  account.add(Cause::states, kernel.curve, known);
+  return nanoseconds(known.time_s);
 }
 
 void StepPricer::price_optimizer(StatesPrice& states, double dense, double experts) {
@@ -157,25 +153,29 @@ void StepPricer::price_optimizer(StatesPrice& states, double dense, double exper
   const double updated =
       dense / (is_sharded ? states.gpus : 1) + experts / (is_sharded ? expert_state_gpus(plan_) : 1);
   const auto n_updated = std::max<std::int64_t>(1, std::llround(std::ceil(updated)));
-  PriceAccount& account = states.account[static_cast<std::size_t>(Cause::optimizer)];
-  const auto add = [&](const KernelCase& kernel, double factor) {
-    const KernelTime& known = kernels_.time(kernel);
-    account.add(factor * known.time_s, factor * known.time_s * known.relative_error, known.standing);
+  double time_s = 0;
+  const auto add = [&](const CurveName& curve, const KnownTime& known) {
+    states.optimizer.add(Cause::optimizer, curve, known);
+    time_s += known.time_s;
+  };
+  const auto add_kernel = [&](const KernelCase& kernel, double factor) {
+    const PricedKernel& priced = kernels_.time(kernel);
+    add(priced.curve, priced.known(factor));
   };
   if (plan_.offload == Offload::optimizer) {
     // Gradients to the host, weights back; between, 28 bytes a parameter through the host's memory, whose
     // rate the GPUs of a node share: a guess.
     constexpr double kHostMemoryBytesPerS = 200e9;
     constexpr double kAdamBytes = 28;
-    add(copy_case("device_to_host", (plan_.fp32_gradients ? kFp32Bytes : kBf16Bytes) * n_updated), 1);
-    add(copy_case("host_to_device", kBf16Bytes * n_updated), 1);
+    add_kernel(copy_case("device_to_host", (plan_.fp32_gradients ? kFp32Bytes : kBf16Bytes) * n_updated), 1);
+    add_kernel(copy_case("host_to_device", kBf16Bytes * n_updated), 1);
     const double adam_s =
         kAdamBytes * static_cast<double>(n_updated) * cluster_.gpus_per_node / kHostMemoryBytesPerS;
-    account.add(adam_s, adam_s / 2, Standing::missing);
+    add({"adamw", "AdamW on the host"}, {adam_s, adam_s / 2, Standing::missing});
   } else {
-    add(adamw_case(n_updated), factors_.linear_factor);
+    add_kernel(adamw_case(n_updated), factors_.linear_factor);
   }
-  states.optimizer_ns = nanoseconds(account.time_s);
+  states.optimizer_ns = nanoseconds(time_s);
 }
 
 }  // namespace packsim

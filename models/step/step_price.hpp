@@ -1,14 +1,23 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
-#include "models/hardware_profile.hpp"
 #include "models/step/cause.hpp"
+#include "models/step/price_account.hpp"
+#include "models/transformer.hpp"
 
 namespace packsim {
+
+/// To the nearest one.
+inline std::int64_t nanoseconds(double time_s) {
+  return std::llround(time_s * 1e9);
+}
 
 /// A piece of a micro-batch's work on one GPU. Times are whole nanoseconds, rounded once, here.
 struct PricedStage {
@@ -29,31 +38,11 @@ struct PricedStage {
 
 using NsByCause = std::array<std::int64_t, kNCauses>;
 
-/// How well prices are known: one standard deviation, and how much of the time has which standing.
-struct PriceAccount {
-  double time_s = 0;
-  double error_s = 0;  ///< of kernels of one cause, which err together
-  std::array<double, kNStandings> standing_s = {};
-
-  void add(double added_s, double added_error_s, Standing standing) {
-    time_s += added_s;
-    error_s += added_error_s;
-    standing_s[static_cast<std::size_t>(standing)] += added_s;
-  }
-  void add(const PriceAccount& other, double times = 1) {
-    time_s += times * other.time_s;
-    error_s += times * other.error_s;
-    for (std::size_t i = 0; i < standing_s.size(); ++i) standing_s[i] += times * other.standing_s[i];
-  }
-};
-using AccountByCause = std::array<PriceAccount, kNCauses>;
-
 /// Stages one after another; their sums leave attention out.
 struct PricedPhase {
   std::vector<PricedStage> stages;
   NsByCause by_cause_ns = {};
   std::int64_t total_ns = 0;
-  AccountByCause account = {};
 };
 
 /// One layer of a kind.
@@ -63,6 +52,18 @@ struct LayerPrices {
   PricedPhase backward;
 };
 
+/// What the prices of so many tokens rest on; attention is the micro-batch's.
+struct TokenAccounts {
+  std::int64_t tokens_per_gpu = 0;
+  struct Layer {
+    PriceAccount passes;  ///< forward and backward
+    PriceAccount recompute;
+  };
+  std::array<Layer, 2> layers;  ///< by LayerKind
+  PriceAccount embedding;
+  PriceAccount head;
+};
+
 /// Everything of a micro-batch that depends on its number of tokens alone.
 struct TokenPrices {
   std::array<LayerPrices, 2> layers;  ///< by LayerKind
@@ -70,6 +71,10 @@ struct TokenPrices {
   PricedPhase head_forward;
   PricedPhase head_backward;
   PricedPhase embedding_backward;
+  /// (1 - part_above) of one account and part_above of the other.
+  std::shared_ptr<const TokenAccounts> below;
+  std::shared_ptr<const TokenAccounts> above;
+  double part_above = 0;
 };
 
 /// Ring attention of one layer and pass: steps that compute on one block while the next arrives.
@@ -79,6 +84,8 @@ struct RingPrice {
   std::int64_t transfer_ns = 0;  ///< of one block
   std::int64_t bytes = 0;        ///< of one block
   int stride = 1;                ///< from one GPU of the ring to the next
+  KnownTime computed = {};       ///< all steps
+  KnownTime transfers = {};      ///< all blocks
   std::int64_t total_ns() const {
     return compute_ns + (steps - 1) * (compute_ns > transfer_ns ? compute_ns : transfer_ns);
   }
@@ -89,11 +96,18 @@ struct MicroBatchPrice {
   const TokenPrices* tokens = nullptr;  ///< of the pricer
   RingPrice attention_forward = {};     ///< of one layer; one step without ring attention
   RingPrice attention_backward = {};
-  PriceAccount forward_account = {};  ///< of attention_forward
-  PriceAccount backward_account = {};
   std::int64_t overhead_ns = 0;        ///< of the framework, in each chunk of a stage
   std::int64_t stage_transfer_ns = 0;  ///< of its activations to the next pipeline stage
   std::int64_t stage_transfer_bytes = 0;
+  KnownTime stage_transfer = {};
+};
+
+/// What prices of a micro-batch rest on that its tokens alone do not give.
+struct MicroBatchCurves {
+  CurveName attention_forward;
+  CurveName attention_backward;
+  CurveName ring;
+  CurveName stage_transfer;
 };
 
 /// The layers that one pipeline stage runs one after another: a chunk of the model, dense ones first.
@@ -104,6 +118,12 @@ struct ChunkShape {
   bool has_embedding = false;
   bool has_head = false;
   int n_layers() const { return n_dense + n_experts; }
+  int n_layers_of(LayerKind kind) const { return kind == LayerKind::expert ? n_experts : n_dense; }
+  /// Dense layers come first.
+  int n_checkpointed_of(LayerKind kind) const {
+    const int dense = std::min(n_checkpointed, n_dense);
+    return kind == LayerKind::expert ? std::min(n_checkpointed - dense, n_experts) : dense;
+  }
 };
 
 /// Weights and gradients that travel together, and what is computed before they can or after they must.
@@ -126,8 +146,12 @@ struct StatesPrice {
   int gpus = 1;                  ///< that share the states
   int stride = 1;
   std::int64_t optimizer_ns = 0;
-  std::int64_t step_ns = 0;     ///< of the framework
-  AccountByCause account = {};  ///< of all of these once, however often they come in a step
+  std::int64_t step_ns = 0;  ///< of the framework
+  // What all of its gathers rest on, once each, and so on.
+  PriceAccount gathers = {};
+  PriceAccount reductions = {};
+  PriceAccount sums = {};
+  PriceAccount optimizer = {};
 };
 
 }  // namespace packsim

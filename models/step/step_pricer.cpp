@@ -10,10 +10,6 @@ namespace {
 
 constexpr std::int64_t kBf16Bytes = 2;
 
-std::int64_t nanoseconds(double time_s) {
-  return std::llround(time_s * 1e9);
-}
-
 // The grid point at or below a token count, and the one at or above it.
 std::pair<std::int64_t, std::int64_t> grid_around(std::int64_t tokens) {
   constexpr double kStepsPerOctave = 64;
@@ -40,11 +36,6 @@ PricedPhase between(const PricedPhase& a, const PricedPhase& b, double part) {
     phase.by_cause_ns[static_cast<std::size_t>(stage.cause)] += stage.time_ns;
     phase.total_ns += stage.time_ns;
   }
-  phase.account = {};
-  for (std::size_t c = 0; c < phase.account.size(); ++c) {
-    phase.account[c].add(a.account[c], 1 - part);
-    phase.account[c].add(b.account[c], part);
-  }
   return phase;
 }
 
@@ -59,6 +50,9 @@ TokenPrices between(const TokenPrices& a, const TokenPrices& b, double part) {
   prices.head_forward = between(a.head_forward, b.head_forward, part);
   prices.head_backward = between(a.head_backward, b.head_backward, part);
   prices.embedding_backward = between(a.embedding_backward, b.embedding_backward, part);
+  prices.below = a.below;
+  prices.above = b.below;
+  prices.part_above = part;
   return prices;
 }
 
@@ -86,14 +80,14 @@ double StepPricer::factor_of(const LayerOp& op) const {
   return op.kind == LayerOp::Kind::exchange ? 1 : factors_.linear_factor;
 }
 
-void StepPricer::add_op(PricedPhase& phase, const LayerOp& op, const std::vector<CountedKernel>& kernels) {
+void StepPricer::add_op(PricedPhase& phase, const LayerOp& op, const std::vector<CountedKernel>& kernels,
+                        PriceAccount& account) {
   double time_s = 0;
-  PriceAccount& account = phase.account[static_cast<std::size_t>(op.cause)];
   for (const CountedKernel& use : kernels) {
-    const KernelTime& known = kernels_.time(use.kernel);
-    const double use_s = use.count * factor_of(op) * known.time_s;
-    time_s += use_s;
-    account.add(use_s, use_s * known.relative_error, known.standing);
+    const PricedKernel& kernel = kernels_.time(use.kernel);
+    const KnownTime known = kernel.known(use.count * factor_of(op));
+    time_s += known.time_s;
+    account.add(op.cause, kernel.curve, known);
   }
   const std::int64_t time_ns = nanoseconds(time_s);
   phase.by_cause_ns[static_cast<std::size_t>(op.cause)] += time_ns;
@@ -113,25 +107,25 @@ void StepPricer::add_op(PricedPhase& phase, const LayerOp& op, const std::vector
                           .bytes = op.bytes});
 }
 
-PricedPhase StepPricer::price_forward(const std::vector<LayerOp>& ops) {
+PricedPhase StepPricer::price_forward(const std::vector<LayerOp>& ops, PriceAccount& account) {
   PricedPhase phase;
   for (const LayerOp& op : ops) {
     if (op.kind == LayerOp::Kind::attention) {
       phase.stages.push_back({.kind = PricedStage::Kind::attention, .cause = op.cause});
     } else {
-      add_op(phase, op, forward_kernels(op));
+      add_op(phase, op, forward_kernels(op), account);
     }
   }
   return phase;
 }
 
-PricedPhase StepPricer::price_backward(const std::vector<LayerOp>& ops) {
+PricedPhase StepPricer::price_backward(const std::vector<LayerOp>& ops, PriceAccount& account) {
   PricedPhase phase;
   for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
     if (op->kind == LayerOp::Kind::attention) {
       phase.stages.push_back({.kind = PricedStage::Kind::attention, .cause = op->cause});
     } else {
-      add_op(phase, *op, backward_kernels(*op));
+      add_op(phase, *op, backward_kernels(*op), account);
     }
   }
   return phase;
@@ -139,24 +133,28 @@ PricedPhase StepPricer::price_backward(const std::vector<LayerOp>& ops) {
 
 TokenPrices StepPricer::price_tokens(std::int64_t tokens_per_gpu) {
   TokenPrices prices;
+  const auto accounts = std::make_shared<TokenAccounts>();
+  accounts->tokens_per_gpu = tokens_per_gpu;
   for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {
     if (model_.n_layers_of(kind) == 0) continue;
     const std::vector<LayerOp> forward =
         layer_forward(model_, plan_, cluster_.gpus_per_node, kind, tokens_per_gpu);
     LayerPrices& layer = prices.layers[static_cast<std::size_t>(kind)];
-    layer.forward = price_forward(forward);
-    layer.backward = price_backward(forward);
-    layer.recompute =
-        price_forward(layer_recompute(model_, plan_, cluster_.gpus_per_node, kind, tokens_per_gpu));
+    TokenAccounts::Layer& account = accounts->layers[static_cast<std::size_t>(kind)];
+    layer.forward = price_forward(forward, account.passes);
+    layer.backward = price_backward(forward, account.passes);
+    layer.recompute = price_forward(
+        layer_recompute(model_, plan_, cluster_.gpus_per_node, kind, tokens_per_gpu), account.recompute);
   }
   const std::vector<LayerOp> embedding =
       embedding_forward(model_, plan_, cluster_.gpus_per_node, tokens_per_gpu);
   const std::vector<LayerOp> head = head_forward(model_, plan_, cluster_.gpus_per_node, tokens_per_gpu);
-  prices.embedding_forward = price_forward(embedding);
+  prices.embedding_forward = price_forward(embedding, accounts->embedding);
   // A frozen embedding has no gradient, and nothing is before it.
-  if (plan_.lora_rank == 0) prices.embedding_backward = price_backward(embedding);
-  prices.head_forward = price_forward(head);
-  prices.head_backward = price_backward(head);
+  if (plan_.lora_rank == 0) prices.embedding_backward = price_backward(embedding, accounts->embedding);
+  prices.head_forward = price_forward(head, accounts->head);
+  prices.head_backward = price_backward(head, accounts->head);
+  prices.below = prices.above = accounts;
   return prices;
 }
 
@@ -184,10 +182,10 @@ double StepPricer::attention_share() const {
 }
 
 // Of one layer on one GPU; where some layers have a window the mean layer.
-AttentionPrice StepPricer::attention(AttentionPricer& pricer, std::span<const std::int32_t> lengths_tokens) {
-  AttentionPrice price = pricer.pack(lengths_tokens);
+KnownTime StepPricer::attention(AttentionPricer& pricer, std::span<const std::int32_t> lengths_tokens) {
+  KnownTime price = pricer.pack(lengths_tokens);
   if (model_.n_windowed_layers > 0 && model_.sliding_window_tokens > 0) {
-    const AttentionPrice windowed = pricer.pack(lengths_tokens, model_.sliding_window_tokens);
+    const KnownTime windowed = pricer.pack(lengths_tokens, model_.sliding_window_tokens);
     const double part = static_cast<double>(model_.n_windowed_layers) / model_.n_layers;
     price.time_s += part * (windowed.time_s - price.time_s);
     price.error_s += part * (windowed.error_s - price.error_s);
@@ -198,18 +196,41 @@ AttentionPrice StepPricer::attention(AttentionPricer& pricer, std::span<const st
   return price;
 }
 
+int StepPricer::ring_nodes() const {
+  const int stride = plan_.tp_degree * plan_.sp_degree;
+  return nodes_of_group(plan_.cp_degree, stride, cluster_.gpus_per_node) > 1 ? 2 : 1;
+}
+
+int StepPricer::stage_nodes() const {
+  return plan_.n_gpus / plan_.pp_degree >= cluster_.gpus_per_node ? 2 : 1;
+}
+
+MicroBatchCurves StepPricer::micro_batch_curves() const {
+  const AttentionShape shape = attention_shape(model_, plan_);
+  const auto attention = [&](std::string_view pass) {
+    return curve_name(attention_case(pass, {{{1, 1}}}, shape.heads, shape.kv_heads, shape.head_dim));
+  };
+  const auto send = [](int nodes) { return curve_name(collective_case("send_recv", 2, nodes, 1)); };
+  return {.attention_forward = attention("fwd"),
+          .attention_backward = attention("bwd"),
+          .ring = send(ring_nodes()),
+          .stage_transfer = send(stage_nodes())};
+}
+
 // Its steps take equal parts of the time.
-RingPrice StepPricer::ring(double time_s, std::int64_t tokens_per_gpu, int blocks) {
+RingPrice StepPricer::ring(const KnownTime& computed, std::int64_t tokens_per_gpu, int blocks) {
   RingPrice ring;
   ring.steps = plan_.cp_degree;
-  ring.compute_ns = nanoseconds(time_s / ring.steps);
+  ring.computed = computed;
+  ring.compute_ns = nanoseconds(computed.time_s / ring.steps);
   if (ring.steps == 1) return ring;
   const AttentionShape shape = attention_shape(model_, plan_);
   ring.stride = plan_.tp_degree * plan_.sp_degree;
   // Keys and values of the tokens that a GPU has, for the heads that it has.
   ring.bytes = kBf16Bytes * 2 * blocks * tokens_per_gpu * ring.stride * shape.kv_heads * shape.head_dim;
-  const int nodes = nodes_of_group(plan_.cp_degree, ring.stride, cluster_.gpus_per_node) > 1 ? 2 : 1;
-  ring.transfer_ns = nanoseconds(kernels_.time(collective_case("send_recv", 2, nodes, ring.bytes)).time_s);
+  const PricedKernel& transfer = kernels_.time(collective_case("send_recv", 2, ring_nodes(), ring.bytes));
+  ring.transfer_ns = nanoseconds(transfer.time_s);
+  ring.transfers = transfer.known(ring.steps - 1);
   return ring;
 }
 
@@ -219,32 +240,28 @@ MicroBatchPrice StepPricer::micro_batch(std::int64_t tokens, std::span<const std
   MicroBatchPrice price;
   price.tokens = &this->tokens(tokens_per_gpu);
   price.overhead_ns = nanoseconds(factors_.micro_batch_s / plan_.virtual_stages);
-  const AttentionPrice forward = attention(attention_forward_, lengths_tokens);
-  const AttentionPrice backward = attention(attention_backward_, lengths_tokens);
-  price.forward_account.add(forward.time_s, forward.error_s, forward.standing);
-  price.backward_account.add(backward.time_s, backward.error_s, backward.standing);
   // Keys and values go round; backward their gradients too.
-  price.attention_forward = ring(forward.time_s, tokens_per_gpu, 1);
-  price.attention_backward = ring(backward.time_s, tokens_per_gpu, 2);
+  price.attention_forward = ring(attention(attention_forward_, lengths_tokens), tokens_per_gpu, 1);
+  price.attention_backward = ring(attention(attention_backward_, lengths_tokens), tokens_per_gpu, 2);
   if (plan_.pp_degree > 1) {
     price.stage_transfer_bytes = kBf16Bytes * tokens_per_gpu * model_.hidden_size;
-    const int between_nodes = plan_.n_gpus / plan_.pp_degree >= cluster_.gpus_per_node ? 2 : 1;
-    price.stage_transfer_ns = nanoseconds(
-        kernels_.time(collective_case("send_recv", 2, between_nodes, price.stage_transfer_bytes)).time_s);
+    const PricedKernel& transfer =
+        kernels_.time(collective_case("send_recv", 2, stage_nodes(), price.stage_transfer_bytes));
+    price.stage_transfer_ns = nanoseconds(transfer.time_s);
+    price.stage_transfer = transfer.known();
   }
   return price;
 }
 
 ChunkShape StepPricer::chunk(int chunk) const {
-  const int n_chunks = plan_.pp_degree * plan_.virtual_stages;
-  const int n_layers = model_.n_layers / n_chunks;
+  const int n_layers = model_.n_layers / n_chunks();
   const int first = chunk * n_layers;
   ChunkShape shape;
   shape.n_dense = std::clamp(model_.n_layers_of(LayerKind::dense) - first, 0, n_layers);
   shape.n_experts = n_layers - shape.n_dense;
-  shape.n_checkpointed = (plan_.gc_layers + n_chunks - 1) / n_chunks;
+  shape.n_checkpointed = (plan_.gc_layers + n_chunks() - 1) / n_chunks();
   shape.has_embedding = chunk == 0;
-  shape.has_head = chunk == n_chunks - 1;
+  shape.has_head = chunk == n_chunks() - 1;
   return shape;
 }
 

@@ -28,8 +28,10 @@ class StepPricer {
   /// padding at the end as one more.
   MicroBatchPrice micro_batch(std::int64_t tokens, std::span<const std::int32_t> lengths_tokens);
   const TokenPrices& tokens(std::int64_t tokens_per_gpu);
+  MicroBatchCurves micro_batch_curves() const;
   /// chunk: of 0..pp_degree x virtual_stages - 1, in the order in which a micro-batch goes through them.
   ChunkShape chunk(int chunk) const;
+  int n_chunks() const { return plan_.pp_degree * plan_.virtual_stages; }
   /// Of a chunk; without pipeline parallelism there is one.
   const StatesPrice& states(int chunk = 0);
 
@@ -40,15 +42,18 @@ class StepPricer {
 
  private:
   TokenPrices price_tokens(std::int64_t tokens_per_gpu);
-  PricedPhase price_forward(const std::vector<LayerOp>& ops);
-  PricedPhase price_backward(const std::vector<LayerOp>& ops);
-  void add_op(PricedPhase& phase, const LayerOp& op, const std::vector<CountedKernel>& kernels);
+  PricedPhase price_forward(const std::vector<LayerOp>& ops, PriceAccount& account);
+  PricedPhase price_backward(const std::vector<LayerOp>& ops, PriceAccount& account);
+  void add_op(PricedPhase& phase, const LayerOp& op, const std::vector<CountedKernel>& kernels,
+              PriceAccount& account);
   double attention_share() const;
-  AttentionPrice attention(AttentionPricer& pricer, std::span<const std::int32_t> lengths_tokens);
-  RingPrice ring(double time_s, std::int64_t tokens_per_gpu, int blocks);
+  KnownTime attention(AttentionPricer& pricer, std::span<const std::int32_t> lengths_tokens);
+  RingPrice ring(const KnownTime& computed, std::int64_t tokens_per_gpu, int blocks);
+  int ring_nodes() const;
+  int stage_nodes() const;
   StatesPrice price_states(int chunk);
-  std::int64_t travel_time_ns(StatesPrice& states, std::string_view op, double elements, double element_bytes,
-                              int gpus, int nodes);
+  std::int64_t travel_time_ns(std::string_view op, double elements, double element_bytes, int gpus, int nodes,
+                              PriceAccount& account);
   std::int64_t gradient_sum_ns(StatesPrice& states, double dense, double experts);
   void price_optimizer(StatesPrice& states, double dense, double experts);
   double factor_of(const LayerOp& op) const;

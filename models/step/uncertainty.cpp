@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace packsim {
 namespace {
@@ -46,26 +47,15 @@ bool is_under_factor(Cause cause) {
          cause == Cause::sequence || cause == Cause::overhead;
 }
 
-std::string measurement_of(Cause cause) {
-  switch (cause) {
-    case Cause::attention:
-      return "attention kernels at the run's document lengths and heads";
-    case Cause::sequence:
-      return "all-to-alls of the sequence groups";
-    case Cause::tensor:
-      return "all-gathers and reduce-scatters of the tensor-parallel groups";
-    case Cause::expert:
-      return "all-to-alls of the expert-parallel groups";
-    case Cause::pipeline:
-      return "sends between pipeline stages";
-    case Cause::states:
-      return "all-gathers and reduce-scatters over all GPUs";
-    case Cause::optimizer:
-      return "the optimizer step";
-    default:
-      return "matrix products and elementwise kernels at the run's shapes";
+// Errors of a family's kernels, as a share of the run's GPU time.
+struct FamilyError {
+  double relative_error = 0;
+  std::map<std::string, double> by_curve;
+
+  std::string worst_curve() const {
+    return std::ranges::max_element(by_curve, {}, [](const auto& curve) { return curve.second; })->first;
   }
-}
+};
 
 }  // namespace
 
@@ -77,7 +67,7 @@ double Uncertainty::high() const {
   return std::exp(kNineOfTen * relative_error);
 }
 
-Uncertainty run_uncertainty(const std::array<double, kNCauses>& fraction, const AccountByCause& account,
+Uncertainty run_uncertainty(const std::array<double, kNCauses>& fraction, const PriceAccount& account,
                             const FrameworkProfile& profile, bool is_model_of_profile) {
   Uncertainty uncertainty;
   const auto add = [&](const std::string& measurement, double relative_error) {
@@ -95,17 +85,40 @@ Uncertainty run_uncertainty(const std::array<double, kNCauses>& fraction, const 
   add("steps of this very job, as the framework profile " + profile.name +
           " misses steps it was not fitted to",
       profile.left_out_error);
+  std::map<std::string, FamilyError> families;
   for (int c = 0; c < kNCauses; ++c) {
     const auto cause = static_cast<Cause>(c);
-    const PriceAccount& prices = account[static_cast<std::size_t>(c)];
-    if (prices.time_s <= 0 || (is_under_factor(cause) && is_model_of_profile)) continue;
-    add(measurement_of(cause), share(fraction, cause) * prices.error_s / prices.time_s);
+    const double cause_s = account.total(cause).time_s;
+    if (cause_s <= 0 || (is_under_factor(cause) && is_model_of_profile)) continue;
+    for (const auto& [curve, time] : account.of(cause)) {
+      const double error = share(fraction, cause) * time.error_s / cause_s;
+      FamilyError& family = families[curve.family];
+      family.relative_error += error;
+      family.by_curve[curve.key] += error;
+    }
   }
+  for (const auto& [name, family] : families) add(family.worst_curve(), family.relative_error);
   double variance = 0;
   for (const Doubt& doubt : uncertainty.doubts) variance += doubt.relative_error * doubt.relative_error;
   uncertainty.relative_error = std::sqrt(variance);
   std::ranges::stable_sort(uncertainty.doubts, std::greater<>(), &Doubt::relative_error);
   return uncertainty;
+}
+
+std::array<double, kNStandings> standing_fractions(const std::array<double, kNCauses>& fraction,
+                                                   const PriceAccount& account) {
+  std::array<double, kNStandings> standing = {};
+  double known = 0;
+  for (int c = 0; c < kNCauses; ++c) {
+    const auto cause = static_cast<Cause>(c);
+    const AccountedTime total = account.total(cause);
+    if (total.time_s <= 0) continue;
+    known += share(fraction, cause);
+    for (std::size_t i = 0; i < standing.size(); ++i)
+      standing[i] += share(fraction, cause) * total.standing_s[i] / total.time_s;
+  }
+  if (known > 0) std::ranges::for_each(standing, [known](double& part) { part /= known; });
+  return standing;
 }
 
 }  // namespace packsim

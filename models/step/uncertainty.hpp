@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "models/framework_profile.hpp"
-#include "models/step/step_price.hpp"
+#include "models/step/price_account.hpp"
 
 namespace packsim {
 
@@ -30,11 +30,17 @@ struct Uncertainty {
 /// - The factors of the framework profile err as their covariance says, each weighed by its share of time; a
 ///   recomputed forward pass is split between matrix products and attention as those are.
 /// - What the factors do not tell shows in steps that were left out of their fit.
-/// - Kernels err as the hardware profile says. Those under a factor err only where the model is not the one
-///   that the factors were fitted to: else their level is in the factor. Kernels of one cause err together.
+/// - Kernels err as the hardware profile says, those of one family together, whatever they are for. Those
+/// under
+///   a factor err only where the model is not the one that the factors were fitted to: else their level is in
+///   the factor. Of a family, the curve that adds most is named.
 ///
 /// A profile that tells no covariance and no left-out error has unknown doubts: those of kernels alone count.
-Uncertainty run_uncertainty(const std::array<double, kNCauses>& fraction, const AccountByCause& account,
+Uncertainty run_uncertainty(const std::array<double, kNCauses>& fraction, const PriceAccount& account,
                             const FrameworkProfile& profile, bool is_model_of_profile);
+
+/// How much of a run's GPU time, waits and fixed overheads left out, rests on prices of each standing.
+std::array<double, kNStandings> standing_fractions(const std::array<double, kNCauses>& fraction,
+                                                   const PriceAccount& account);
 
 }  // namespace packsim

@@ -91,12 +91,12 @@ std::span<const Column> columns() {
        time_text<&Run::gpu_days>},
       {"gpu_days_90", "Time", "90%", "",
        "Nine runs of ten take GPU-days within so much more or less than the estimate, by how well the "
-       "framework profile and "
-       "the "
-       "prices of kernels are known. Runs of one report err together: their ratios are better known.",
+       "framework profile and the prices of kernels are known. Runs of one report err together: their ratios "
+       "are better known.",
        interval_text},
       {"guess", "Time", "guess", "",
-       "The share of the kernels' time whose prices are extrapolated from what was measured, or guessed.",
+       "The share of the time of kernels and exposed exchange whose prices are extrapolated from what was "
+       "measured, or guessed.",
        guess_text},
       {"wall_hours", "Time", "wall", "h", "Simulated time of the whole run, all epochs.",
        time_text<&Run::wall_hours>},

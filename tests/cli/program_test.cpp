@@ -90,6 +90,38 @@ TEST_CASE("The same scenario gives the same report, run again, with two threads,
   CHECK(alone == among);
 }
 
+TEST_CASE("Both levels of detail agree where nothing contends, and differ where something does") {
+  const TemporaryFolder folder;
+  const auto gpu_days = [&](const std::string& scenario, const std::string& level) {
+    write_text(folder / "small.json", scenario);
+    const ProgramRun run = run_shell(folder, "packsim compare small.json --json --level " + level);
+    INFO(run.err);
+    REQUIRE(run.exit_code == 0);
+    const json report = json::parse(run.out);
+    CHECK(report["manifest"]["level"] == level);
+    return std::pair(report["runs"][0]["gpu_days"].get<double>(),
+                     report["runs"][1]["gpu_days"].get<double>());
+  };
+  // Inside a node every GPU has its own links.
+  const auto step = gpu_days(kScenario, "step");
+  const auto op = gpu_days(kScenario, "op");
+  CHECK(op.first == Approx(step.first).epsilon(1e-9));
+  CHECK(op.second == Approx(step.second).epsilon(1e-9));
+  // Four nodes with a quarter of the network cards: all-to-alls between nodes beside gathered weights.
+  std::string cluster = read_text(std::string(PACKSIM_SOURCE_DIR) + "/models/clusters/h100-sxm-80gb.json");
+  cluster.replace(cluster.find("\"nics_per_node\": 8"), 18, "\"nics_per_node\": 2");
+  write_text(folder / "slim.json", cluster);
+  std::string shared = kScenario;
+  const auto replace = [&](const std::string& what, const std::string& by) {
+    REQUIRE(shared.find(what) != std::string::npos);
+    shared.replace(shared.find(what), what.size(), by);
+  };
+  replace("h100-sxm-80gb", "slim.json");
+  replace(R"("nodes": 1})", R"("nodes": 4}, "parallelism": {"overlaps_states": true})");
+  replace(R"("capacity_tokens": 32768, "sp_degree": 4})", R"("capacity_tokens": 65536, "sp_degree": 16})");
+  CHECK(gpu_days(shared, "op").first > 1.001 * gpu_days(shared, "step").first);
+}
+
 TEST_CASE("--quiet prints nothing and still writes the reports") {
   const TemporaryFolder folder;
   write_text(folder / "small.json", kScenario);

@@ -50,6 +50,7 @@ TEST_CASE("Neighbouring documents of one length are one run, the order of others
   // 9 x 512^2 + 64^2.
   CHECK(kernel.documents("docs").squared_tokens() == 9 * 262144 + 4096);
   CHECK(parse_documents("2x3+1x4").cumulative_tokens() == std::vector<std::int32_t>{0, 3, 6, 10});
+  CHECK(parse_documents("2x3+1x4").lengths_tokens() == std::vector<std::int32_t>{3, 3, 4});
 }
 
 TEST_CASE("The packs of a step are read one by one") {

@@ -40,7 +40,7 @@ TEST_CASE("A pack's attention is that of the kernel, with its error and standing
       for (int i = 0; i < 200; ++i) {
         const Lengths pack = random_pack(generator);
         const KernelTime expected = as_kernel(profile, pass, shape, pack);
-        const AttentionPrice price = pricer.pack(pack);
+        const KnownTime price = pricer.pack(pack);
         REQUIRE(price.time_s == Approx(expected.time_s).epsilon(1e-12));
         REQUIRE(price.error_s == Approx(expected.time_s * expected.relative_error).epsilon(1e-12));
         REQUIRE(price.standing == expected.standing);
@@ -78,8 +78,8 @@ TEST_CASE("Where a pass was not measured, the other one stands in: missing, at t
   const AttentionShape shape{32, 8, 128};
   const Lengths pack = {100, 4000, 20000};
   const HardwareProfile forward = attention_profile({"fwd"});
-  const AttentionPrice known = AttentionPricer(forward, "fwd", shape).pack(pack);
-  const AttentionPrice guess = AttentionPricer(forward, "bwd", shape).pack(pack);
+  const KnownTime known = AttentionPricer(forward, "fwd", shape).pack(pack);
+  const KnownTime guess = AttentionPricer(forward, "bwd", shape).pack(pack);
   CHECK(guess.time_s == Approx(2.5 * known.time_s));
   CHECK(guess.standing == Standing::missing);
   CHECK(guess.error_s > 0.3 * guess.time_s);

@@ -95,6 +95,39 @@ TEST_CASE("Guesses of collectives inside a node and between nodes") {
         Approx(4 * kLaunchS + 2e9 * 3 / 4 / (0.75 * 40e9)));
 }
 
+TEST_CASE("What was measured on faster network cards does not pass through slower ones") {
+  HardwareProfile profile;
+  for (const char* key : {"collective op=all_gather gpus=16 nodes=1 imbalance=1",
+                          "collective op=all_gather gpus=16 nodes=2 imbalance=1",
+                          "collective op=all_reduce gpus=16 nodes=2 imbalance=1",
+                          "collective op=all_to_all gpus=16 nodes=2 imbalance=1"}) {
+    profile.curves.push_back(line(key, 1e-5, std::string(key).find("to_all") < 99 ? 5e10 : 1e11));
+  }
+  profile.curves.push_back(line("collective op=send_recv gpus=2 nodes=2 imbalance=1", 1e-5, 3e10));
+  Cluster slow = cluster();
+  slow.network.nics_per_node = 1;  // 5 GB/s a GPU
+  const Cluster fast = cluster();
+  KernelPricer on_fast(profile, fast);
+  KernelPricer on_slow(profile, slow);
+  const auto check = [&](const char* op, int gpus, double nic_bytes) {
+    const KernelCase kernel = collective_case(op, gpus, 2, kBytes);
+    INFO(kernel.text());
+    CHECK(on_fast.time(kernel).time_s == kernel_time(profile, kernel).time_s);
+    CHECK(on_fast.time(kernel).standing != Standing::missing);
+    CHECK(on_slow.time(kernel).time_s == Approx(nic_bytes / 0.75 / 5e9));
+    CHECK(on_slow.time(kernel).standing == Standing::missing);
+  };
+  check("all_gather", 16, 1e9 / 2 / 8);  // eight GPUs of a node share what leaves it
+  check("all_reduce", 16, 1e9 / 8);
+  check("all_to_all", 16, 1e9 / 2);  // half of a GPU's payload goes to the other node
+  check("send_recv", 2, 1e9);
+  const KernelCase inside = collective_case("all_gather", 16, 1, kBytes);
+  CHECK(on_slow.time(inside).time_s == kernel_time(profile, inside).time_s);
+  // A guess from measured sends is held to the same.
+  const KernelCase guess = collective_case("all_to_all", 32, 4, kBytes);
+  CHECK(on_slow.time(guess).time_s == Approx(1e9 * 24 / 32 / 0.75 / 5e9));
+}
+
 TEST_CASE("Neither profile nor cluster say anything: an H100's rates") {
   const HardwareProfile profile;
   const Cluster unknown{.name = "", .source = "", .gpu = ""};

@@ -245,19 +245,21 @@ TEST_CASE("Adding gradients up reads two and writes one; sharded ones are a shar
   CHECK(sum_ns({.n_gpus = 32, .zero_stage = 1, .fp32_gradients = true}) == 0);
 }
 
-TEST_CASE("The account of the states is that of their times, once each") {
+TEST_CASE("The accounts of the states are those of their times, once each") {
   Pricing pricing(kDeepseekV2, {.n_gpus = 64, .ep_degree = 8, .zero_stage = 3});
   const StatesPrice& states = pricing.pricer.states();
-  std::int64_t travel_ns = 0;
-  std::int64_t sum_ns = 0;
+  StateUnit sums;
   for (const StateUnit& unit : states.units) {
-    travel_ns += unit.gather_ns + unit.reduce_ns;
-    sum_ns += unit.sum_ns;
+    sums.gather_ns += unit.gather_ns;
+    sums.reduce_ns += unit.reduce_ns;
+    sums.sum_ns += unit.sum_ns;
   }
-  const auto account_ns = [&](Cause cause) {
-    return 1e9 * states.account[static_cast<std::size_t>(cause)].time_s;
+  const auto check = [](const PriceAccount& account, Cause cause, std::int64_t expected_ns) {
+    CHECK(1e9 * account.total(cause).time_s == Approx(static_cast<double>(expected_ns)).epsilon(1e-6));
   };
-  CHECK(account_ns(Cause::states) == Approx(static_cast<double>(travel_ns)).epsilon(1e-6));
-  CHECK(account_ns(Cause::linear) == Approx(static_cast<double>(sum_ns)).epsilon(1e-6));
-  CHECK(account_ns(Cause::optimizer) == Approx(static_cast<double>(states.optimizer_ns)).epsilon(1e-6));
+  check(states.gathers, Cause::states, sums.gather_ns);
+  check(states.reductions, Cause::states, sums.reduce_ns);
+  check(states.sums, Cause::linear, sums.sum_ns);
+  check(states.optimizer, Cause::optimizer, states.optimizer_ns);
+  CHECK(states.gathers.of(Cause::states).begin()->first.family == "collective op=all_gather between nodes");
 }

@@ -11,6 +11,7 @@
 #include <random>
 
 #include "packing/metrics.hpp"
+#include "packing/trainings.hpp"
 #include "tests/packing/hand_packing.hpp"
 #include "tests/packing/naive_packers.hpp"
 
@@ -374,6 +375,29 @@ TEST_CASE("a schedule that cannot be is refused with what was expected and what 
         "curriculum_iterations: expected >= 0, got -1");
   CHECK_THROWS_WITH(micro_batches(hand_packing("ffd", {10}, {{{3}}}), 0, Padding::multiple, 0),
                     "pad_multiple_tokens: expected 1..16777216, got 0");
+}
+
+TEST_CASE("Trainings count every micro-batch of the schedule, and those behind another one of their rank") {
+  // 5 packs over 2 ranks, 2 micro-batches each: 4 packs, then 1 and a repetition of 3, then the same again.
+  const Groups groups = {packs_of_work({1, 1, 1, 1, 1}), packs_of_work({})};
+  const std::vector<std::int64_t> capacities = {10, 20};
+  const std::vector<GroupParallelism> parallelism(2);
+  const Schedule schedule = make_schedule(
+      groups, capacities, parallelism,
+      {.n_gpus = 2, .micro_batches_per_rank = 2, .last_iteration = LastIteration::repeat, .epochs = 2});
+  const Trainings trainings = count_trainings(groups, schedule);
+  CHECK(trainings.iterations == std::vector<std::int64_t>{4, 0});
+  CHECK(trainings.later_micro_batches == std::vector<std::int64_t>{8, 0});
+  REQUIRE(trainings.of_pack.size() == 2);
+  CHECK(std::accumulate(trainings.of_pack[0].begin(), trainings.of_pack[0].end(), 0) == 16);
+  CHECK(std::ranges::count_if(trainings.of_pack[0], [](std::int64_t times) { return times < 2; }) == 0);
+  CHECK(trainings.of_pack[1].empty());
+
+  // A short last iteration: 1 pack for 2 ranks has none behind it.
+  const Schedule shortened =
+      make_schedule(groups, capacities, parallelism,
+                    {.n_gpus = 2, .micro_batches_per_rank = 2, .last_iteration = LastIteration::shorten});
+  CHECK(count_trainings(groups, shortened).later_micro_batches == std::vector<std::int64_t>{2, 0});
 }
 
 }  // namespace packsim::testing

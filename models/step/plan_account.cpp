@@ -1,0 +1,70 @@
+#include "models/step/plan_account.hpp"
+
+namespace packsim {
+
+PlanAccount::PlanAccount(StepPricer& pricer)
+    : pricer_(pricer), curves_(pricer.micro_batch_curves()), gpus_(pricer.plan().sequence_gpus()) {
+  for (int chunk = 0; chunk < pricer.n_chunks(); ++chunk) {
+    const ChunkShape shape = pricer.chunk(chunk);
+    for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {
+      Layers& layers = layers_[static_cast<std::size_t>(kind)];
+      layers.all += shape.n_layers_of(kind);
+      layers.recomputed += shape.n_checkpointed_of(kind);
+    }
+  }
+}
+
+void PlanAccount::add_tokens(const TokenAccounts& account, double times) {
+  TimesRun& run = tokens_[account.tokens_per_gpu];
+  run.account = &account;
+  run.times += times;
+}
+
+void PlanAccount::add_micro_batches(const MicroBatchPrice& price, double times) {
+  const TokenPrices& tokens = *price.tokens;
+  add_tokens(*tokens.below, times * (1 - tokens.part_above));
+  add_tokens(*tokens.above, times * tokens.part_above);
+
+  const double all = gpus_ * times * (layers_[0].all + layers_[1].all);
+  const double recomputed = gpus_ * times * (layers_[0].recomputed + layers_[1].recomputed);
+  const RingPrice& forward = price.attention_forward;
+  const RingPrice& backward = price.attention_backward;
+  account_.add(Cause::attention, curves_.attention_forward, forward.computed, all);
+  account_.add(Cause::attention, curves_.attention_backward, backward.computed, all);
+  account_.add(Cause::recompute, curves_.attention_forward, forward.computed, recomputed);
+  account_.add(Cause::sequence, curves_.ring, forward.transfers, all + recomputed);
+  account_.add(Cause::sequence, curves_.ring, backward.transfers, all);
+  // To the next chunk and back.
+  account_.add(Cause::pipeline, curves_.stage_transfer, price.stage_transfer,
+               gpus_ * times * 2 * (pricer_.n_chunks() - 1));
+}
+
+void PlanAccount::add_steps(double n_steps, double n_micro_batches, double n_later) {
+  const int zero_stage = pricer_.plan().zero_stage;
+  const double n_reductions = zero_stage >= 2 ? n_micro_batches : n_steps;
+  // ZeRO 3 gathers forward and backward; the account is empty where nothing is gathered.
+  const double n_gathers = zero_stage == 3 ? 2 * n_micro_batches : n_steps;
+  for (int chunk = 0; chunk < pricer_.n_chunks(); ++chunk) {
+    const StatesPrice& states = pricer_.states(chunk);
+    account_.add(states.reductions, gpus_ * n_reductions);
+    account_.add(states.gathers, gpus_ * n_gathers);
+    account_.add(states.sums, gpus_ * n_later);
+    account_.add(states.optimizer, gpus_ * n_steps);
+  }
+}
+
+PriceAccount PlanAccount::total() const {
+  PriceAccount total = account_;
+  for (const auto& [tokens_per_gpu, run] : tokens_) {
+    const double times = gpus_ * run.times;
+    for (std::size_t kind = 0; kind < layers_.size(); ++kind) {
+      total.add(run.account->layers[kind].passes, times * layers_[kind].all);
+      total.add(run.account->layers[kind].recompute, times * layers_[kind].recomputed);
+    }
+    total.add(run.account->embedding, times);
+    total.add(run.account->head, times);
+  }
+  return total;
+}
+
+}  // namespace packsim

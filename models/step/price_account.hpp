@@ -1,0 +1,65 @@
+#pragma once
+
+#include <array>
+#include <compare>
+#include <map>
+#include <string>
+
+#include "models/hardware_profile.hpp"
+#include "models/step/cause.hpp"
+
+namespace packsim {
+
+/// What has to be measured to know a kernel: its family, whose kernels err together, and its curve in the
+/// hardware profile, whether or not that has it.
+struct CurveName {
+  std::string family = {};
+  std::string key = {};
+  auto operator<=>(const CurveName&) const = default;
+};
+
+/// A time and how well it is known.
+struct KnownTime {
+  double time_s = 0;
+  double error_s = 0;  ///< one standard deviation
+  Standing standing = Standing::missing;
+};
+
+/// Times added up; errors add up too, as those of one curve do.
+struct AccountedTime {
+  double time_s = 0;
+  double error_s = 0;
+  std::array<double, kNStandings> standing_s = {};
+
+  void add(const KnownTime& known, double times = 1) {
+    time_s += times * known.time_s;
+    error_s += times * known.error_s;
+    standing_s[static_cast<std::size_t>(known.standing)] += times * known.time_s;
+  }
+  void add(const AccountedTime& other, double times = 1) {
+    time_s += times * other.time_s;
+    error_s += times * other.error_s;
+    for (std::size_t i = 0; i < standing_s.size(); ++i) standing_s[i] += times * other.standing_s[i];
+  }
+};
+
+/// What prices rest on: GPU time before waits, by cause and by the curve that prices it.
+class PriceAccount {
+ public:
+  using Times = std::map<CurveName, AccountedTime>;
+
+  void add(Cause cause, const CurveName& curve, const KnownTime& known, double times = 1) {
+    if (times > 0 && known.time_s > 0) of(cause)[curve].add(known, times);
+  }
+  void add(const PriceAccount& other, double times = 1);
+
+  const Times& of(Cause cause) const { return by_cause_[static_cast<std::size_t>(cause)]; }
+  AccountedTime total(Cause cause) const;
+
+ private:
+  Times& of(Cause cause) { return by_cause_[static_cast<std::size_t>(cause)]; }
+
+  std::array<Times, kNCauses> by_cause_;
+};
+
+}  // namespace packsim

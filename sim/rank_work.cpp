@@ -1,0 +1,15 @@
+#include "sim/rank_work.hpp"
+
+namespace packsim {
+
+PricedPlan price_plan(StepPricer& pricer) {
+  PricedPlan priced;
+  priced.plan = pricer.plan();
+  for (int chunk = 0; chunk < pricer.n_chunks(); ++chunk) {
+    priced.chunks.push_back(pricer.chunk(chunk));
+    priced.states.push_back(pricer.states(chunk));
+  }
+  return priced;
+}
+
+}  // namespace packsim

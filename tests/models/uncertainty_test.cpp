@@ -1,0 +1,134 @@
+#include "models/step/uncertainty.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "models/step/overlap.hpp"
+
+using namespace packsim;
+
+namespace {
+
+std::array<double, kNCauses> fractions(std::initializer_list<std::pair<Cause, double>> parts) {
+  std::array<double, kNCauses> fraction = {};
+  for (const auto& [cause, part] : parts) fraction[static_cast<std::size_t>(cause)] = part;
+  return fraction;
+}
+
+const CurveName kGemm{"gemm", "gemm n=4096"};
+const CurveName kWideGemm{"gemm", "gemm n=28672"};
+const CurveName kForward{"attention pass=fwd", "attention pass=fwd heads=32"};
+
+// Half of its time measured within 4 %, half guessed within 20 %, and attention within 10 %.
+PriceAccount some_account() {
+  PriceAccount account;
+  account.add(Cause::linear, kGemm, {.time_s = 5, .error_s = 0.2, .standing = Standing::measured});
+  account.add(Cause::linear, kWideGemm, {.time_s = 5, .error_s = 1, .standing = Standing::missing});
+  account.add(Cause::attention, kForward, {.time_s = 4, .error_s = 0.4, .standing = Standing::extrapolated});
+  return account;
+}
+
+FrameworkProfile untold() {
+  FrameworkProfile profile;
+  profile.name = "untold";
+  return profile;
+}
+
+// Nothing but the doubt in one factor.
+FrameworkProfile with_variance(std::size_t factor, double variance) {
+  FrameworkProfile profile = untold();
+  profile.log_covariance.assign(kNTimeFactors * kNTimeFactors, 0);
+  profile.log_covariance[factor * kNTimeFactors + factor] = variance;
+  return profile;
+}
+
+}  // namespace
+
+TEST_CASE("Kernels of a family err together, families independently, each by its share of the time") {
+  const auto fraction = fractions({{Cause::linear, 0.5}, {Cause::attention, 0.2}});
+  const Uncertainty uncertainty = run_uncertainty(fraction, some_account(), untold(), false);
+  // Products: 0.5 x (0.2 + 1) / 10. Attention: 0.2 x 0.4 / 4.
+  REQUIRE(uncertainty.doubts.size() == 2);
+  CHECK(uncertainty.doubts[0].measurement == "gemm n=28672");
+  CHECK(uncertainty.doubts[0].relative_error == Approx(0.06));
+  CHECK(uncertainty.doubts[1].measurement == "attention pass=fwd heads=32");
+  CHECK(uncertainty.doubts[1].relative_error == Approx(0.02));
+  CHECK(uncertainty.relative_error == Approx(std::sqrt(0.06 * 0.06 + 0.02 * 0.02)));
+  CHECK(uncertainty.high() == Approx(std::exp(1.6448536 * uncertainty.relative_error)));
+  CHECK(uncertainty.low() * uncertainty.high() == Approx(1));
+}
+
+TEST_CASE("A forward pass that runs again errs as the first one does") {
+  PriceAccount account;
+  account.add(Cause::linear, kGemm, {.time_s = 2, .error_s = 0.2, .standing = Standing::measured});
+  account.add(Cause::recompute, kGemm, {.time_s = 1, .error_s = 0.1, .standing = Standing::measured});
+  // 0.6 x 10 % + 0.3 x 10 %, not the root of their squares.
+  const auto fraction = fractions({{Cause::linear, 0.6}, {Cause::recompute, 0.3}});
+  CHECK(run_uncertainty(fraction, account, untold(), false).relative_error == Approx(0.09));
+}
+
+TEST_CASE("Of the profile's own model only what is under no factor errs") {
+  PriceAccount account = some_account();
+  account.add(Cause::states, {"collective op=all_gather", "collective op=all_gather gpus=8"},
+              {.time_s = 1, .error_s = 0.3, .standing = Standing::interpolated});
+  const auto fraction = fractions({{Cause::linear, 0.5}, {Cause::states, 0.1}});
+  const Uncertainty own = run_uncertainty(fraction, account, untold(), true);
+  REQUIRE(own.doubts.size() == 1);
+  CHECK(own.doubts[0].measurement == "collective op=all_gather gpus=8");
+  CHECK(own.relative_error == Approx(0.03));
+}
+
+TEST_CASE("Factors err by the time that is under them, and left-out steps by what they showed") {
+  const auto fraction = fractions({{Cause::linear, 0.4},
+                                   {Cause::optimizer, 0.1},
+                                   {Cause::attention, 0.2},
+                                   {Cause::sequence, 0.15},
+                                   {Cause::overhead, 0.05}});
+  const auto error = [&](std::size_t factor) {
+    return run_uncertainty(fraction, {}, with_variance(factor, 0.04), true).relative_error;
+  };
+  CHECK(error(0) == Approx(0.2 * 0.5));  // products and the optimizer
+  CHECK(error(1) == Approx(0.2 * 0.2));
+  CHECK(error(3) == Approx(0.2 * 0.15));  // the doubtful of both exchange factors has all exchange
+  CHECK(error(4) == Approx(0.2 * 0.05));
+  FrameworkProfile profile = with_variance(0, 0.04);
+  profile.left_out_error = 0.3;
+  const Uncertainty both = run_uncertainty(fraction, {}, profile, true);
+  CHECK(both.relative_error == Approx(std::hypot(0.1, 0.3)));
+  CHECK(both.doubts[0].relative_error == Approx(0.3));
+}
+
+TEST_CASE("A recomputed forward pass is products and attention as the first one is") {
+  // Forward is a third of products and 1/3.5 of attention: 0.1 and 0.1, so the recomputation is half and
+  // half.
+  const auto fraction = fractions({{Cause::linear, 0.3}, {Cause::attention, 0.35}, {Cause::recompute, 0.2}});
+  CHECK(run_uncertainty(fraction, {}, with_variance(0, 1), true).relative_error == Approx(0.3 + 0.1));
+  CHECK(run_uncertainty(fraction, {}, with_variance(1, 1), true).relative_error == Approx(0.35 + 0.1));
+}
+
+TEST_CASE("Standings count by the time of the run, not of the kernels, without what is no kernel") {
+  // Kernels of exchange are as long as those of products, but all of them but a tenth are hidden.
+  PriceAccount account;
+  account.add(Cause::linear, kGemm, {.time_s = 1, .error_s = 0, .standing = Standing::measured});
+  account.add(Cause::states, kForward, {.time_s = 1, .error_s = 0, .standing = Standing::missing});
+  const auto standing = standing_fractions(
+      fractions({{Cause::linear, 0.45}, {Cause::states, 0.05}, {Cause::overhead, 0.1}}), account);
+  CHECK(standing[static_cast<std::size_t>(Standing::measured)] == Approx(0.9));
+  CHECK(standing[static_cast<std::size_t>(Standing::missing)] == Approx(0.1));
+  CHECK(standing_fractions({}, {}) == std::array<double, kNStandings>{});
+}
+
+TEST_CASE("Computation beside communication takes what the profile has measured, and never less") {
+  HardwareProfile profile;
+  CHECK(overlap_slow_down(profile) == 1);
+  const auto add = [&](double slow_down) {
+    profile.models.push_back(
+        {.key = "overlap " + std::to_string(slow_down), .numbers = {{"slow_down", slow_down, 0}}});
+  };
+  add(1.21);
+  CHECK(overlap_slow_down(profile) == Approx(1.21));
+  add(1.0);
+  CHECK(overlap_slow_down(profile) == Approx(1.1));  // the root of their product
+  add(0.5);
+  CHECK(overlap_slow_down(profile) == 1);
+}

@@ -8,6 +8,7 @@
 #include "cli/plan_strategy.hpp"
 #include "cli/run_scenario.hpp"
 #include "packing/schedule.hpp"
+#include "reports/formats/reliability_text.hpp"
 #include "reports/formats/text_table.hpp"
 #include "reports/length_summary.hpp"
 #include "scenarios/loader/draw_lengths.hpp"
@@ -16,7 +17,9 @@
 namespace packsim {
 namespace {
 
+using formats_detail::failures_text;
 using formats_detail::printable;
+using formats_detail::variability_text;
 
 constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
 
@@ -61,6 +64,8 @@ void check(const std::string& path, const CommandContext& context) {
              scenario.training.tokens_per_iteration, scenario.training.epochs,
              scenario.training.epochs == 1 ? "" : "s", scenario.training.zero_stage, scenario.profile.name,
              scenario.hardware.name, scenario.seed);
+  if (scenario.variability.any()) fmt::print("variability: {}\n", variability_text(scenario.variability));
+  if (scenario.failures) fmt::print("failures: {}\n", failures_text(*scenario.failures));
   print_data(scenario, drawn);
   fmt::print("would compare {} strateg{}, speed-ups over {}:\n", scenario.strategies.size(),
              scenario.strategies.size() == 1 ? "y" : "ies", scenario.baseline);

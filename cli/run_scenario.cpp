@@ -12,6 +12,7 @@
 
 #include "cli/plan_strategy.hpp"
 #include "cli/price_strategy.hpp"
+#include "cli/run_failures.hpp"
 #include "cli/stopwatch.hpp"
 #include "cli/warnings.hpp"
 #include "models/step/overlap.hpp"
@@ -159,14 +160,21 @@ StrategyResult run_strategy(const Scenario& scenario, const StrategySpec& spec,
     const PricedStrategy priced = price_strategy(scenario, plan);
     const std::optional<Topology> topology =
         options.level == Level::op ? std::optional<Topology>(std::in_place, scenario.cluster) : std::nullopt;
-    const SimulationOptions simulation{.detail = topology ? StepDetail::stages : StepDetail::micro_batches,
-                                       .topology = topology ? &*topology : nullptr,
-                                       .slow_down = topology ? overlap_slow_down(scenario.hardware) : 1};
+    SimulationOptions simulation{.detail = topology ? StepDetail::stages : StepDetail::micro_batches,
+                                 .topology = topology ? &*topology : nullptr,
+                                 .slow_down = topology ? overlap_slow_down(scenario.hardware) : 1,
+                                 .variability = scenario.variability};
     const SimulatedRun run = simulate(schedule, priced.groups, simulation, [&](std::int64_t iteration) {
       say(fmt::format("simulating iteration {} of {}", iteration, metrics.iterations));
     });
     set_times(run, scenario.cluster.n_gpus(), result);
     set_certainty(scenario, priced.account, run, result);
+    if (scenario.variability.any()) {
+      simulation.variability = {};
+      const double even_s = simulate(schedule, priced.groups, simulation).total_s;
+      result.gpu_days_without_variability = even_s / 86400 * scenario.cluster.n_gpus();
+    }
+    set_failures(scenario, run.total_s, result);
   } else {
     set_no_times(result);
   }
@@ -214,6 +222,8 @@ RunManifest make_manifest(const Scenario& scenario) {
   manifest.n_gpus = scenario.cluster.n_gpus();
   manifest.epochs = scenario.training.epochs;
   manifest.tokens_per_iteration = scenario.training.tokens_per_iteration;
+  manifest.variability = scenario.variability;
+  manifest.failures = scenario.failures;
   manifest.warnings = extrapolation_warnings(scenario);
   return manifest;
 }

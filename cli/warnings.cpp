@@ -48,6 +48,10 @@ std::vector<std::string> run_warnings(const StrategyResult& run, const Scenario&
         fmt::format("{}: iterations train {:.0f} tokens on average, not the {:.0f} of tokens_per_iteration",
                     run.name, mean_tokens, asked_tokens));
   }
+  if (std::isinf(run.gpu_days_with_failures)) {
+    warnings.push_back(
+        fmt::format("{}: failures come faster than it gets on: no end of it is to be expected", run.name));
+  }
   const double epoch_tokens = static_cast<double>(data_tokens) * scenario.training.epochs;
   if (static_cast<double>(run.repeated_tokens) > kNotable * epoch_tokens) {
     warnings.push_back(

@@ -1,10 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "models/memory/peak_memory.hpp"
+#include "sim/reliability/failure_model.hpp"
+#include "sim/variability/variability.hpp"
 
 namespace packsim {
 
@@ -28,7 +32,9 @@ struct RunManifest {
   int n_gpus = 0;
   int epochs = 1;
   std::int64_t tokens_per_iteration = 0;
-  std::vector<std::string> warnings;  ///< what a reader must know before believing the numbers
+  Variability variability;
+  std::optional<FailureModel> failures;  ///< none: nothing fails
+  std::vector<std::string> warnings;     ///< what a reader must know before believing the numbers
 };
 
 /// The samples of a data set by length.
@@ -90,6 +96,9 @@ struct SampledIteration {
   std::vector<double> attention_pairs;  ///< [n_dp_ranks]
 };
 
+/// Of numbers that a run does not have.
+inline constexpr double kNotThere = std::numeric_limits<double>::quiet_NaN();
+
 /// One strategy's result. Ratios are fractions; docs/metrics.md defines them.
 struct StrategyResult {
   std::string name;
@@ -132,6 +141,24 @@ struct StrategyResult {
   double optimizer_fraction = 0;
   double overhead_fraction = 0;
   double idle_fraction = 0;
+
+  /// Of the run on GPUs and kernels without variability; not there where the scenario has none.
+  double gpu_days_without_variability = kNotThere;
+
+  /// Of a run that may fail, spare units included; not there where the scenario has no failures, infinite
+  /// where no end is to be expected. Means, and the times by which 5, 50 and 95 % of runs are done. All other
+  /// times are those of a run on which nothing fails.
+  double gpu_days_with_failures = kNotThere;
+  double gpu_days_with_failures_p05 = kNotThere;
+  double gpu_days_with_failures_p50 = kNotThere;
+  double gpu_days_with_failures_p95 = kNotThere;
+  double wall_hours_with_failures = kNotThere;
+  double expected_failures = kNotThere;
+  double checkpoint_interval_s = kNotThere;  ///< that was used
+  double effective_fraction = kNotThere;     ///< shares of the wall time, which add up to 1: work
+  double checkpoint_fraction = kNotThere;    ///< standing still for checkpoints
+  double restart_fraction = kNotThere;
+  double lost_fraction = kNotThere;  ///< work that a failure destroyed
 
   /// How well the time is known: shares of it by what the prices of its kernels rest on.
   double measured_fraction = 0;  ///< measured or interpolated

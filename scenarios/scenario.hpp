@@ -12,6 +12,8 @@
 #include "models/transformer.hpp"
 #include "packing/policies.hpp"
 #include "packing/strategy.hpp"
+#include "sim/reliability/failure_model.hpp"
+#include "sim/variability/variability.hpp"
 
 namespace packsim {
 
@@ -77,7 +79,9 @@ struct Scenario {
   ParallelPlan plan;  ///< of all groups, but for what a group says itself
   LengthSpec lengths;
   TrainingSpec training;
-  std::string baseline;  ///< the name of the strategy that speed-ups refer to
+  Variability variability;               ///< none unless the scenario says so
+  std::optional<FailureModel> failures;  ///< none: nothing fails
+  std::string baseline;                  ///< the name of the strategy that speed-ups refer to
   std::vector<StrategySpec> strategies;
 
   std::string scenario_hash;  ///< of the file's bytes

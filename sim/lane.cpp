@@ -2,13 +2,12 @@
 
 namespace packsim {
 
-void Lane::begin(OpGraph& graph, std::uint32_t rank, int gpu, StepDetail detail, double slow_down,
-                 GroupLinks* links) {
+void Lane::begin(OpGraph& graph, std::uint32_t rank, int gpu, StepDetail detail, GroupLinks* links) {
   graph_ = &graph;
   rank_ = rank;
   gpu_ = gpu;
   detail_ = detail;
-  slow_down_ = slow_down;
+  slow_down_ = 1;
   links_ = links;
   compute_ = graph.add_stream(rank, StreamKind::compute);
   exchange_ = states_ = OpGraph::kNone;

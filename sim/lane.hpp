@@ -17,10 +17,9 @@ namespace packsim {
 /// communication. Keeps its memory from step to step.
 class Lane {
  public:
-  /// A step of its own in the graph, which is kept by reference. gpu: that it stands for. slow_down: of its
-  /// kernels. links: null where nothing contends.
-  void begin(OpGraph& graph, std::uint32_t rank, int gpu, StepDetail detail, double slow_down,
-             GroupLinks* links);
+  /// A step of its own in the graph, which is kept by reference. gpu: that it stands for. links: null where
+  /// nothing contends.
+  void begin(OpGraph& graph, std::uint32_t rank, int gpu, StepDetail detail, GroupLinks* links);
 
   /// Kernels at the end of the compute stream, behind everything it was told to wait for; the framework's
   /// overhead is not slowed down.
@@ -45,7 +44,9 @@ class Lane {
   /// The stream of the states' collectives.
   StreamId states_stream() { return stream(states_); }
   int gpu() const { return gpu_; }
+  /// How many times as long as priced the kernels from here on take.
   double slow_down() const { return slow_down_; }
+  void set_slow_down(double slow_down) { slow_down_ = slow_down; }
   /// What it has computed so far, and waited for inside its rank.
   const WorkTime& time() const { return time_; }
 

@@ -34,6 +34,8 @@ void RankSteps::make(const RankWork& work, std::size_t rank, std::span<Lane> lan
   const Orders& orders = this->orders(static_cast<int>(work.micro_batches.size()));
   while (advance(orders)) {
   }
+  for (std::size_t stage = 0; stage < lanes_.size(); ++stage)
+    lanes_[stage].set_slow_down(work.slow_down(stage));
   for (StateExchange& of_chunk : states_) of_chunk.wait_for_gradients();
   for (std::size_t chunk = 0; chunk < states_.size(); ++chunk)
     lane_of(chunk).work(plan_->states[chunk].optimizer_ns, Cause::optimizer);
@@ -90,6 +92,7 @@ void RankSteps::make_pass(std::size_t chunk, const PipelinePass& pass, const Pas
   // The last chunk turns round by itself.
   const bool is_turn = !pass.is_forward && chunk == last_chunk();
   if (waits_for != nullptr && !is_turn) lane.wait_for(waits_for->sent);
+  lane.set_slow_down(work_->slow_down(chunk, micro_batch, pass.is_forward));
   if (experts_->any()) experts_->begin_pass({rank_, chunk, micro_batch, pass.is_forward});
   Pass& made = (pass.is_forward ? forward_ : backward_)[index(chunk, pass.micro_batch)];
   made.is_made = true;

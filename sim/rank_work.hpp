@@ -24,7 +24,23 @@ struct RankWork {
   const PricedPlan* plan = nullptr;
   int first_gpu = 0;
   std::vector<const MicroBatchPrice*> micro_batches = {};  ///< may be empty, or more than another rank's
-  double slow_down = 1;  ///< on all that it computes, as its slowest GPU has it
+  /// How many times as long as priced it computes: [pp_degree], as the slowest GPU of each stage has it.
+  /// Empty: 1.
+  std::vector<double> stage_slow_down = {};
+  /// The same of single passes, instead of their stage's: [n_chunks x n_micro_batches x 2], forward and
+  /// backward. Empty: the stage's.
+  std::vector<double> pass_slow_down = {};
+
+  /// The first of its GPUs of a pipeline stage.
+  int stage_gpu(std::size_t stage) const {
+    return first_gpu + static_cast<int>(stage) * (plan->plan.n_gpus / plan->plan.pp_degree);
+  }
+  double slow_down(std::size_t stage) const { return stage_slow_down.empty() ? 1 : stage_slow_down[stage]; }
+  double slow_down(std::size_t chunk, std::size_t micro_batch, bool is_forward) const {
+    if (stage_slow_down.empty() && pass_slow_down.empty()) return 1;
+    if (pass_slow_down.empty()) return stage_slow_down[chunk % stage_slow_down.size()];
+    return pass_slow_down[2 * (chunk * micro_batches.size() + micro_batch) + (is_forward ? 0 : 1)];
+  }
 };
 
 }  // namespace packsim

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <stdexcept>
 
 #include "sim/alike_ranks.hpp"
 #include "sim/check_schedule.hpp"
 #include "sim/op_account.hpp"
 #include "sim/op_engine.hpp"
+#include "sim/rank_slow_down.hpp"
 
 namespace packsim {
 namespace {
@@ -53,6 +55,15 @@ struct GpuTime {
   }
 };
 
+void check_variability(std::span<const PricedGroup> groups, const Variability& variability) {
+  int n_gpus = 0;
+  for (const PricedGroup& group : groups) n_gpus = std::max(n_gpus, group.plan.plan.n_gpus);
+  std::string all;
+  for (const std::string& mistake : variability_mistakes(variability, n_gpus))
+    all += (all.empty() ? "" : "; ") + mistake;
+  if (!all.empty()) throw std::invalid_argument(all);
+}
+
 void set_work(std::span<const std::uint32_t> packs, const PricedGroup& group, std::size_t n_ranks,
               std::size_t rank, RankWork& work) {
   work.plan = &group.plan;
@@ -62,15 +73,20 @@ void set_work(std::span<const std::uint32_t> packs, const PricedGroup& group, st
     work.micro_batches.push_back(&group.packs[packs[i]]);
 }
 
-// The ranks of one iteration after the other; where nothing contends, one of each kind.
+// The ranks of one iteration after the other; where nothing contends and all GPUs are the mean one, one of
+// each kind.
 class Steps {
  public:
   Steps(const Schedule& schedule, std::span<const PricedGroup> groups, const SimulationOptions& options)
-      : schedule_(schedule), groups_(groups), merges_(options.topology == nullptr && options.merges_alike) {
+      : schedule_(schedule),
+        groups_(groups),
+        merges_(options.topology == nullptr && options.merges_alike && !options.variability.any()) {
+    if (options.variability.any()) slow_down_.emplace(options.variability);
     if (!merges_) return;
     for (const PricedGroup& group : groups) classes_.push_back(price_classes(group.packs));
   }
 
+  // Of the next iteration.
   std::span<const RankWork> ranks(const Iteration& iteration) {
     const PricedGroup& group = groups_[iteration.group];
     const std::span<const std::uint32_t> packs = schedule_.packs(iteration);
@@ -89,10 +105,13 @@ class Steps {
                         static_cast<double>(n_ranks * static_cast<std::size_t>(group.plan.plan.pp_degree));
     for (const AlikeRanks::Kind& kind : alike_.kinds) {
       for (std::size_t r = 0; r < block; ++r) {
-        set_work(packs, group, n_ranks, kind.first_block * block + r, works_[gpus_.size()]);
+        RankWork& work = works_[gpus_.size()];
+        set_work(packs, group, n_ranks, kind.first_block * block + r, work);
+        if (slow_down_) slow_down_->set(n_done_, work);
         gpus_.push_back(gpus * static_cast<double>(kind.n_blocks));
       }
     }
+    ++n_done_;
     return {works_.data(), n_works};
   }
 
@@ -103,6 +122,8 @@ class Steps {
   const Schedule& schedule_;
   std::span<const PricedGroup> groups_;
   bool merges_;
+  std::optional<RankSlowDown> slow_down_;  // where GPUs or kernels differ
+  std::uint64_t n_done_ = 0;
   std::vector<std::vector<std::uint32_t>> classes_;  // [n_groups][n_packs]
   AlikeRanks alike_;
   std::vector<RankWork> works_;  // and more of earlier iterations
@@ -123,6 +144,7 @@ SimulatedRun simulate(const Schedule& schedule, std::span<const PricedGroup> gro
   std::vector<std::size_t> n_packs;
   for (const PricedGroup& group : groups) n_packs.push_back(group.packs.size());
   check_schedule(schedule, n_packs);
+  check_variability(groups, options.variability);
   const auto n_iterations = static_cast<std::int64_t>(schedule.iterations.size());
   SimulatedRun run;
   if (n_iterations == 0) return run;

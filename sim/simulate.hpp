@@ -9,6 +9,7 @@
 #include "models/step/step_price.hpp"
 #include "packing/schedule.hpp"
 #include "sim/step_builder.hpp"
+#include "sim/variability/variability.hpp"
 
 namespace packsim {
 
@@ -27,6 +28,8 @@ struct SimulationOptions {
   /// Where nothing contends, ranks whose micro-batches cost the same are simulated once, which changes
   /// nothing but n_events.
   bool merges_alike = true;
+  /// Where any GPU or kernel is not the mean one, all ranks are simulated.
+  Variability variability = {};
 };
 
 /// What running a schedule showed. Times are in seconds of simulated time.
@@ -46,7 +49,8 @@ struct SimulatedRun {
 /// Runs every iteration of the schedule in simulated time, one after another.
 ///
 /// groups: [n_groups of the schedule]. progress, where given, is called now and then with the iterations
-/// done. Throws what StepBuilder::build() and OpEngine::run() throw.
+/// done. Throws what StepBuilder::build() and OpEngine::run() throw, and std::invalid_argument for mistakes
+/// in the variability of the plans' GPUs.
 SimulatedRun simulate(const Schedule& schedule, std::span<const PricedGroup> groups,
                       const SimulationOptions& options = {},
                       const std::function<void(std::int64_t)>& progress = {});

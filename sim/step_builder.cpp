@@ -27,10 +27,10 @@ void StepBuilder::build(std::span<const RankWork> ranks, OpGraph& graph) {
     if (rank.plan->chunks.size() != n_chunks || rank.plan->plan.pp_degree != first.plan.pp_degree)
       throw std::invalid_argument("expected ranks of equal pipelines in one step");
     const std::size_t stage = i % n_stages;
-    const int gpu = rank.first_gpu + static_cast<int>(stage) * (first.plan.n_gpus / first.plan.pp_degree);
+    const int gpu = rank.stage_gpu(stage);
     for (std::size_t chunk = stage; chunk < n_chunks; chunk += n_stages)
       states_[chunk].add_representative(gpu);
-    lanes_[i].begin(graph, static_cast<std::uint32_t>(i), gpu, detail_, rank.slow_down, links);
+    lanes_[i].begin(graph, static_cast<std::uint32_t>(i), gpu, detail_, links);
   }
   experts_.begin(graph, ranks, links);
   const std::span<StateExchange> states(states_.data(), n_chunks);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <span>
 
 #include "reports/formats/numbers.hpp"
 
@@ -53,9 +54,26 @@ std::string speedup_text(const Run& run) {
   return std::isfinite(run.speedup) && run.speedup > 0 ? fmt::format("{:.2f}x", run.speedup) : "-";
 }
 
-}  // namespace
+std::string variability_cost_text(const Run& run) {
+  if (!run.feasible) return "OOM";
+  const double cost = run.gpu_days / run.gpu_days_without_variability - 1;
+  return std::isfinite(cost) ? fmt::format("{:+.1f}%", 100 * cost) : "-";
+}
 
-std::span<const Column> columns() {
+std::string failures_interval_text(const Run& run) {
+  if (!run.feasible) return "OOM";
+  if (!std::isfinite(run.gpu_days_with_failures_p95)) return "-";
+  return quantity(run.gpu_days_with_failures_p05) + " to " + quantity(run.gpu_days_with_failures_p95);
+}
+
+std::string effective_text(const Run& run) {
+  return run.feasible ? percent(run.effective_fraction) : "OOM";
+}
+
+constexpr std::string_view kVariabilityGroup = "Variability";
+constexpr std::string_view kFailuresGroup = "Failures";
+
+std::span<const Column> all_columns() {
   static constexpr Column kColumns[] = {
       {"packs", "Schedule", "packs", "", "Packs of one epoch, over all groups.", count_text<&Run::packs>},
       {"iterations", "Schedule", "iterations", "", "Optimizer steps over all epochs.",
@@ -102,6 +120,25 @@ std::span<const Column> columns() {
        time_text<&Run::wall_hours>},
       {"speedup", "Time", "speed-up", "",
        "Wall time of the baseline over that of the run; above 1 is faster.", speedup_text},
+      {"variability", kVariabilityGroup, "variability", "",
+       "How much longer the run takes than on GPUs and kernels that all take what the cost model says.",
+       variability_cost_text},
+      {"gpu_days_with_failures", kFailuresGroup, "+ failures", "GPU-days",
+       "GPU-days that are to be expected with failures, restarts and checkpoints, spare units included. All "
+       "other times are without these.",
+       time_text<&Run::gpu_days_with_failures>},
+      {"gpu_days_with_failures_90", kFailuresGroup, "5 to 95%", "GPU-days",
+       "5 % of runs take less GPU-days with failures, 5 % more, by the luck of the failures alone.",
+       failures_interval_text},
+      {"expected_failures", kFailuresGroup, "failures", "", "Failures that are to be expected.",
+       time_text<&Run::expected_failures>},
+      {"checkpoint_interval_s", kFailuresGroup, "checkpoint", "s",
+       "Work between checkpoints: the scenario's, or the interval with the least expected time.",
+       time_text<&Run::checkpoint_interval_s>},
+      {"effective_fraction", kFailuresGroup, "effective", "",
+       "The share of the expected time that is work which lasts; the rest is checkpoints, restarts and lost "
+       "work.",
+       effective_text},
       {"dropped_tokens", "Data", "dropped", "tokens",
        "Tokens never trained: over-long samples left out, and packs left out of last iterations. All epochs.",
        tokens_text<&Run::dropped_tokens>},
@@ -114,6 +151,18 @@ std::span<const Column> columns() {
        tokens_text<&Run::repeated_tokens>},
   };
   return kColumns;
+}
+
+}  // namespace
+
+std::vector<Column> columns(const Report& report) {
+  std::vector<Column> shown;
+  for (const Column& column : all_columns()) {
+    if (column.group == kVariabilityGroup && !report.manifest.variability.any()) continue;
+    if (column.group == kFailuresGroup && !report.manifest.failures) continue;
+    shown.push_back(column);
+  }
+  return shown;
 }
 
 }  // namespace packsim::formats_detail

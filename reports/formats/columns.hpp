@@ -1,8 +1,8 @@
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "reports/report.hpp"
 
@@ -18,6 +18,7 @@ struct Column {
   std::string (*text)(const StrategyResult&);
 };
 
-std::span<const Column> columns();
+/// Those of the report: variability and failures have columns where the scenario has them.
+std::vector<Column> columns(const Report& report);
 
 }  // namespace packsim::formats_detail

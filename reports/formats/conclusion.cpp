@@ -58,7 +58,9 @@ const StrategyResult* fastest_run(const Report& report) {
   return fastest_besides(report, nullptr);
 }
 
-std::string conclusion(const Report& report) {
+namespace {
+
+std::string verdict(const Report& report) {
   if (report.runs.empty()) return "Nothing was compared.";
   const StrategyResult* winner = fastest_run(report);
   if (winner == nullptr) {
@@ -87,6 +89,23 @@ std::string conclusion(const Report& report) {
   return fmt::format("Nothing is faster than the baseline {}: {} GPU-days; {} follows with {} ({:.2f}x){}",
                      winner->name, quantity(winner->gpu_days), next->name, quantity(next->gpu_days),
                      baseline->gpu_days / next->gpu_days, data_caveat(*winner, next));
+}
+
+// What the fastest run takes with failures; nothing where there are none.
+std::string with_failures(const Report& report) {
+  const StrategyResult* winner = fastest_run(report);
+  if (!report.manifest.failures || winner == nullptr) return "";
+  if (!std::isfinite(winner->gpu_days_with_failures))
+    return fmt::format(" With failures no end of {} is to be expected.", winner->name);
+  return fmt::format(" With failures {} takes {} GPU-days ({} to {} in 90 % of runs).", winner->name,
+                     quantity(winner->gpu_days_with_failures), quantity(winner->gpu_days_with_failures_p05),
+                     quantity(winner->gpu_days_with_failures_p95));
+}
+
+}  // namespace
+
+std::string conclusion(const Report& report) {
+  return verdict(report) + with_failures(report);
 }
 
 std::string memory_excess(const StrategyResult& run) {

@@ -10,6 +10,7 @@
 #include "reports/formats/html_tables.hpp"
 #include "reports/formats/html_text.hpp"
 #include "reports/formats/numbers.hpp"
+#include "reports/formats/reliability_text.hpp"
 
 namespace packsim {
 namespace {
@@ -78,6 +79,8 @@ std::string facts(const Report& report) {
       item("Training", fmt::format("{} tokens per iteration, {} {}", grouped(manifest.tokens_per_iteration),
                                    manifest.epochs, manifest.epochs == 1 ? "epoch" : "epochs"));
   items += item("Cost profile", html_escaped(manifest.profile));
+  if (manifest.variability.any()) items += item("Variability", variability_text(manifest.variability));
+  if (manifest.failures) items += item("Failures", failures_text(*manifest.failures));
   return fmt::format("<dl class=\"facts\">\n{}</dl>\n", items);
 }
 
@@ -200,7 +203,7 @@ std::string body(const Report& report) {
       "of "
       "the data set's tokens over all epochs.</p>\n";
   text += accounting_table(report);
-  text += "<h2>Definitions</h2>\n" + definition_list();
+  text += "<h2>Definitions</h2>\n" + definition_list(report);
   return text + "<h2>Provenance</h2>\n" + provenance(report);
 }
 

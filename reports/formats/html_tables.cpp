@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "reports/formats/columns.hpp"
 #include "reports/formats/conclusion.hpp"
@@ -24,35 +25,36 @@ std::string run_header(const StrategyResult& run, const Report& report, std::siz
   return fmt::format("<th scope=\"row\" rowspan=\"{}\">{}{}</th>", n_rows, html_escaped(run.name), tags);
 }
 
-bool starts_group(std::size_t column) {
-  return column == 0 || columns()[column].group != columns()[column - 1].group;
+bool starts_group(const std::vector<Column>& shown, std::size_t column) {
+  return column == 0 || shown[column].group != shown[column - 1].group;
 }
 
-std::string comparison_head() {
+std::string comparison_head(const std::vector<Column>& shown) {
   std::string groups = "<th></th>";
   std::string titles = "<th scope=\"col\">run<span class=\"unit\"></span></th>";
-  for (std::size_t c = 0; c < columns().size(); ++c) {
-    const Column& column = columns()[c];
-    if (starts_group(c)) {
-      const auto members = std::ranges::count(columns(), column.group, &Column::group);
+  for (std::size_t c = 0; c < shown.size(); ++c) {
+    const Column& column = shown[c];
+    if (starts_group(shown, c)) {
+      const auto members = std::ranges::count(shown, column.group, &Column::group);
       groups += fmt::format("<th colspan=\"{}\" class=\"starts-group\">{}</th>", members, column.group);
     }
     titles += fmt::format("<th scope=\"col\"{} title=\"{}\">{}<span class=\"unit\">{}</span></th>",
-                          starts_group(c) ? " class=\"starts-group\"" : "", html_escaped(column.definition),
-                          column.title, column.unit);
+                          starts_group(shown, c) ? " class=\"starts-group\"" : "",
+                          html_escaped(column.definition), column.title, column.unit);
   }
   return fmt::format("<thead><tr class=\"groups\">{}</tr>\n<tr>{}</tr></thead>\n", groups, titles);
 }
 
-std::string comparison_row(const StrategyResult& run, const Report& report) {
+std::string comparison_row(const StrategyResult& run, const Report& report,
+                           const std::vector<Column>& shown) {
   std::string cells = run_header(run, report);
-  for (std::size_t c = 0; c < columns().size(); ++c) {
-    const Column& column = columns()[c];
+  for (std::size_t c = 0; c < shown.size(); ++c) {
+    const Column& column = shown[c];
     const std::string text = column.text(run);
     const std::string_view style = text == "OOM" ? " oom" : "";
     cells += fmt::format("<td class=\"{}{}\" title=\"{}: {} {} {}\">{}</td>",
-                         starts_group(c) ? "starts-group" : "", style, html_escaped(run.name), column.title,
-                         text, column.unit, text);
+                         starts_group(shown, c) ? "starts-group" : "", style, html_escaped(run.name),
+                         column.title, text, column.unit, text);
   }
   return fmt::format("<tr{}>{}</tr>\n", &run == fastest_run(report) ? " class=\"best\"" : "", cells);
 }
@@ -124,9 +126,10 @@ std::string table(std::string_view style, std::string_view head_rows, std::strin
 }  // namespace
 
 std::string comparison_table(const Report& report) {
+  const std::vector<Column> shown = columns(report);
   std::string rows;
-  for (const StrategyResult& run : report.runs) rows += comparison_row(run, report);
-  return table("comparison", comparison_head(), rows);
+  for (const StrategyResult& run : report.runs) rows += comparison_row(run, report, shown);
+  return table("comparison", comparison_head(shown), rows);
 }
 
 std::string plan_table(const Report& report) {
@@ -179,9 +182,9 @@ std::string accounting_table(const Report& report) {
   return table("accounting", head(kTitles), rows);
 }
 
-std::string definition_list() {
+std::string definition_list(const Report& report) {
   std::string items;
-  for (const Column& column : columns()) {
+  for (const Column& column : columns(report)) {
     const std::string unit = column.unit.empty() ? "" : fmt::format(" ({})", column.unit);
     items += fmt::format("<div><dt>{}{}</dt><dd>{}</dd></div>\n", column.title, unit,
                          html_escaped(column.definition));

@@ -13,6 +13,34 @@ using Json = nlohmann::ordered_json;
 // Counts changes of the shape that a reader of older files would stumble over.
 constexpr int kFormat = 2;
 
+Json variability(const Variability& variability) {
+  if (!variability.any()) return nullptr;
+  Json slow_ranks = Json::array();
+  for (const SlowRank& slow : variability.slow_ranks)
+    slow_ranks.push_back({{"rank", slow.rank}, {"factor", slow.factor}});
+  return {{"rank_spread", variability.rank_spread},
+          {"kernel_spread", variability.kernel_spread},
+          {"slow_ranks", slow_ranks},
+          {"seed", variability.seed}};
+}
+
+Json failures(const std::optional<FailureModel>& model) {
+  if (!model) return nullptr;
+  Json json = {{"unit_mtbf_hours", model->unit_mtbf_h},
+               {"unit_gpus", model->unit_gpus},
+               {"checkpoint_interval_s", nullptr},
+               {"checkpoint_write_s", model->checkpoint_write_s},
+               {"checkpoint_blocking_fraction", model->checkpoint_blocking_fraction},
+               {"detection_s", model->detection_s},
+               {"reschedule_s", model->reschedule_s},
+               {"load_s", model->load_s},
+               {"spares", nullptr}};
+  if (model->checkpoint_interval_s) json["checkpoint_interval_s"] = *model->checkpoint_interval_s;
+  if (model->spares)
+    json["spares"] = {{"units", model->spares->n_units}, {"repair_s", model->spares->repair_s}};
+  return json;
+}
+
 Json manifest(const RunManifest& manifest) {
   return {{"version", manifest.version},
           {"command", manifest.command},
@@ -32,6 +60,8 @@ Json manifest(const RunManifest& manifest) {
           {"n_gpus", manifest.n_gpus},
           {"epochs", manifest.epochs},
           {"tokens_per_iteration", manifest.tokens_per_iteration},
+          {"variability", variability(manifest.variability)},
+          {"failures", failures(manifest.failures)},
           {"warnings", manifest.warnings}};
 }
 

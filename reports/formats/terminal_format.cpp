@@ -9,6 +9,7 @@
 #include "reports/formats/columns.hpp"
 #include "reports/formats/conclusion.hpp"
 #include "reports/formats/numbers.hpp"
+#include "reports/formats/reliability_text.hpp"
 #include "reports/formats/text_table.hpp"
 
 namespace packsim {
@@ -56,20 +57,23 @@ std::string header(const Report& report, int width_columns) {
   line("profile", fmt::format("{} ({}), on hardware profile {}", manifest.profile, manifest.profile_source,
                               manifest.hardware));
   if (manifest.level == "op") line("level", "op: exchanges and transfers share links");
+  if (manifest.variability.any()) line("variability", variability_text(manifest.variability));
+  if (manifest.failures) line("failures", failures_text(*manifest.failures));
   for (const std::string& warning : manifest.warnings) line("WARNING", warning);
   return text;
 }
 
 std::string comparison(const Report& report) {
   std::vector<std::vector<std::string>> rows = {{"run"}, {""}};
-  for (const Column& column : columns()) {
+  const std::vector<Column> shown = columns(report);
+  for (const Column& column : shown) {
     rows[0].emplace_back(column.title);
     rows[1].emplace_back(column.unit);
   }
   for (const StrategyResult& run : report.runs) {
     std::vector<std::string>& row = rows.emplace_back();
     row.push_back(printable(run.name) + (run.name == report.baseline ? " *" : ""));
-    for (const Column& column : columns()) row.push_back(column.text(run));
+    for (const Column& column : shown) row.push_back(column.text(run));
   }
   return text_table(rows);
 }
@@ -82,13 +86,13 @@ std::string misfits(const Report& report) {
   return text;
 }
 
-std::string notes(int width_columns) {
+std::string notes(const Report& report, int width_columns) {
   std::string text =
       "* the baseline. OOM: does not fit in GPU memory. 0 means exactly none. k, M, B are powers of 1000; K "
       "is "
       "1024.";
   text = wrapped(text, width_columns, 0);
-  for (const Column& column : columns()) {
+  for (const Column& column : columns(report)) {
     text += labelled(column.title, column.definition, width_columns);
   }
   return text;
@@ -176,8 +180,9 @@ std::string to_terminal(const Report& report, int width_columns) {
   if (!changes.empty()) text += changes + "\n";
   const std::string doubtful = doubts(report, wrap_columns);
   if (!doubtful.empty()) text += doubtful + "\n";
-  return text + notes(wrap_columns) + "\n" + plans(report) + "\n" + shared_policies(report, wrap_columns) +
-         "\n" + wrapped(printable(conclusion(report)), wrap_columns, 0);
+  return text + notes(report, wrap_columns) + "\n" + plans(report) + "\n" +
+         shared_policies(report, wrap_columns) + "\n" +
+         wrapped(printable(conclusion(report)), wrap_columns, 0);
 }
 
 }  // namespace packsim

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "scenarios/loader/limits.hpp"
 #include "scenarios/loader/read_hardware_profile.hpp"
 #include "scenarios/loader/readers.hpp"
 
@@ -120,6 +121,9 @@ Scenario read_scenario(JsonReader reader, const std::string& folder, const DataP
   const Machine machine{.model = model.good ? &model.value : nullptr,
                         .cluster = cluster.good ? &cluster.value : nullptr,
                         .plan = scenario.plan};
+  const int most_gpus = cluster.good ? cluster.value.n_gpus() : kMostGpus;
+  scenario.variability = read_variability(reader.optional_object("variability"), scenario.seed, most_gpus);
+  scenario.failures = read_failures(reader.optional_object("failures"), machine);
   scenario.strategies = read_strategies(reader, scenario.seed, machine);
   scenario.baseline = read_baseline(reader, scenario.strategies);
   return scenario;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,8 @@ TrainingSpec read_training(JsonReader reader);
 /// "parallelism": of all groups; degrees of sequences and checkpointed layers are a group's. profile: of the
 /// framework, whose way of going about a step is the default.
 ParallelPlan read_parallelism(JsonReader reader, const FrameworkProfile& profile);
+/// "variability": of the cluster's n_gpus GPUs. seed: the scenario's, unless it says its own.
+Variability read_variability(JsonReader reader, std::uint32_t seed, int n_gpus);
 LengthSpec read_length_spec(JsonReader reader, const std::string& scenario_folder, const DataPaths& data);
 
 /// What a strategy has to fit. Null where it could not be read itself.
@@ -30,6 +34,8 @@ struct Machine {
   ParallelPlan plan = {};
 };
 
+/// "failures": nothing of a silent reader. machine: whose nodes fail, and what a checkpoint is of.
+std::optional<FailureModel> read_failures(JsonReader reader, const Machine& machine);
 /// The members "packing" and "strategies" of a scenario.
 std::vector<StrategySpec> read_strategies(JsonReader& scenario, std::uint32_t seed, const Machine& machine);
 

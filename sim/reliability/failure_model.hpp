@@ -29,7 +29,7 @@ struct FailureModel {
   std::int64_t unit_gpus = 1;  ///< GPUs that fail together: 8 where unit_mtbf_h is a node's
 
   /// Work between checkpoints; nothing: the interval with the least expected time (optimal_interval_s()).
-  std::optional<double> checkpoint_interval_s;
+  std::optional<double> checkpoint_interval_s = {};
   double checkpoint_write_s = 0;  ///< from its start until it counts
   /// The first part of the write, during which the run stands still. The rest goes on beside the work, and a
   /// failure before its end falls back to the checkpoint before.
@@ -40,7 +40,7 @@ struct FailureModel {
   double load_s = 0;        ///< until they have read the checkpoint and work again
 
   /// Nothing: a replacement is always at hand.
-  std::optional<SparePool> spares;
+  std::optional<SparePool> spares = {};
 
   double restart_s() const { return detection_s + reschedule_s + load_s; }
 

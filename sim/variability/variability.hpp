@@ -25,6 +25,9 @@ struct Variability {
   std::vector<SlowRank> slow_ranks = {};
   std::uint64_t seed = 0;
 
+  /// Whether any time is not that of the cost model.
+  bool any() const { return rank_spread != 0 || kernel_spread != 0 || !slow_ranks.empty(); }
+
   bool operator==(const Variability&) const = default;
 };
 

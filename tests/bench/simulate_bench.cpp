@@ -93,14 +93,16 @@ std::unique_ptr<Run> make_run(int n_gpus, int n_iterations, bool alike) {
   return run;
 }
 
-// Arguments: GPUs, iterations, level of detail, contention, packs that all cost the same.
+// Arguments: GPUs, iterations, level of detail, contention, packs that all cost the same, noise.
 void simulate_run(benchmark::State& state) {
   const auto n_gpus = static_cast<int>(state.range(0));
   const std::unique_ptr<Run> run = make_run(n_gpus, static_cast<int>(state.range(1)), state.range(4) != 0);
   const packsim::Topology topology(run->cluster);
   const packsim::SimulationOptions options{
       .detail = state.range(2) == 0 ? StepDetail::micro_batches : StepDetail::stages,
-      .topology = state.range(3) == 0 ? nullptr : &topology};
+      .topology = state.range(3) == 0 ? nullptr : &topology,
+      .variability = {.rank_spread = state.range(5) == 0 ? 0 : 0.02,
+                      .kernel_spread = state.range(5) == 0 ? 0 : 0.05}};
   std::uint64_t n_events = 0;
   for (auto _ : state) {
     const packsim::SimulatedRun simulated = packsim::simulate(run->schedule, run->groups, options);
@@ -111,14 +113,17 @@ void simulate_run(benchmark::State& state) {
 }
 
 BENCHMARK(simulate_run)
-    ->ArgNames({"gpus", "iterations", "stages", "contention", "alike"})
-    ->Args({32, 3300, 0, 0, 0})
-    ->Args({32, 3300, 1, 0, 0})
-    ->Args({32, 3300, 0, 1, 0})
-    ->Args({32, 3300, 1, 1, 0})
-    ->Args({10000, 100, 1, 0, 1})
-    ->Args({10000, 100, 0, 0, 0})
-    ->Args({10000, 100, 1, 0, 0})
+    ->ArgNames({"gpus", "iterations", "stages", "contention", "alike", "noise"})
+    ->Args({32, 3300, 0, 0, 0, 0})
+    ->Args({32, 3300, 1, 0, 0, 0})
+    ->Args({32, 3300, 0, 1, 0, 0})
+    ->Args({32, 3300, 1, 1, 0, 0})
+    ->Args({10000, 100, 1, 0, 1, 0})
+    ->Args({10000, 100, 0, 0, 0, 0})
+    ->Args({10000, 100, 1, 0, 0, 0})
+    ->Args({32, 3300, 0, 0, 0, 1})
+    ->Args({32, 3300, 1, 0, 0, 1})
+    ->Args({10000, 100, 0, 0, 0, 1})
     ->Iterations(1)
     ->Unit(benchmark::kMillisecond);
 

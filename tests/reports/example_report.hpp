@@ -73,4 +73,35 @@ inline Report example_report() {
   return report;
 }
 
+/// The same of a scenario with variability and failures. The baseline never ends.
+inline Report failing_report() {
+  Report report = example_report();
+  report.manifest.variability = {
+      .rank_spread = 0.02, .kernel_spread = 0.05, .slow_ranks = {{3, 1.15}}, .seed = 9};
+  report.manifest.failures = FailureModel{.unit_mtbf_h = 50000,
+                                          .unit_gpus = 8,
+                                          .checkpoint_interval_s = 1800.0,
+                                          .checkpoint_write_s = 40,
+                                          .checkpoint_blocking_fraction = 0.25,
+                                          .detection_s = 60,
+                                          .reschedule_s = 300,
+                                          .load_s = 90,
+                                          .spares = SparePool{.n_units = 2, .repair_s = 43200}};
+  for (StrategyResult& run : report.runs) {
+    run.gpu_days_without_variability = run.gpu_days / 1.08;
+    run.checkpoint_interval_s = 1800;
+  }
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  StrategyResult& endless = report.runs[0];
+  endless.gpu_days_with_failures = endless.gpu_days_with_failures_p95 = endless.expected_failures = kNever;
+  endless.effective_fraction = 0;
+  StrategyResult& run = report.runs[1];
+  run.gpu_days_with_failures = 4.5;
+  run.gpu_days_with_failures_p05 = 4.25;
+  run.gpu_days_with_failures_p95 = 5.25;
+  run.expected_failures = 0.25;
+  run.effective_fraction = 0.888;
+  return report;
+}
+
 }  // namespace packsim

@@ -57,6 +57,20 @@ TEST_CASE("text from outside cannot become markup or end a script") {
   CHECK(chart_json(html)["datasets"]["runs"][0]["run"] == hostile);
 }
 
+TEST_CASE("the page shows variability and failures where the scenario has them") {
+  const auto page = [](const Report& report) {
+    const std::string html = to_html(report);
+    return html.substr(0, html.find("<script type=\"module\">"));
+  };
+  const std::string without = page(example_report());
+  for (const char* word : {"Variability", "ailures"}) CHECK_FALSE(contains(without, word));
+  const std::string with = page(failing_report());
+  CHECK(contains(with, "<th colspan=\"1\" class=\"starts-group\">Variability</th>"));
+  CHECK(contains(with, "<th colspan=\"5\" class=\"starts-group\">Failures</th>"));
+  CHECK(contains(with, "a unit of 8 GPUs fails every 50,000 h"));
+  CHECK(contains(with, ">4.25 to 5.25</td>"));
+}
+
 TEST_CASE("the page loads nothing from a network") {
   const std::string html = to_html(example_report());
   CHECK(contains(html, "default-src 'none'"));

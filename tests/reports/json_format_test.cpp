@@ -49,6 +49,18 @@ TEST_CASE("report.json keeps its keys and their order, timings last") {
                                                           "most_doubtful",
                                                           "wall_hours",
                                                           "speedup",
+                                                          "gpu_days_without_variability",
+                                                          "gpu_days_with_failures",
+                                                          "gpu_days_with_failures_p05",
+                                                          "gpu_days_with_failures_p50",
+                                                          "gpu_days_with_failures_p95",
+                                                          "wall_hours_with_failures",
+                                                          "expected_failures",
+                                                          "checkpoint_interval_s",
+                                                          "effective_fraction",
+                                                          "checkpoint_fraction",
+                                                          "restart_fraction",
+                                                          "lost_fraction",
                                                           "linear_fraction",
                                                           "attention_fraction",
                                                           "recompute_fraction",
@@ -107,6 +119,28 @@ TEST_CASE("times that do not exist are null") {
     CHECK(run[key].is_null());
   }
   CHECK(run["abr"] == 0.25);
+}
+
+TEST_CASE(
+    "what a scenario says of variability and failures is in the manifest, and null where it says nothing") {
+  const Json nothing = Json::parse(to_json(example_report()));
+  CHECK(nothing["manifest"]["variability"].is_null());
+  CHECK(nothing["manifest"]["failures"].is_null());
+  for (const char* key : {"gpu_days_without_variability", "gpu_days_with_failures", "effective_fraction"})
+    CHECK(nothing["runs"][0][key].is_null());
+
+  const Json report = Json::parse(to_json(failing_report()));
+  CHECK(report["manifest"]["variability"].dump() ==
+        R"({"rank_spread":0.02,"kernel_spread":0.05,"slow_ranks":[{"rank":3,"factor":1.15}],"seed":9})");
+  CHECK(
+      report["manifest"]["failures"].dump() ==
+      R"({"unit_mtbf_hours":50000.0,"unit_gpus":8,"checkpoint_interval_s":1800.0,"checkpoint_write_s":40.0,)"
+      R"("checkpoint_blocking_fraction":0.25,"detection_s":60.0,"reschedule_s":300.0,"load_s":90.0,)"
+      R"("spares":{"units":2,"repair_s":43200.0}})");
+  CHECK(report["runs"][1]["gpu_days_with_failures"] == 4.5);
+  CHECK(report["runs"][1]["expected_failures"] == 0.25);
+  // No end is to be expected of the first run.
+  CHECK(report["runs"][0]["gpu_days_with_failures"].is_null());
 }
 
 TEST_CASE("numbers are written in the shortest form that reads back the same") {

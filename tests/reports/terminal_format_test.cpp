@@ -95,6 +95,38 @@ TEST_CASE("the last line says who wins, by how much, and at what loss of data") 
   CHECK(lines_of(to_terminal(report, 160)).back() == "Nothing was compared.");
 }
 
+TEST_CASE("variability and failures have their columns, lines and sentence where the scenario has them") {
+  const std::string without = to_terminal(example_report(), 180);
+  for (const char* word : {"variability", "failures", "effective"}) CHECK_FALSE(contains(without, word));
+
+  const std::string text = to_terminal(failing_report(), 240);
+  const auto table = lines_from(text, "run ");
+  CHECK(contains(table[0], "variability  + failures      5 to 95%  failures  checkpoint  effective"));
+  CHECK(contains(table[2], "+8.0%           -             -         -       1,800         0%"));
+  CHECK(contains(table[3], "+8.0%        4.50  4.25 to 5.25     0.250       1,800      88.8%"));
+  CHECK(lines_from(text, "variability")[0] ==
+        "variability GPUs spread by 2.0%, kernels by 5.0%; GPU 3 takes 1.15 times as long; seed 9");
+  CHECK(lines_from(text, "failures")[0] ==
+        "failures    a unit of 8 GPUs fails every 50,000 h; checkpoints every 1,800 s, writes of 40.0 s, "
+        "25.0% of "
+        "it in front of the work; restarts of 450 s; 2 spare units, repairs of 12.0 h");
+  CHECK(lines_of(text).back() ==
+        "hbp is 1.25x faster than isf: 4.00 vs 5.00 GPU-days. With failures hbp takes 4.50 GPU-days (4.25 to "
+        "5.25 in 90 % of runs).");
+
+  Report one = failing_report();
+  one.runs.resize(1);
+  one.manifest.variability = {};
+  CHECK(lines_of(to_terminal(one, 180)).back() ==
+        "isf takes 5.00 GPU-days, 15.0 h of wall time. With failures no end of isf is to be expected.");
+  CHECK_FALSE(contains(to_terminal(one, 180), "variability"));
+  one.manifest.failures = FailureModel{.unit_mtbf_h = 100, .checkpoint_write_s = 7};
+  CHECK(contains(
+      to_terminal(one, 180),
+      "a GPU fails every 100 h; checkpoints at the best interval, writes of 7.00 s; restarts of 0 s; "
+      "replacements at hand"));
+}
+
 TEST_CASE("no text from outside sends control codes to the terminal") {
   Report report = example_report();
   report.runs[0].name = "red\x1b[31m";

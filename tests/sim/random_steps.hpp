@@ -99,13 +99,24 @@ class RandomSteps {
       rank.first_gpu = r * step.plan.plan.sequence_gpus();
       for (int n = unit * below(5); n > 0; --n)
         rank.micro_batches.push_back(&step.prices[static_cast<std::size_t>(below(8))]);
-      if (below(4) == 0) rank.slow_down = 0.9 + 0.1 * below(5);
+      draw_slow_down(step.plan, rank);
     }
     return step;
   }
 
  private:
   std::int64_t ns() { return below(most_ns_ + 1); }
+
+  double slow_down() { return 0.9 + 0.1 * below(5); }
+
+  // Some ranks are slow, on some or all of their stages, or in every pass in another way.
+  void draw_slow_down(const PricedPlan& plan, RankWork& rank) {
+    if (below(4) > 0) return;
+    for (int stage = 0; stage < plan.plan.pp_degree; ++stage) rank.stage_slow_down.push_back(slow_down());
+    if (coin()) return;
+    const std::size_t n_passes = 2 * plan.chunks.size() * rank.micro_batches.size();
+    for (std::size_t i = 0; i < n_passes; ++i) rank.pass_slow_down.push_back(slow_down());
+  }
 
   void draw_plan(PricedPlan& priced) {
     ParallelPlan& plan = priced.plan;

@@ -99,7 +99,7 @@ TEST_CASE("The slowest rank decides; gradients and weights travel once for all o
   step.ranks[1].micro_batches.assign(5, &step.price);
   step.ranks[2].micro_batches.clear();
   CHECK(step.ns() == 5 * 4 * (kForward + kBackward) + 4 * 10 + 4 * 30);
-  step.ranks[0].slow_down = 10;
+  step.ranks[0].stage_slow_down = {10};
   CHECK(step.ns() == 10 * 4 * (kForward + kBackward) + 4 * 10 + 4 * 30);
 }
 

@@ -91,7 +91,8 @@ TEST_CASE("A longer pack, a slower GPU and one more rank never end a step earlie
     step.prices.front().attention_backward.compute_ns += 7;
     const std::int64_t longer_ns = step_ns(step.ranks, StepDetail::micro_batches);
     REQUIRE(longer_ns >= before_ns);
-    step.ranks.back().slow_down += 0.5;
+    for (double& slow_down : step.ranks.back().stage_slow_down) slow_down += 0.5;
+    for (double& slow_down : step.ranks.back().pass_slow_down) slow_down += 0.5;
     REQUIRE(step_ns(step.ranks, StepDetail::micro_batches) >= longer_ns);
   }
 }

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+#include "sim/reliability/failure_model.hpp"
+#include "sim/variability/variability.hpp"
+
+/// What a scenario assumes of its machine, in one line.
+namespace packsim::formats_detail {
+
+/// "GPUs spread by 2.0%, kernels by 5.0%; GPU 3 takes 1.15 times as long; seed 1024"
+std::string variability_text(const Variability& variability);
+
+/// "a GPU fails every 50,677 h; checkpoints at the best interval, writes of 49.4 s, 10.0% of it in front of
+/// the work; restarts of 409 s; replacements at hand"
+std::string failures_text(const FailureModel& model);
+
+}  // namespace packsim::formats_detail

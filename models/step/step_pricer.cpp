@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "models/kernels/make_case.hpp"
+#include "models/pipeline_chunks.hpp"
 
 namespace packsim {
 namespace {
@@ -235,17 +236,13 @@ MicroBatchPrice StepPricer::micro_batch(std::int64_t tokens, std::span<const std
   return price;
 }
 
-ChunkShape StepPricer::chunk(int chunk) const {
-  const int n_chunks = plan_.pp_degree * plan_.virtual_stages;
-  const int n_layers = model_.n_layers / n_chunks;
-  const int first = chunk * n_layers;
-  ChunkShape shape;
-  shape.n_dense = std::clamp(model_.n_layers_of(LayerKind::dense) - first, 0, n_layers);
-  shape.n_experts = n_layers - shape.n_dense;
-  shape.n_checkpointed = (plan_.gc_layers + n_chunks - 1) / n_chunks;
-  shape.has_embedding = chunk == 0;
-  shape.has_head = chunk == n_chunks - 1;
-  return shape;
+ChunkShape StepPricer::chunk(int index) const {
+  const PipelineChunk chunk = pipeline_chunks(model_, plan_)[static_cast<std::size_t>(index)];
+  return {.n_dense = chunk.n_dense,
+          .n_experts = chunk.n_layers - chunk.n_dense,
+          .n_checkpointed = chunk.n_checkpointed,
+          .has_embedding = index == 0,
+          .has_head = index == plan_.n_chunks() - 1};
 }
 
 }  // namespace packsim

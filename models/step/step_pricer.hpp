@@ -28,8 +28,8 @@ class StepPricer {
   /// padding at the end as one more.
   MicroBatchPrice micro_batch(std::int64_t tokens, std::span<const std::int32_t> lengths_tokens);
   const TokenPrices& tokens(std::int64_t tokens_per_gpu);
-  /// chunk: of 0..pp_degree x virtual_stages - 1, in the order in which a micro-batch goes through them.
-  ChunkShape chunk(int chunk) const;
+  /// index: of 0..n_chunks() - 1, in the order in which a micro-batch goes through them.
+  ChunkShape chunk(int index) const;
   /// Of a chunk; without pipeline parallelism there is one.
   const StatesPrice& states(int chunk = 0);
 

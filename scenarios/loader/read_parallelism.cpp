@@ -1,4 +1,5 @@
 #include "scenarios/loader/limits.hpp"
+#include "scenarios/loader/model_limits.hpp"
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {
@@ -15,6 +16,7 @@ ParallelPlan read_parallelism(JsonReader reader, const FrameworkProfile& profile
   plan.tp_degree = reader.integer("tp_degree", 1, kMostGpus, 1);
   plan.pp_degree = reader.integer("pp_degree", 1, kMostStages, 1);
   plan.virtual_stages = reader.integer("virtual_stages", 1, kMostStages, 1);
+  plan.chunk_layers = reader.integers("chunk_layers", 0, kMostLayers);
   plan.ep_degree = reader.integer("ep_degree", 1, kMostGpus, 1);
   plan.ring_layout =
       reader.one_of("ring_layout", layouts, 1) == 0 ? RingLayout::contiguous : RingLayout::zigzag;

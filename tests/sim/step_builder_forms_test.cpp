@@ -287,6 +287,13 @@ TEST_CASE("Pipelines of unequal micro-batches end as a recursion over their pass
     step.plan.plan.pp_degree = p;
     step.plan.plan.virtual_stages = v;
     step.plan.plan.n_gpus = p;
+    // Every other pipeline has uneven chunks, perhaps without layers at both ends.
+    for (int chunk = 0; i % 2 == 1 && chunk < p * v; ++chunk) {
+      const bool is_edge = chunk == 0 || chunk == p * v - 1;
+      ChunkShape& shape = step.plan.chunks[static_cast<std::size_t>(chunk)];
+      shape.n_dense = below(4) + (is_edge ? 0 : 1);
+      step.plan.states[static_cast<std::size_t>(chunk)] = unit_per_layer(shape, 0, 0);
+    }
     const std::int64_t transfer_ns = below(200);
     std::vector<MicroBatchPrice> prices(static_cast<std::size_t>(m), step.price);
     for (MicroBatchPrice& price : prices) {

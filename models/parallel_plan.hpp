@@ -45,6 +45,11 @@ struct ParallelPlan {
   /// Weights and gradients travel beside computation; else computation waits for them, and gradients that are
   /// exchanged once a step for the end of the backward pass (DeepSpeed's ZeRO 1 without overlap_comm).
   bool overlaps_states = true;
+  /// ZeRO 1 and 2: changed weights are gathered beside the next step's first forward pass (Megatron-LM's
+  /// overlap_param_gather), else behind the optimizer.
+  bool overlaps_gather = false;
+  /// Tensor-parallel exchange goes on piece by piece beside the products next to it (tensor_overlap.hpp).
+  bool overlaps_tensor = false;
 
   int gc_layers = 0;  ///< checkpointed, of all the model's layers
   Checkpointing checkpointing = Checkpointing::full;

@@ -5,6 +5,7 @@
 
 #include "models/kernels/make_case.hpp"
 #include "models/pipeline_chunks.hpp"
+#include "models/step/tensor_overlap.hpp"
 
 namespace packsim {
 namespace {
@@ -87,12 +88,30 @@ double StepPricer::factor_of(const LayerOp& op) const {
   return op.kind == LayerOp::Kind::exchange ? 1 : factors_.linear_factor;
 }
 
-void StepPricer::add_op(PricedPhase& phase, const LayerOp& op, const std::vector<CountedKernel>& kernels) {
+double StepPricer::time_s(const std::vector<CountedKernel>& kernels, double factor) {
+  double time_s = 0;
+  for (const CountedKernel& use : kernels) time_s += use.count * factor * kernels_.time(use.kernel).time_s;
+  return time_s;
+}
+
+// The part of its time that an op adds to computation.
+double StepPricer::exposed_part(const std::vector<LayerOp>& ops, std::size_t at, bool is_backward) {
+  const LayerOp& op = ops[at];
+  if (op.kind != LayerOp::Kind::exchange || op.cause != Cause::tensor) return 1;
+  const double exchange_s = time_s(is_backward ? backward_kernels(op) : forward_kernels(op), 1);
+  const ProductsBeside beside = products_beside(ops, at, is_backward);
+  const double factor = factors_.linear_factor;
+  return added_time_s(beside, exchange_s, time_s(beside.whole, factor), time_s(beside.piece, factor)) /
+         exchange_s;
+}
+
+void StepPricer::add_op(PricedPhase& phase, const LayerOp& op, const std::vector<CountedKernel>& kernels,
+                        double part) {
   double time_s = 0;
   PriceAccount& account = phase.account[static_cast<std::size_t>(op.cause)];
   for (const CountedKernel& use : kernels) {
     const KernelTime& known = kernels_.time(use.kernel);
-    const double use_s = use.count * factor_of(op) * known.time_s;
+    const double use_s = part * use.count * factor_of(op) * known.time_s;
     time_s += use_s;
     account.add(use_s, use_s * known.relative_error, known.standing);
   }
@@ -111,53 +130,46 @@ void StepPricer::add_op(PricedPhase& phase, const LayerOp& op, const std::vector
                           .op = op.op,
                           .gpus = op.gpus,
                           .stride = stride_of(op, plan_),
-                          .bytes = op.bytes});
+                          .bytes = std::llround(part * static_cast<double>(op.bytes))});
 }
 
-PricedPhase StepPricer::price_forward(const std::vector<LayerOp>& ops) {
+// In the order of the pass. overlaps: tensor-parallel exchange with the products next to it.
+PricedPhase StepPricer::price_phase(const std::vector<LayerOp>& ops, bool is_backward, bool overlaps) {
   PricedPhase phase;
-  for (const LayerOp& op : ops) {
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const std::size_t at = is_backward ? ops.size() - 1 - i : i;
+    const LayerOp& op = ops[at];
     if (op.kind == LayerOp::Kind::attention) {
       phase.stages.push_back({.kind = PricedStage::Kind::attention, .cause = op.cause});
-    } else {
-      add_op(phase, op, forward_kernels(op));
+      continue;
     }
-  }
-  return phase;
-}
-
-PricedPhase StepPricer::price_backward(const std::vector<LayerOp>& ops) {
-  PricedPhase phase;
-  for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
-    if (op->kind == LayerOp::Kind::attention) {
-      phase.stages.push_back({.kind = PricedStage::Kind::attention, .cause = op->cause});
-    } else {
-      add_op(phase, *op, backward_kernels(*op));
-    }
+    add_op(phase, op, is_backward ? backward_kernels(op) : forward_kernels(op),
+           overlaps ? exposed_part(ops, at, is_backward) : 1);
   }
   return phase;
 }
 
 TokenPrices StepPricer::price_tokens(std::int64_t tokens_per_gpu) {
   TokenPrices prices;
+  const bool overlaps = plan_.overlaps_tensor && plan_.tp_degree > 1;
   for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {
     if (model_.n_layers_of(kind) == 0) continue;
     const std::vector<LayerOp> forward =
         layer_forward(model_, plan_, cluster_.gpus_per_node, kind, tokens_per_gpu);
     LayerPrices& layer = prices.layers[static_cast<std::size_t>(kind)];
-    layer.forward = price_forward(forward);
-    layer.backward = price_backward(forward);
-    layer.recompute =
-        price_forward(layer_recompute(model_, plan_, cluster_.gpus_per_node, kind, tokens_per_gpu));
+    layer.forward = price_phase(forward, false, overlaps);
+    layer.backward = price_phase(forward, true, overlaps);
+    layer.recompute = price_phase(
+        layer_recompute(model_, plan_, cluster_.gpus_per_node, kind, tokens_per_gpu), false, overlaps);
   }
   const std::vector<LayerOp> embedding =
       embedding_forward(model_, plan_, cluster_.gpus_per_node, tokens_per_gpu);
   const std::vector<LayerOp> head = head_forward(model_, plan_, cluster_.gpus_per_node, tokens_per_gpu);
-  prices.embedding_forward = price_forward(embedding);
+  prices.embedding_forward = price_phase(embedding, false, false);
   // A frozen embedding has no gradient, and nothing is before it.
-  if (plan_.lora_rank == 0) prices.embedding_backward = price_backward(embedding);
-  prices.head_forward = price_forward(head);
-  prices.head_backward = price_backward(head);
+  if (plan_.lora_rank == 0) prices.embedding_backward = price_phase(embedding, true, false);
+  prices.head_forward = price_phase(head, false, false);
+  prices.head_backward = price_phase(head, true, false);
   return prices;
 }
 

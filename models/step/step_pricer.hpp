@@ -40,9 +40,10 @@ class StepPricer {
 
  private:
   TokenPrices price_tokens(std::int64_t tokens_per_gpu);
-  PricedPhase price_forward(const std::vector<LayerOp>& ops);
-  PricedPhase price_backward(const std::vector<LayerOp>& ops);
-  void add_op(PricedPhase& phase, const LayerOp& op, const std::vector<CountedKernel>& kernels);
+  PricedPhase price_phase(const std::vector<LayerOp>& ops, bool is_backward, bool overlaps);
+  void add_op(PricedPhase& phase, const LayerOp& op, const std::vector<CountedKernel>& kernels, double part);
+  double exposed_part(const std::vector<LayerOp>& ops, std::size_t at, bool is_backward);
+  double time_s(const std::vector<CountedKernel>& kernels, double factor);
   double attention_share() const;
   AttentionPrice attention(AttentionPricer& pricer, std::span<const std::int32_t> lengths_tokens);
   RingPrice ring(double time_s, std::int64_t tokens_per_gpu, int blocks);

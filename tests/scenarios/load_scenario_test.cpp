@@ -170,6 +170,15 @@ TEST_CASE("A plan that cannot exist is refused where a group or its defaults can
                     Catch::Contains("virtual_stages"));
 }
 
+TEST_CASE("What overlaps is the framework profile's, unless the scenario says otherwise") {
+  const auto plan_of = [](const std::string& keys) { return load_text(scenario_text(kIsf, keys)).plan; };
+  CHECK_FALSE(plan_of("").overlaps_gather);
+  CHECK_FALSE(plan_of("").overlaps_tensor);
+  const ParallelPlan both = plan_of(R"("parallelism": {"overlaps_gather": true, "overlaps_tensor": true}, )");
+  CHECK(both.overlaps_gather);
+  CHECK(both.overlaps_tensor);
+}
+
 TEST_CASE("Layers of uneven stages are read, and refused where they are no numbers of layers") {
   const auto text = [](const std::string& layers) {
     return scenario_text(kIsf, R"("parallelism": {"pp_degree": 2, "chunk_layers": )" + layers + "}, ");

@@ -142,6 +142,17 @@ TEST_CASE("Models that stand for others have their weights") {
   }
 }
 
+TEST_CASE("Overlap is set where the source says so: NeMo, with tensor and data parallelism") {
+  for (const PublishedStep& step : shipped().steps) {
+    CAPTURE(step.id);
+    const bool is_nemo = step.source.starts_with("dgxc_");
+    CHECK(step.plan.overlaps_tensor == (is_nemo && step.plan.tp_degree > 1));
+    // NeMo overlaps nothing of the optimizer where there is one data-parallel rank, context parallelism
+    // apart.
+    CHECK(step.plan.overlaps_gather == (is_nemo && step.plan.dp_degree() > 1));
+  }
+}
+
 TEST_CASE("Plans of published steps can exist") {
   std::set<std::string> uneven;
   for (const PublishedStep& step : shipped().steps) {

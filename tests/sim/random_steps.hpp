@@ -111,6 +111,7 @@ class RandomSteps {
     ParallelPlan& plan = priced.plan;
     plan.zero_stage = below(4);
     plan.overlaps_states = coin();
+    plan.overlaps_gather = coin();
     plan.tp_degree = 1 + below(2);
     plan.sp_degree = 1 + below(2);
     plan.cp_degree = coin() ? 1 : 1 + below(3);

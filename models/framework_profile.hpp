@@ -27,6 +27,8 @@ struct FrameworkProfile {
   // How it goes about a step; see ParallelPlan.
   bool fp32_gradients = false;
   bool overlaps_states = true;
+  bool overlaps_gather = false;
+  bool overlaps_tensor = false;
   bool recompute_stops_early = false;
   std::int64_t bucket_elements = 500'000'000;
 

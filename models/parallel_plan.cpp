@@ -1,6 +1,8 @@
 #include "models/parallel_plan.hpp"
 
 #include <initializer_list>
+#include <iterator>
+#include <utility>
 
 namespace packsim {
 namespace {
@@ -146,6 +148,24 @@ void check_ring(Mistakes& mistakes, const Transformer& model, const ParallelPlan
          "1 for a model with sliding windows, as ring attention over windows is not modelled");
 }
 
+void check_chunk_layers(Mistakes& mistakes, const Transformer& model, const std::vector<int>& chunk_layers,
+                        const Product& stages) {
+  if (std::cmp_not_equal(chunk_layers.size(), stages.value())) {
+    mistakes.push_back(stages.refusal("the " + text(std::ssize(chunk_layers)) + " chunks of chunk_layers"));
+    return;
+  }
+  std::int64_t n_layers = 0;
+  for (std::size_t i = 0; i < chunk_layers.size(); ++i) {
+    n_layers += chunk_layers[i];
+    const bool is_edge = i == 0 || i + 1 == chunk_layers.size();
+    if (chunk_layers[i] >= (is_edge ? 0 : 1)) continue;
+    mistakes.push_back("chunk_layers: expected layers in chunk " + text(static_cast<std::int64_t>(i)) +
+                       ", got " + text(chunk_layers[i]));
+  }
+  expect(mistakes, n_layers == model.n_layers, {{"chunk_layers", n_layers}},
+         "the model's " + text(model.n_layers) + " layers in all");
+}
+
 void check_stages(Mistakes& mistakes, const Transformer& model, const ParallelPlan& plan) {
   const Degree chunks = {"virtual_stages", plan.virtual_stages};
   if (plan.virtual_stages < 1 || plan.virtual_stages > model.n_layers) {
@@ -154,8 +174,13 @@ void check_stages(Mistakes& mistakes, const Transformer& model, const ParallelPl
   }
   expect(mistakes, plan.virtual_stages == 1 || plan.pp_degree > 1, {chunks}, "1 without a pipeline");
   const Product stages = {pp(plan), chunks};
-  expect(mistakes, divides(stages.value(), model.n_layers), stages,
-         "a divisor of the model's " + text(model.n_layers) + " layers, as uneven stages are not modelled");
+  if (plan.chunk_layers.empty()) {
+    expect(mistakes, divides(stages.value(), model.n_layers), stages,
+           "a divisor of the model's " + text(model.n_layers) +
+               " layers, or chunk_layers with those of each chunk");
+  } else {
+    check_chunk_layers(mistakes, model, plan.chunk_layers, stages);
+  }
 }
 
 void check_experts(Mistakes& mistakes, const Transformer& model, const ParallelPlan& plan,

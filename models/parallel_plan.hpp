@@ -32,6 +32,9 @@ struct ParallelPlan {
   int cp_degree = 1;  ///< ring attention over chunks of the sequence
   int pp_degree = 1;
   int virtual_stages = 1;  ///< chunks of layers a pipeline stage holds; 1: 1F1B, more: interleaved
+  /// Layers of each chunk, in the order in which a micro-batch goes through them; empty: all equal. The first
+  /// and the last may hold nothing but the embedding or the head.
+  std::vector<int> chunk_layers = {};
   int ep_degree = 1;
 
   int zero_stage = 1;
@@ -42,6 +45,11 @@ struct ParallelPlan {
   /// Weights and gradients travel beside computation; else computation waits for them, and gradients that are
   /// exchanged once a step for the end of the backward pass (DeepSpeed's ZeRO 1 without overlap_comm).
   bool overlaps_states = true;
+  /// ZeRO 1 and 2: changed weights are gathered beside the next step's first forward pass (Megatron-LM's
+  /// overlap_param_gather), else behind the optimizer.
+  bool overlaps_gather = false;
+  /// Tensor-parallel exchange goes on piece by piece beside the products next to it (tensor_overlap.hpp).
+  bool overlaps_tensor = false;
 
   int gc_layers = 0;  ///< checkpointed, of all the model's layers
   Checkpointing checkpointing = Checkpointing::full;
@@ -57,6 +65,8 @@ struct ParallelPlan {
   /// GPUs that hold one copy of the model.
   int rank_gpus() const { return tp_degree * sp_degree * cp_degree * pp_degree; }
   int dp_degree() const { return n_gpus / rank_gpus(); }
+  /// Chunk i is of stage i mod pp_degree.
+  int n_chunks() const { return pp_degree * virtual_stages; }
   /// GPUs that share a sequence: each holds 1/sequence_gpus() of a micro-batch's tokens between the blocks.
   int sequence_gpus() const { return tp_degree * sp_degree * cp_degree; }
   /// GPUs over which ZeRO shards states: all that hold the same weights.
@@ -70,9 +80,9 @@ struct ParallelPlan {
 /// can.
 ///
 /// The degrees have to divide the GPUs, the heads (tensor parallelism and Ulysses together; key-value heads
-/// may be copied instead), the layers (stages are even) and the experts, and to fill nodes or parts of nodes.
-/// Refused too is what is not modelled: ZeRO 2 and 3 with a pipeline, ring attention over sliding windows.
-/// The vocabulary need not divide, as frameworks pad it.
+/// may be copied instead), the layers (unless chunk_layers says how uneven stages are) and the experts, and
+/// to fill nodes or parts of nodes. Refused too is what is not modelled: ZeRO 2 and 3 with a pipeline, ring
+/// attention over sliding windows. The vocabulary need not divide, as frameworks pad it.
 std::vector<std::string> plan_mistakes(const Transformer& model, const Cluster& cluster,
                                        const ParallelPlan& plan);
 

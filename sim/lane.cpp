@@ -55,6 +55,7 @@ OpId Lane::travel(StreamId on, std::int64_t time_ns, Cause cause, std::span<cons
 }
 
 void Lane::exchange(const PricedStage& stage) {
+  if (stage.time_ns == 0) return;
   time_.add(stage.cause, stage.time_ns);
   if (detail_ == StepDetail::micro_batches) {
     compute(stage.time_ns, stage.cause);

@@ -1,5 +1,6 @@
 #include "sim/rank_steps.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace packsim {
@@ -97,7 +98,7 @@ void RankSteps::make_pass(std::size_t chunk, const PipelinePass& pass, const Pas
   Pass& made = (pass.is_forward ? forward_ : backward_)[index(chunk, pass.micro_batch)];
   made.is_made = true;
   if (pass.is_forward) {
-    forward(chunk, price);
+    forward(chunk, price, micro_batch == 0);
     if (chunk < last_chunk()) made.sent = lane.send(price, true, lane_of(chunk + 1).gpu());
   } else {
     backward(chunk, price, micro_batch == 0, micro_batch + 1 == work_->micro_batches.size());
@@ -105,10 +106,10 @@ void RankSteps::make_pass(std::size_t chunk, const PipelinePass& pass, const Pas
   }
 }
 
-void RankSteps::forward(std::size_t chunk_index, const MicroBatchPrice& price) {
+void RankSteps::forward(std::size_t chunk_index, const MicroBatchPrice& price, bool is_first) {
   Lane& lane = lane_of(chunk_index);
   const ChunkShape& chunk = plan_->chunks[chunk_index];
-  const bool gathers = plan_->plan.zero_stage == 3;
+  const bool gathers = plan_->plan.zero_stage == 3 || (is_first && gathers_in_forward(plan_->plan));
   if (by_stage()) {
     lane.work(price.overhead_ns, Cause::overhead);
   } else {
@@ -156,10 +157,13 @@ void RankSteps::forward_layers(Lane& lane, const ChunkShape& chunk, const StateU
   for (int i = 0; by_stage() && i < unit.n_layers; ++i) {
     layer_phase(lane, &LayerPrices::forward, layer_of(chunk, unit.first_layer + i).has_experts, price);
   }
-  if (by_stage() || unit.n_layers == 0) return;
-  // Units of ZeRO 3 are single layers.
-  const bool has_experts = layer_of(chunk, unit.first_layer).has_experts;
-  lane.merged_work(unit.n_layers * layer_forward_time(price, has_experts, lane.slow_down()).total_ns);
+  if (by_stage()) return;
+  const int n_dense = std::clamp(chunk.n_dense - unit.first_layer, 0, unit.n_layers);
+  for (const bool has_experts : {false, true}) {
+    const int n_layers = has_experts ? unit.n_layers - n_dense : n_dense;
+    if (n_layers == 0) continue;
+    lane.merged_work(n_layers * layer_forward_time(price, has_experts, lane.slow_down()).total_ns);
+  }
 }
 
 void RankSteps::backward_layers(Lane& lane, const ChunkShape& chunk, const StateUnit& unit,

@@ -41,7 +41,7 @@ class RankSteps {
   bool advance(const Orders& orders);
   void make_pass(std::size_t chunk, const PipelinePass& pass, const Pass* waits_for);
 
-  void forward(std::size_t chunk, const MicroBatchPrice& price);
+  void forward(std::size_t chunk, const MicroBatchPrice& price, bool is_first);
   void backward(std::size_t chunk, const MicroBatchPrice& price, bool is_first, bool is_last);
   void forward_layers(Lane& lane, const ChunkShape& chunk, const StateUnit& unit,
                       const MicroBatchPrice& price);

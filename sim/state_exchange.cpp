@@ -2,6 +2,10 @@
 
 namespace packsim {
 
+bool gathers_in_forward(const ParallelPlan& plan) {
+  return plan.overlaps_gather && (plan.zero_stage == 1 || plan.zero_stage == 2);
+}
+
 void StateExchange::begin(OpGraph& graph, const StatesPrice& states, const ParallelPlan& plan,
                           GroupLinks* links) {
   graph_ = &graph;
@@ -56,7 +60,9 @@ void StateExchange::send_held_back() {
 void StateExchange::gather_ahead(const StateUnit& unit) {
   const OpId computed = lane_->computed();
   if (unit.gather_ns > 0) {
-    const OpId after = plan_->overlaps_states ? before_last_ : computed;
+    // Whole weights have room from the start: their gathers follow each other in the order of use.
+    const OpId ahead = gathers_in_forward(*plan_) ? OpGraph::kNone : before_last_;
+    const OpId after = plan_->overlaps_states ? ahead : computed;
     lane_->wait_for(join(gathers_, {"all_gather", unit.gather_ns, unit.gather_bytes, after}));
   }
   before_last_ = computed;
@@ -96,7 +102,7 @@ void StateExchange::wait_for_gradients() {
 }
 
 void StateExchange::gather_changed() {
-  if (plan_->zero_stage != 1 && plan_->zero_stage != 2) return;
+  if ((plan_->zero_stage != 1 && plan_->zero_stage != 2) || gathers_in_forward(*plan_)) return;
   changed_.clear();
   for (const StateUnit& unit : states_->units)
     changed_.push_back({.op = "all_gather", .time_ns = unit.gather_ns, .bytes = unit.gather_bytes});

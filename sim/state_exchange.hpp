@@ -8,6 +8,9 @@
 
 namespace packsim {
 
+/// Whether the weights that the last step has changed are gathered beside the first forward pass.
+bool gathers_in_forward(const ParallelPlan& plan);
+
 /// Weights and gradients of one chunk of the model while the operations of a step are made. Its lanes, one of
 /// each data-parallel rank, take their turns; each takes part in the same collectives in the same order, as
 /// far as its micro-batches go. Keeps its memory from step to step.
@@ -20,8 +23,8 @@ class StateExchange {
   void add_representative(int gpu) { representatives_.push_back(gpu); }
 
   void begin_turn(Lane& lane);
-  /// ZeRO 3: what the lane computes next waits for the unit's weights, which come while it computes with the
-  /// unit before.
+  /// What the lane computes next waits for the unit's weights. Under ZeRO 3 they come while it computes with
+  /// the unit before; else from the start of the step on.
   void gather_ahead(const StateUnit& unit);
   /// ZeRO 2: what the lane computes next waits until the bucket before the last has left.
   void wait_for_buffer();
@@ -29,7 +32,8 @@ class StateExchange {
   void reduce(const StateUnit& unit);
   /// What the lane computes next waits for all gradients.
   void wait_for_gradients();
-  /// What the lane computes next waits for the weights that the optimizer has changed.
+  /// What the lane computes next waits for the weights that the optimizer has changed, unless these come
+  /// beside the next forward pass.
   void gather_changed();
 
  private:

@@ -42,6 +42,9 @@ std::string framework_profile_text(const FrameworkProfile& profile, const std::s
                  {"step_s", six_digits(factors.step_s)},
                  {"reserved_bytes", six_digits(factors.reserved_bytes)},
                  {"logits_bytes_per_vocab_entry", six_digits(factors.logits_bytes_per_vocab_entry)}}}};
+  // What most frameworks do not do is said of those that do.
+  if (profile.overlaps_gather) json["plan"]["overlaps_gather"] = true;
+  if (profile.overlaps_tensor) json["plan"]["overlaps_tensor"] = true;
   Json errors = Json::object();
   for (const FittedNumber& number : numbers) {
     if (number.standard_error > 0) errors[number.name] = six_digits(number.standard_error);

@@ -1,6 +1,7 @@
 #include "cli/validate/stack_fit.hpp"
 
 #include <Eigen/Dense>
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -66,6 +67,11 @@ FrameworkProfile profile_of(const FrameworkStack& stack, const StackFit& fit) {
   profile.factors = fit.all.factors();
   profile.fp32_gradients = example.plan.fp32_gradients;
   profile.overlaps_states = fit.overlaps_states;
+  const auto any_step = [&](bool ParallelPlan::*does) {
+    return std::ranges::any_of(fit.steps, [&](const PublishedStep& step) { return step.plan.*does; });
+  };
+  profile.overlaps_gather = any_step(&ParallelPlan::overlaps_gather);
+  profile.overlaps_tensor = any_step(&ParallelPlan::overlaps_tensor);
   profile.recompute_stops_early = example.plan.recompute_stops_early;
   profile.bucket_elements = example.plan.bucket_elements;
   profile.log_covariance.assign(kNTimeFactors * kNTimeFactors, 0);

@@ -95,7 +95,7 @@ MemoryPeak at_loss(const Job& job, const LayerCosts& costs, const LayerChunk& la
   peak.logits_bytes =
       job.tokens_per_gpu * job.model.vocab_size * job.assumptions.logits_bytes_per_vocab_entry;
   peak.gathered_weights_bytes = gathered_bytes(plan, {.dense = vocabulary_weights(job.model, plan)});
-  peak.gathered_weights_bytes += cost_of(costs, last_chunk.back()).gathered_bytes;
+  if (!last_chunk.empty()) peak.gathered_weights_bytes += cost_of(costs, last_chunk.back()).gathered_bytes;
   return peak;
 }
 

@@ -2,19 +2,19 @@
 
 #include <algorithm>
 
+#include "models/pipeline_chunks.hpp"
+
 namespace packsim {
 
 std::vector<LayerChunk> stage_chunks(const Transformer& model, const ParallelPlan& plan, int stage) {
-  const int n_chunks = plan.pp_degree * plan.virtual_stages;
-  const int n_layers = model.n_layers / n_chunks;
-  const int n_checkpointed = (plan.gc_layers + n_chunks - 1) / n_chunks;
-  const int n_dense = model.n_layers_of(LayerKind::dense);
+  const std::vector<PipelineChunk> all = pipeline_chunks(model, plan);
   std::vector<LayerChunk> chunks;
-  for (int i = stage; i < n_chunks; i += plan.pp_degree) {
+  for (std::size_t i = static_cast<std::size_t>(stage); i < all.size();
+       i += static_cast<std::size_t>(plan.pp_degree)) {
     LayerChunk& chunk = chunks.emplace_back();
-    for (int j = 0; j < n_layers; ++j) {
-      chunk.push_back({.kind = i * n_layers + j < n_dense ? LayerKind::dense : LayerKind::expert,
-                       .is_checkpointed = j < n_checkpointed});
+    for (int j = 0; j < all[i].n_layers; ++j) {
+      chunk.push_back({.kind = j < all[i].n_dense ? LayerKind::dense : LayerKind::expert,
+                       .is_checkpointed = j < all[i].n_checkpointed});
     }
   }
   return chunks;

@@ -12,14 +12,10 @@ struct StageLayer {
   bool is_checkpointed = false;
 };
 
-/// Layers that follow each other in the model, from the first to the last.
+/// Layers that follow each other in the model, from the first to the last; perhaps none.
 using LayerChunk = std::vector<StageLayer>;
 
-/// The plan.virtual_stages chunks of a pipeline stage. The model's layers are cut into pp_degree x
-/// virtual_stages equal chunks; chunk i is of stage i mod pp_degree.
-///
-/// Every chunk checkpoints as many layers, gc_layers / chunks rounded up. They are its first: the backward
-/// pass comes to them when those that keep everything are done with.
+/// The plan.virtual_stages chunks of a pipeline stage (pipeline_chunks.hpp).
 std::vector<LayerChunk> stage_chunks(const Transformer& model, const ParallelPlan& plan, int stage);
 
 /// Micro-batches of which a stage holds all activations when it starts a backward pass; of some chunks only

@@ -4,7 +4,7 @@ namespace packsim {
 
 PlanAccount::PlanAccount(StepPricer& pricer)
     : pricer_(pricer), curves_(pricer.micro_batch_curves()), gpus_(pricer.plan().sequence_gpus()) {
-  for (int chunk = 0; chunk < pricer.n_chunks(); ++chunk) {
+  for (int chunk = 0; chunk < pricer.plan().n_chunks(); ++chunk) {
     const ChunkShape shape = pricer.chunk(chunk);
     for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {
       Layers& layers = layers_[static_cast<std::size_t>(kind)];
@@ -36,7 +36,7 @@ void PlanAccount::add_micro_batches(const MicroBatchPrice& price, double times) 
   account_.add(Cause::sequence, curves_.ring, backward.transfers, all);
   // To the next chunk and back.
   account_.add(Cause::pipeline, curves_.stage_transfer, price.stage_transfer,
-               gpus_ * times * 2 * (pricer_.n_chunks() - 1));
+               gpus_ * times * 2 * (pricer_.plan().n_chunks() - 1));
 }
 
 void PlanAccount::add_steps(double n_steps, double n_micro_batches, double n_later) {
@@ -44,7 +44,7 @@ void PlanAccount::add_steps(double n_steps, double n_micro_batches, double n_lat
   const double n_reductions = zero_stage >= 2 ? n_micro_batches : n_steps;
   // ZeRO 3 gathers forward and backward; the account is empty where nothing is gathered.
   const double n_gathers = zero_stage == 3 ? 2 * n_micro_batches : n_steps;
-  for (int chunk = 0; chunk < pricer_.n_chunks(); ++chunk) {
+  for (int chunk = 0; chunk < pricer_.plan().n_chunks(); ++chunk) {
     const StatesPrice& states = pricer_.states(chunk);
     account_.add(states.reductions, gpus_ * n_reductions);
     account_.add(states.gathers, gpus_ * n_gathers);

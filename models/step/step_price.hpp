@@ -24,7 +24,7 @@ struct PricedStage {
   enum class Kind : std::uint8_t {
     compute,    ///< kernels one after another
     attention,  ///< of the micro-batch's documents: its time is not the stage's but the micro-batch's
-    exchange,   ///< a collective that the layer waits for
+    exchange,   ///< a collective that the layer waits for; what computation hides of it is not there
   };
   Kind kind = Kind::compute;
   Cause cause = Cause::linear;

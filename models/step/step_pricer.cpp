@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "models/kernels/make_case.hpp"
+#include "models/pipeline_chunks.hpp"
+#include "models/step/tensor_overlap.hpp"
 
 namespace packsim {
 namespace {
@@ -80,12 +82,29 @@ double StepPricer::factor_of(const LayerOp& op) const {
   return op.kind == LayerOp::Kind::exchange ? 1 : factors_.linear_factor;
 }
 
+double StepPricer::time_s(const std::vector<CountedKernel>& kernels, double factor) {
+  double time_s = 0;
+  for (const CountedKernel& use : kernels) time_s += use.count * factor * kernels_.time(use.kernel).time_s;
+  return time_s;
+}
+
+// The part of its time that an op adds to computation.
+double StepPricer::exposed_part(const std::vector<LayerOp>& ops, std::size_t at, bool is_backward) {
+  const LayerOp& op = ops[at];
+  if (op.kind != LayerOp::Kind::exchange || op.cause != Cause::tensor) return 1;
+  const double exchange_s = time_s(is_backward ? backward_kernels(op) : forward_kernels(op), 1);
+  const ProductsBeside beside = products_beside(ops, at, is_backward);
+  const double factor = factors_.linear_factor;
+  return added_time_s(beside, exchange_s, time_s(beside.whole, factor), time_s(beside.piece, factor)) /
+         exchange_s;
+}
+
 void StepPricer::add_op(PricedPhase& phase, const LayerOp& op, const std::vector<CountedKernel>& kernels,
-                        PriceAccount& account) {
+                        double part, PriceAccount& account) {
   double time_s = 0;
   for (const CountedKernel& use : kernels) {
     const PricedKernel& kernel = kernels_.time(use.kernel);
-    const KnownTime known = kernel.known(use.count * factor_of(op));
+    const KnownTime known = kernel.known(part * use.count * factor_of(op));
     time_s += known.time_s;
     account.add(op.cause, kernel.curve, known);
   }
@@ -104,29 +123,22 @@ void StepPricer::add_op(PricedPhase& phase, const LayerOp& op, const std::vector
                           .op = op.op,
                           .gpus = op.gpus,
                           .stride = stride_of(op, plan_),
-                          .bytes = op.bytes});
+                          .bytes = std::llround(part * static_cast<double>(op.bytes))});
 }
 
-PricedPhase StepPricer::price_forward(const std::vector<LayerOp>& ops, PriceAccount& account) {
+// In the order of the pass. overlaps: tensor-parallel exchange with the products next to it.
+PricedPhase StepPricer::price_phase(const std::vector<LayerOp>& ops, bool is_backward, bool overlaps,
+                                    PriceAccount& account) {
   PricedPhase phase;
-  for (const LayerOp& op : ops) {
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const std::size_t at = is_backward ? ops.size() - 1 - i : i;
+    const LayerOp& op = ops[at];
     if (op.kind == LayerOp::Kind::attention) {
       phase.stages.push_back({.kind = PricedStage::Kind::attention, .cause = op.cause});
-    } else {
-      add_op(phase, op, forward_kernels(op), account);
+      continue;
     }
-  }
-  return phase;
-}
-
-PricedPhase StepPricer::price_backward(const std::vector<LayerOp>& ops, PriceAccount& account) {
-  PricedPhase phase;
-  for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
-    if (op->kind == LayerOp::Kind::attention) {
-      phase.stages.push_back({.kind = PricedStage::Kind::attention, .cause = op->cause});
-    } else {
-      add_op(phase, *op, backward_kernels(*op), account);
-    }
+    add_op(phase, op, is_backward ? backward_kernels(op) : forward_kernels(op),
+           overlaps ? exposed_part(ops, at, is_backward) : 1, account);
   }
   return phase;
 }
@@ -135,25 +147,28 @@ TokenPrices StepPricer::price_tokens(std::int64_t tokens_per_gpu) {
   TokenPrices prices;
   const auto accounts = std::make_shared<TokenAccounts>();
   accounts->tokens_per_gpu = tokens_per_gpu;
+  const bool overlaps = plan_.overlaps_tensor && plan_.tp_degree > 1;
   for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {
     if (model_.n_layers_of(kind) == 0) continue;
     const std::vector<LayerOp> forward =
         layer_forward(model_, plan_, cluster_.gpus_per_node, kind, tokens_per_gpu);
     LayerPrices& layer = prices.layers[static_cast<std::size_t>(kind)];
     TokenAccounts::Layer& account = accounts->layers[static_cast<std::size_t>(kind)];
-    layer.forward = price_forward(forward, account.passes);
-    layer.backward = price_backward(forward, account.passes);
-    layer.recompute = price_forward(
-        layer_recompute(model_, plan_, cluster_.gpus_per_node, kind, tokens_per_gpu), account.recompute);
+    layer.forward = price_phase(forward, false, overlaps, account.passes);
+    layer.backward = price_phase(forward, true, overlaps, account.passes);
+    layer.recompute =
+        price_phase(layer_recompute(model_, plan_, cluster_.gpus_per_node, kind, tokens_per_gpu), false,
+                    overlaps, account.recompute);
   }
   const std::vector<LayerOp> embedding =
       embedding_forward(model_, plan_, cluster_.gpus_per_node, tokens_per_gpu);
   const std::vector<LayerOp> head = head_forward(model_, plan_, cluster_.gpus_per_node, tokens_per_gpu);
-  prices.embedding_forward = price_forward(embedding, accounts->embedding);
+  prices.embedding_forward = price_phase(embedding, false, false, accounts->embedding);
   // A frozen embedding has no gradient, and nothing is before it.
-  if (plan_.lora_rank == 0) prices.embedding_backward = price_backward(embedding, accounts->embedding);
-  prices.head_forward = price_forward(head, accounts->head);
-  prices.head_backward = price_backward(head, accounts->head);
+  if (plan_.lora_rank == 0)
+    prices.embedding_backward = price_phase(embedding, true, false, accounts->embedding);
+  prices.head_forward = price_phase(head, false, false, accounts->head);
+  prices.head_backward = price_phase(head, true, false, accounts->head);
   prices.below = prices.above = accounts;
   return prices;
 }
@@ -253,16 +268,13 @@ MicroBatchPrice StepPricer::micro_batch(std::int64_t tokens, std::span<const std
   return price;
 }
 
-ChunkShape StepPricer::chunk(int chunk) const {
-  const int n_layers = model_.n_layers / n_chunks();
-  const int first = chunk * n_layers;
-  ChunkShape shape;
-  shape.n_dense = std::clamp(model_.n_layers_of(LayerKind::dense) - first, 0, n_layers);
-  shape.n_experts = n_layers - shape.n_dense;
-  shape.n_checkpointed = (plan_.gc_layers + n_chunks() - 1) / n_chunks();
-  shape.has_embedding = chunk == 0;
-  shape.has_head = chunk == n_chunks() - 1;
-  return shape;
+ChunkShape StepPricer::chunk(int index) const {
+  const PipelineChunk chunk = pipeline_chunks(model_, plan_)[static_cast<std::size_t>(index)];
+  return {.n_dense = chunk.n_dense,
+          .n_experts = chunk.n_layers - chunk.n_dense,
+          .n_checkpointed = chunk.n_checkpointed,
+          .has_embedding = index == 0,
+          .has_head = index == plan_.n_chunks() - 1};
 }
 
 }  // namespace packsim

@@ -29,9 +29,8 @@ class StepPricer {
   MicroBatchPrice micro_batch(std::int64_t tokens, std::span<const std::int32_t> lengths_tokens);
   const TokenPrices& tokens(std::int64_t tokens_per_gpu);
   MicroBatchCurves micro_batch_curves() const;
-  /// chunk: of 0..pp_degree x virtual_stages - 1, in the order in which a micro-batch goes through them.
-  ChunkShape chunk(int chunk) const;
-  int n_chunks() const { return plan_.pp_degree * plan_.virtual_stages; }
+  /// index: of 0..n_chunks() - 1, in the order in which a micro-batch goes through them.
+  ChunkShape chunk(int index) const;
   /// Of a chunk; without pipeline parallelism there is one.
   const StatesPrice& states(int chunk = 0);
 
@@ -42,10 +41,12 @@ class StepPricer {
 
  private:
   TokenPrices price_tokens(std::int64_t tokens_per_gpu);
-  PricedPhase price_forward(const std::vector<LayerOp>& ops, PriceAccount& account);
-  PricedPhase price_backward(const std::vector<LayerOp>& ops, PriceAccount& account);
-  void add_op(PricedPhase& phase, const LayerOp& op, const std::vector<CountedKernel>& kernels,
+  PricedPhase price_phase(const std::vector<LayerOp>& ops, bool is_backward, bool overlaps,
+                          PriceAccount& account);
+  void add_op(PricedPhase& phase, const LayerOp& op, const std::vector<CountedKernel>& kernels, double part,
               PriceAccount& account);
+  double exposed_part(const std::vector<LayerOp>& ops, std::size_t at, bool is_backward);
+  double time_s(const std::vector<CountedKernel>& kernels, double factor);
   double attention_share() const;
   KnownTime attention(AttentionPricer& pricer, std::span<const std::int32_t> lengths_tokens);
   RingPrice ring(const KnownTime& computed, std::int64_t tokens_per_gpu, int blocks);

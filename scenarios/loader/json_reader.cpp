@@ -131,6 +131,15 @@ std::optional<int> JsonReader::integer_or_word(std::string_view key, int low, in
   return std::nullopt;
 }
 
+std::vector<int> JsonReader::integers(std::string_view key, int low, int high) {
+  const Json* member = value(key);
+  if (member == nullptr) return {};
+  const auto is_one = [&](const Json& element) { return is_integer_in(element, low, high); };
+  if (member->is_array() && std::ranges::all_of(*member, is_one)) return member->get<std::vector<int>>();
+  refuse(key, fmt::format("array of integers in {}..{}", low, high));
+  return {};
+}
+
 double JsonReader::number(std::string_view key, double low, double high) {
   const std::string expected =
       high == kNoLimit ? fmt::format("number >= {}", low) : fmt::format("number in {}..{}", low, high);

@@ -49,6 +49,8 @@ class JsonReader {
   /// An integer in [low, high], or the given word, which reads as nothing.
   std::optional<int> integer_or_word(std::string_view key, int low, int high, std::string_view word,
                                      std::optional<int> fallback);
+  /// An array of integers in [low, high]; empty where the key is missing.
+  std::vector<int> integers(std::string_view key, int low, int high);
   /// A finite number in [low, high].
   double number(std::string_view key, double low, double high = kNoLimit);
   /// A finite number over 0.

@@ -1,4 +1,5 @@
 #include "scenarios/loader/limits.hpp"
+#include "scenarios/loader/model_limits.hpp"
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {
@@ -15,6 +16,7 @@ ParallelPlan read_parallelism(JsonReader reader, const FrameworkProfile& profile
   plan.tp_degree = reader.integer("tp_degree", 1, kMostGpus, 1);
   plan.pp_degree = reader.integer("pp_degree", 1, kMostStages, 1);
   plan.virtual_stages = reader.integer("virtual_stages", 1, kMostStages, 1);
+  plan.chunk_layers = reader.integers("chunk_layers", 0, kMostLayers);
   plan.ep_degree = reader.integer("ep_degree", 1, kMostGpus, 1);
   plan.ring_layout =
       reader.one_of("ring_layout", layouts, 1) == 0 ? RingLayout::contiguous : RingLayout::zigzag;
@@ -25,6 +27,8 @@ ParallelPlan read_parallelism(JsonReader reader, const FrameworkProfile& profile
   plan.latent_exchange = reader.boolean("latent_exchange", false);
   // How the framework of the profile does it, unless the scenario says otherwise.
   plan.overlaps_states = reader.boolean("overlaps_states", profile.overlaps_states);
+  plan.overlaps_gather = reader.boolean("overlaps_gather", profile.overlaps_gather);
+  plan.overlaps_tensor = reader.boolean("overlaps_tensor", profile.overlaps_tensor);
   plan.fp32_gradients = reader.boolean("fp32_gradients", profile.fp32_gradients);
   plan.recompute_stops_early = reader.boolean("recompute_stops_early", profile.recompute_stops_early);
   plan.bucket_elements = reader.integer("bucket_elements", 1, kMostBucketElements, profile.bucket_elements);

@@ -24,6 +24,8 @@ FrameworkFactors read_factors(JsonReader fitted) {
 void read_plan(JsonReader plan, FrameworkProfile& profile) {
   profile.fp32_gradients = plan.boolean("fp32_gradients");
   profile.overlaps_states = plan.boolean("overlaps_states");
+  profile.overlaps_gather = plan.boolean("overlaps_gather", false);
+  profile.overlaps_tensor = plan.boolean("overlaps_tensor", false);
   profile.recompute_stops_early = plan.boolean("recompute_stops_early");
   profile.bucket_elements = plan.integer("bucket_elements", 1, std::int64_t{1} << 40);
 }

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "scenarios/loader/limits.hpp"
+#include "scenarios/loader/model_limits.hpp"
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {
@@ -68,9 +69,12 @@ ParallelPlan read_plan(JsonReader reader) {
   plan.cp_degree = degree("cp_degree");
   plan.pp_degree = degree("pp_degree");
   plan.virtual_stages = degree("virtual_stages");
+  plan.chunk_layers = reader.integers("chunk_layers", 0, kMostLayers);
   plan.ep_degree = degree("ep_degree");
   plan.zero_stage = reader.integer("zero_stage", 0, 3);
   plan.bucket_elements = reader.integer("bucket_elements", 1, kMostBucketElements, standard.bucket_elements);
+  plan.overlaps_gather = reader.boolean("overlaps_gather", standard.overlaps_gather);
+  plan.overlaps_tensor = reader.boolean("overlaps_tensor", standard.overlaps_tensor);
   plan.fp32_gradients = reader.boolean("fp32_gradients", standard.fp32_gradients);
   plan.gc_layers = reader.integer("gc_layers", 0, kMostGpus, 0);
   plan.checkpointing = reader.one_of("checkpointing", kCheckpointingNames, standard.checkpointing);

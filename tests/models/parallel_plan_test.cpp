@@ -30,6 +30,7 @@ TEST_CASE("Plans that can exist have no mistakes") {
       {.n_gpus = 32, .sp_degree = 32, .zero_stage = 3},  // 8 key-value heads are copied
       {.n_gpus = 32, .tp_degree = 4, .sp_degree = 2, .cp_degree = 4},
       {.n_gpus = 16, .tp_degree = 8, .pp_degree = 2, .virtual_stages = 4, .gc_layers = 32},
+      {.n_gpus = 6, .pp_degree = 3, .chunk_layers = {0, 32, 0}},
       {.n_gpus = 8, .offload = Offload::optimizer, .lora_rank = 4096}};
   for (const ParallelPlan& plan : dense) CHECK(mistakes(kLlama8b, plan) == Mistakes{});
 
@@ -63,10 +64,19 @@ TEST_CASE("Each mistake is reported by itself") {
       {{.n_gpus = 8, .virtual_stages = 2}, "virtual_stages: expected 1 without a pipeline, got 2"},
       {{.n_gpus = 8, .virtual_stages = 0}, "virtual_stages: expected 1..32, got 0"},
       {{.n_gpus = 8, .pp_degree = 2, .virtual_stages = 3},
-       "pp_degree x virtual_stages: expected a divisor of the model's 32 layers, as uneven stages are not "
-       "modelled, got 2 x 3 = 6"},
+       "pp_degree x virtual_stages: expected a divisor of the model's 32 layers, or chunk_layers with those "
+       "of each chunk, got 2 x 3 = 6"},
       {{.n_gpus = 9, .pp_degree = 3},
-       "pp_degree: expected a divisor of the model's 32 layers, as uneven stages are not modelled, got 3"},
+       "pp_degree: expected a divisor of the model's 32 layers, or chunk_layers with those of each chunk, "
+       "got 3"},
+      {{.n_gpus = 8, .pp_degree = 2, .virtual_stages = 2, .chunk_layers = {8, 8, 16}},
+       "pp_degree x virtual_stages: expected the 3 chunks of chunk_layers, got 2 x 2 = 4"},
+      {{.n_gpus = 8, .pp_degree = 4, .chunk_layers = {8, 0, 16, 8}},
+       "chunk_layers: expected layers in chunk 1, got 0"},
+      {{.n_gpus = 8, .pp_degree = 2, .chunk_layers = {33, -1}},
+       "chunk_layers: expected layers in chunk 1, got -1"},
+      {{.n_gpus = 8, .pp_degree = 2, .chunk_layers = {16, 15}},
+       "chunk_layers: expected the model's 32 layers in all, got 31"},
       {{.n_gpus = 8, .ep_degree = 2}, "ep_degree: expected 1 for a model without experts, got 2"},
       {{.n_gpus = 8, .zero_stage = 4}, "zero_stage: expected 0..3, got 4"},
       {{.n_gpus = 8, .zero_stage = -1}, "zero_stage: expected 0..3, got -1"},
@@ -158,8 +168,8 @@ TEST_CASE("All mistakes come at once") {
             "tp_degree: expected a divisor of the model's 32 attention heads, got 5",
             "tp_degree: expected a divisor or a multiple of the model's 8 key-value heads, got 5",
             "tp_degree: expected a divisor of the MLP's width 14336, got 5",
-            "pp_degree x virtual_stages: expected a divisor of the model's 32 layers, as uneven stages are "
-            "not modelled, got 3 x 2 = 6",
+            "pp_degree x virtual_stages: expected a divisor of the model's 32 layers, or chunk_layers with "
+            "those of each chunk, got 3 x 2 = 6",
             "ep_degree: expected 1 for a model without experts, got 2",
             "zero_stage: expected 0 or 1 with a pipeline, whose micro-batches in flight add to the "
             "gradients of a whole stage, got 3",

@@ -52,7 +52,7 @@ TEST_CASE("The account of micro-batches is that of their times on all GPUs of th
       const MicroBatchPrice price = pricing.pricer.micro_batch(length + other, Lengths{length, other});
       const int times = 1 + i % 3;
       account.add_micro_batches(price, times);
-      for (int chunk = 0; chunk < pricing.pricer.n_chunks(); ++chunk) {
+      for (int chunk = 0; chunk < pricing.pricer.plan().n_chunks(); ++chunk) {
         WorkTime work = forward_time(price, pricing.pricer.chunk(chunk));
         work += backward_time(price, pricing.pricer.chunk(chunk));
         for (std::size_t c = 0; c < kNCauses; ++c)

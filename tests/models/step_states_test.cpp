@@ -7,6 +7,7 @@
 #include "models/memory/states.hpp"
 #include "models/memory/weights.hpp"
 #include "models/step/step_pricer.hpp"
+#include "uneven_chunks.hpp"
 
 using namespace packsim;
 using namespace packsim_test;
@@ -69,6 +70,7 @@ std::vector<ParallelPlan> random_plans(const Transformer& model, std::uint32_t s
     plan.bucket_elements = 1 + static_cast<std::int64_t>(generator() % 2'000'000'000);
     plan.fp32_gradients = generator() % 2 == 0;
     plan.lora_rank = generator() % 3 == 0 ? 16 : 0;
+    if (generator() % 2 == 0) plan.chunk_layers = uneven_chunks(model.n_layers, plan.n_chunks(), generator);
     if (plan_mistakes(model, cluster_of(), plan).empty()) plans.push_back(plan);
   }
   return plans;

@@ -170,6 +170,29 @@ TEST_CASE("A plan that cannot exist is refused where a group or its defaults can
                     Catch::Contains("virtual_stages"));
 }
 
+TEST_CASE("What overlaps is the framework profile's, unless the scenario says otherwise") {
+  const auto plan_of = [](const std::string& keys) { return load_text(scenario_text(kIsf, keys)).plan; };
+  CHECK_FALSE(plan_of("").overlaps_gather);
+  CHECK_FALSE(plan_of("").overlaps_tensor);
+  const ParallelPlan both = plan_of(R"("parallelism": {"overlaps_gather": true, "overlaps_tensor": true}, )");
+  CHECK(both.overlaps_gather);
+  CHECK(both.overlaps_tensor);
+}
+
+TEST_CASE("Layers of uneven stages are read, and refused where they are no numbers of layers") {
+  const auto text = [](const std::string& layers) {
+    return scenario_text(kIsf, R"("parallelism": {"pp_degree": 2, "chunk_layers": )" + layers + "}, ");
+  };
+  CHECK(load_text(text("[15, 17]")).plan.chunk_layers == std::vector<int>{15, 17});
+  CHECK(load_text(scenario_text(kIsf)).plan.chunk_layers.empty());
+  for (const char* layers : {"17", "[15, 17.0]", "[-1, 33]", "[\"15\", 17]"}) {
+    CHECK_THROWS_WITH(load_text(text(layers)),
+                      Catch::Contains("/parallelism/chunk_layers: expected array of integers in 0..4096"));
+  }
+  CHECK_THROWS_WITH(load_text(text("[15, 16]")),
+                    Catch::Contains("chunk_layers: expected the model's 32 layers in all, got 31"));
+}
+
 TEST_CASE("packing gives defaults to every strategy, whose own values go first") {
   const Scenario scenario = load_text(scenario_text(
       R"({"strategy": "isf"}, {"strategy": "ffd", "capacity_tokens": 8192, "sp_degree": 1,

@@ -122,6 +122,7 @@ class RandomSteps {
     ParallelPlan& plan = priced.plan;
     plan.zero_stage = below(4);
     plan.overlaps_states = coin();
+    plan.overlaps_gather = coin();
     plan.tp_degree = 1 + below(2);
     plan.sp_degree = 1 + below(2);
     plan.cp_degree = coin() ? 1 : 1 + below(3);
@@ -138,8 +139,9 @@ class RandomSteps {
     if (has_experts_) plan.ep_degree = coin() ? own : own * blocks;
     structure_ = static_cast<std::uint32_t>(generator_());
     const int n_chunks = plan.pp_degree * plan.virtual_stages;
-    const int n_layers = 1 + below(4);
     for (int i = 0; i < n_chunks; ++i) {
+      const bool may_be_empty = n_chunks > 1 && (i == 0 || i == n_chunks - 1);
+      const int n_layers = below(4) + (may_be_empty ? 0 : 1);
       ChunkShape chunk;
       chunk.n_experts = has_experts_ ? (i > 0 ? n_layers : below(n_layers + 1)) : 0;
       chunk.n_dense = n_layers - chunk.n_experts;

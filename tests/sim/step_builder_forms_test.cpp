@@ -151,6 +151,53 @@ TEST_CASE("ZeRO 2 reduces in every micro-batch; two buckets are filled and sent 
   CHECK(step.ns() == 3 * 4 * (kForward + kBackward + 1000) + 4 * 30);
 }
 
+TEST_CASE("Changed weights are gathered beside the next first forward pass") {
+  for (const int zero_stage : {1, 2}) {
+    EvenStep step(5, 2, 3);
+    step.plan.plan.zero_stage = zero_stage;
+    step.plan.plan.overlaps_gather = true;
+    const std::int64_t layers_ns = 5 * (kForward + kBackward);
+    // Hidden but for the first.
+    step.units(kForward, 0);
+    CHECK(step.ns() == kForward + 3 * layers_ns);
+    // One after another from the start on; the last layer has its weights behind all five.
+    step.units(1000, 0);
+    CHECK(step.ns() == 5 * 1000 + kForward + 5 * kBackward + 2 * layers_ns);
+    // A bucket of three layers and one of two.
+    step.plan.states[0].units = {{.first_layer = 0, .n_layers = 3, .gather_ns = 200},
+                                 {.first_layer = 3, .n_layers = 2, .gather_ns = 350}};
+    CHECK(step.ns() == 550 + 2 * kForward + 5 * kBackward + 2 * layers_ns);
+    // Where nothing overlaps they are waited for.
+    step.plan.plan.overlaps_states = false;
+    CHECK(step.ns() == 550 + 3 * layers_ns);
+  }
+  // ZeRO 0 gathers nothing; ZeRO 3 gathers in every pass anyway.
+  EvenStep step(5, 2, 3);
+  step.units(60, 0);
+  for (const int zero_stage : {0, 3}) {
+    step.plan.plan.zero_stage = zero_stage;
+    step.plan.plan.overlaps_gather = false;
+    const std::int64_t without_ns = step.ns();
+    step.plan.plan.overlaps_gather = true;
+    CHECK(step.ns() == without_ns);
+  }
+}
+
+TEST_CASE("Stages that wait for the pipeline to fill gather their weights meanwhile") {
+  EvenStep step(1, 2, 4, 2);
+  step.plan.plan.pp_degree = 2;
+  step.plan.plan.n_gpus = 4;
+  step.plan.plan.zero_stage = 1;
+  const std::int64_t without_ns = step.ns();
+  step.plan.plan.overlaps_gather = true;
+  step.units(80, 0);
+  // The first stage's is exposed, the second has its weights before the first activations come.
+  CHECK(step.ns() == 80 + without_ns);
+  step.units(0, 0);
+  step.plan.states[1].units[0].gather_ns = 80;
+  CHECK(step.ns() == without_ns);
+}
+
 TEST_CASE("ZeRO 3 gathers one layer ahead, forward and backward") {
   const auto both_ways = [](std::int64_t gather_ns) {
     EvenStep step(5, 2, 1);
@@ -287,6 +334,13 @@ TEST_CASE("Pipelines of unequal micro-batches end as a recursion over their pass
     step.plan.plan.pp_degree = p;
     step.plan.plan.virtual_stages = v;
     step.plan.plan.n_gpus = p;
+    // Every other pipeline has uneven chunks, perhaps without layers at both ends.
+    for (int chunk = 0; i % 2 == 1 && chunk < p * v; ++chunk) {
+      const bool is_edge = chunk == 0 || chunk == p * v - 1;
+      ChunkShape& shape = step.plan.chunks[static_cast<std::size_t>(chunk)];
+      shape.n_dense = below(4) + (is_edge ? 0 : 1);
+      step.plan.states[static_cast<std::size_t>(chunk)] = unit_per_layer(shape, 0, 0);
+    }
     const std::int64_t transfer_ns = below(200);
     std::vector<MicroBatchPrice> prices(static_cast<std::size_t>(m), step.price);
     for (MicroBatchPrice& price : prices) {

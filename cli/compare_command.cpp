@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "cli/keep_strategies.hpp"
 #include "cli/progress.hpp"
 #include "cli/run_scenario.hpp"
 #include "cli/stopwatch.hpp"
@@ -27,26 +28,6 @@ struct CompareArguments {
   int threads = 1;
   std::string level = "step";
 };
-
-// Leaves only the named strategies, in the scenario's order; the baseline is the first one left if it is not
-// among them.
-void keep_strategies(Scenario& scenario, const std::vector<std::string>& names) {
-  if (names.empty()) return;
-  std::string known;
-  for (const StrategySpec& spec : scenario.strategies) known += (known.empty() ? "" : ", ") + spec.name;
-  for (const std::string& name : names) {
-    if (std::ranges::none_of(scenario.strategies,
-                             [&](const StrategySpec& spec) { return spec.name == name; })) {
-      throw std::invalid_argument(fmt::format(
-          "--strategy: expected one of {} (the strategies of {}), got \"{}\"", known, scenario.path, name));
-    }
-  }
-  std::erase_if(scenario.strategies,
-                [&](const StrategySpec& spec) { return std::ranges::find(names, spec.name) == names.end(); });
-  if (std::ranges::find(names, scenario.baseline) == names.end()) {
-    scenario.baseline = scenario.strategies.front().name;
-  }
-}
 
 std::int64_t peak_memory_bytes() {
   rusage usage{};

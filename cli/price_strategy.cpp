@@ -1,10 +1,19 @@
 #include "cli/price_strategy.hpp"
 
 #include "models/kernels/schedule_kernels.hpp"
+#include "models/step/overlap.hpp"
 #include "models/step/plan_account.hpp"
 #include "packing/trainings.hpp"
 
 namespace packsim {
+
+SimulationOptions simulation_options(const Scenario& scenario, const Topology* topology) {
+  const bool contends = topology != nullptr;
+  return {.detail = contends ? StepDetail::stages : StepDetail::micro_batches,
+          .topology = topology,
+          .slow_down = contends ? overlap_slow_down(scenario.hardware) : 1,
+          .variability = scenario.variability};
+}
 
 PricedStrategy price_strategy(const Scenario& scenario, const PlannedStrategy& plan) {
   const Trainings trainings = count_trainings(plan.batches, plan.schedule);

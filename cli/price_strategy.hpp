@@ -18,6 +18,9 @@ struct PricedStrategy {
   std::vector<std::unique_ptr<StepPricer>> pricers;
 };
 
+/// How the scenario's steps are simulated: at op level, sharing the links of a topology, or without it.
+SimulationOptions simulation_options(const Scenario& scenario, const Topology* topology);
+
 PricedStrategy price_strategy(const Scenario& scenario, const PlannedStrategy& plan);
 
 }  // namespace packsim

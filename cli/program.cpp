@@ -59,6 +59,7 @@ int run_commands(int argc, char** argv) {
   app.require_subcommand(1);
   add_compare_command(app, context);
   add_run_command(app, context);
+  add_trace_command(app, context);
   add_pack_command(app, context);
   add_list_command(app, context);
   add_check_command(app, context);

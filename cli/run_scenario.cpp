@@ -15,7 +15,6 @@
 #include "cli/run_failures.hpp"
 #include "cli/stopwatch.hpp"
 #include "cli/warnings.hpp"
-#include "models/step/overlap.hpp"
 #include "models/step/uncertainty.hpp"
 #include "packing/metrics.hpp"
 #include "packing/pack.hpp"
@@ -160,10 +159,7 @@ StrategyResult run_strategy(const Scenario& scenario, const StrategySpec& spec,
     const PricedStrategy priced = price_strategy(scenario, plan);
     const std::optional<Topology> topology =
         options.level == Level::op ? std::optional<Topology>(std::in_place, scenario.cluster) : std::nullopt;
-    SimulationOptions simulation{.detail = topology ? StepDetail::stages : StepDetail::micro_batches,
-                                 .topology = topology ? &*topology : nullptr,
-                                 .slow_down = topology ? overlap_slow_down(scenario.hardware) : 1,
-                                 .variability = scenario.variability};
+    SimulationOptions simulation = simulation_options(scenario, topology ? &*topology : nullptr);
     const SimulatedRun run = simulate(schedule, priced.groups, simulation, [&](std::int64_t iteration) {
       say(fmt::format("simulating iteration {} of {}", iteration, metrics.iterations));
     });

@@ -44,8 +44,9 @@ void check_schedule(const Schedule& schedule, std::span<const std::size_t> n_pac
     for (std::size_t position = iteration.first_pack; position < end; ++position) {
       if (schedule.pack_order[position] >= n_packs[iteration.group]) {
         refuse("pack_order", position,
-               "a pack of group " + std::to_string(iteration.group) + " below " + std::to_string(n_packs[iteration.group]) +
-                   ", got " + std::to_string(schedule.pack_order[position]));
+               "a pack of group " + std::to_string(iteration.group) + " below " +
+                   std::to_string(n_packs[iteration.group]) + ", got " +
+                   std::to_string(schedule.pack_order[position]));
       }
     }
   }

@@ -47,6 +47,8 @@ class Lane {
   /// How many times as long as priced the kernels from here on take.
   double slow_down() const { return slow_down_; }
   void set_slow_down(double slow_down) { slow_down_ = slow_down; }
+  /// Of the whole graph, so far.
+  OpId n_ops() const { return static_cast<OpId>(graph_->ops().size()); }
   /// What it has computed so far, and waited for inside its rank.
   const WorkTime& time() const { return time_; }
 

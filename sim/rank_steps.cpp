@@ -19,13 +19,15 @@ Layer layer_of(const ChunkShape& chunk, int index) {
 }  // namespace
 
 void RankSteps::make(const RankWork& work, std::size_t rank, std::span<Lane> lanes,
-                     std::span<StateExchange> states, ExpertMeetings& experts) {
+                     std::span<StateExchange> states, ExpertMeetings& experts,
+                     std::vector<MadePass>& passes) {
   work_ = &work;
   plan_ = work.plan;
   rank_ = rank;
   lanes_ = lanes;
   states_ = states;
   experts_ = &experts;
+  passes_ = &passes;
   next_.assign(lanes.size(), 0);
   const std::size_t n_passes = plan_->chunks.size() * work.micro_batches.size();
   forward_.assign(n_passes, {});
@@ -95,6 +97,7 @@ void RankSteps::make_pass(std::size_t chunk, const PipelinePass& pass, const Pas
   if (waits_for != nullptr && !is_turn) lane.wait_for(waits_for->sent);
   lane.set_slow_down(work_->slow_down(chunk, micro_batch, pass.is_forward));
   if (experts_->any()) experts_->begin_pass({rank_, chunk, micro_batch, pass.is_forward});
+  const OpId first_op = lane.n_ops();
   Pass& made = (pass.is_forward ? forward_ : backward_)[index(chunk, pass.micro_batch)];
   made.is_made = true;
   if (pass.is_forward) {
@@ -104,6 +107,12 @@ void RankSteps::make_pass(std::size_t chunk, const PipelinePass& pass, const Pas
     backward(chunk, price, micro_batch == 0, micro_batch + 1 == work_->micro_batches.size());
     if (chunk > 0) made.sent = lane.send(price, false, lane_of(chunk - 1).gpu());
   }
+  passes_->push_back({.lane = static_cast<std::uint32_t>(rank_ * lanes_.size() + chunk % lanes_.size()),
+                      .chunk = static_cast<std::uint32_t>(chunk),
+                      .micro_batch = static_cast<std::uint32_t>(micro_batch),
+                      .is_forward = pass.is_forward,
+                      .first_op = first_op,
+                      .end_op = lane.n_ops()});
 }
 
 void RankSteps::forward(std::size_t chunk_index, const MicroBatchPrice& price, bool is_first) {

@@ -13,15 +13,27 @@
 
 namespace packsim {
 
+/// A micro-batch's pass through a chunk: operations first_op to end_op - 1 are those of its lane, its sends
+/// and the exchange of states that it asks for.
+struct MadePass {
+  std::uint32_t lane = 0;
+  std::uint32_t chunk = 0;
+  std::uint32_t micro_batch = 0;  ///< of the rank's
+  bool is_forward = true;
+  OpId first_op = 0;
+  OpId end_op = 0;
+};
+
 /// Makes the operations of one data-parallel rank's step: the passes of its micro-batches through the chunks
 /// of a pipeline, gradients, optimizer and weights. Keeps its memory from rank to rank.
 class RankSteps {
  public:
   explicit RankSteps(StepDetail detail) : detail_(detail) {}
 
-  /// The rank is of this number. lanes: [n_stages]. states: [n_chunks]; begins their turn.
+  /// The rank is of this number. lanes: [n_stages]. states: [n_chunks]; begins their turn. Adds its passes to
+  /// the end of passes.
   void make(const RankWork& work, std::size_t rank, std::span<Lane> lanes, std::span<StateExchange> states,
-            ExpertMeetings& experts);
+            ExpertMeetings& experts, std::vector<MadePass>& passes);
 
  private:
   // A pass of a micro-batch through a chunk, once it has been made.
@@ -57,6 +69,7 @@ class RankSteps {
   std::span<Lane> lanes_;
   std::span<StateExchange> states_;
   ExpertMeetings* experts_ = nullptr;
+  std::vector<MadePass>* passes_ = nullptr;
   std::size_t rank_ = 0;
 
   std::vector<std::size_t> next_;  // [n_stages]

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
-#include <stdexcept>
 
-#include "sim/alike_ranks.hpp"
-#include "sim/check_schedule.hpp"
 #include "sim/op_account.hpp"
 #include "sim/op_engine.hpp"
-#include "sim/rank_slow_down.hpp"
+#include "sim/step_builder.hpp"
+#include "sim/step_ranks.hpp"
 
 namespace packsim {
 namespace {
@@ -55,101 +53,15 @@ struct GpuTime {
   }
 };
 
-void check_variability(std::span<const PricedGroup> groups, const Variability& variability) {
-  int n_gpus = 0;
-  for (const PricedGroup& group : groups) n_gpus = std::max(n_gpus, group.plan.plan.n_gpus);
-  std::string all;
-  for (const std::string& mistake : variability_mistakes(variability, n_gpus))
-    all += (all.empty() ? "" : "; ") + mistake;
-  if (!all.empty()) throw std::invalid_argument(all);
-}
-
-void set_work(std::span<const std::uint32_t> packs, const PricedGroup& group, std::size_t n_ranks,
-              std::size_t rank, RankWork& work) {
-  work.plan = &group.plan;
-  work.first_gpu = static_cast<int>(rank) * group.plan.plan.sequence_gpus();
-  work.micro_batches.clear();
-  for (std::size_t i = rank; i < packs.size(); i += n_ranks)
-    work.micro_batches.push_back(&group.packs[packs[i]]);
-}
-
-// The ranks of one iteration after the other; where nothing contends and all GPUs are the mean one, one of
-// each kind.
-class Steps {
- public:
-  Steps(const Schedule& schedule, std::span<const PricedGroup> groups, const SimulationOptions& options)
-      : schedule_(schedule),
-        groups_(groups),
-        merges_(options.topology == nullptr && options.merges_alike && !options.variability.any()) {
-    if (options.variability.any()) slow_down_.emplace(options.variability);
-    if (!merges_) return;
-    for (const PricedGroup& group : groups) classes_.push_back(price_classes(group.packs));
-  }
-
-  // Of the next iteration.
-  std::span<const RankWork> ranks(const Iteration& iteration) {
-    const PricedGroup& group = groups_[iteration.group];
-    const std::span<const std::uint32_t> packs = schedule_.packs(iteration);
-    const auto n_ranks = static_cast<std::size_t>(schedule_.groups[iteration.group].n_dp_ranks);
-    std::size_t block = merges_ ? ranks_of_experts(group.plan.plan) : n_ranks;
-    if (n_ranks % block != 0) block = n_ranks;
-    if (merges_) {
-      find_alike(packs, classes_[iteration.group], n_ranks, block, alike_);
-    } else {
-      alike_.kinds.assign(1, {.first_block = 0, .n_blocks = 1});
-    }
-    const std::size_t n_works = alike_.kinds.size() * block;
-    if (works_.size() < n_works) works_.resize(n_works);
-    gpus_.clear();
-    const double gpus = static_cast<double>(schedule_.n_gpus) /
-                        static_cast<double>(n_ranks * static_cast<std::size_t>(group.plan.plan.pp_degree));
-    for (const AlikeRanks::Kind& kind : alike_.kinds) {
-      for (std::size_t r = 0; r < block; ++r) {
-        RankWork& work = works_[gpus_.size()];
-        set_work(packs, group, n_ranks, kind.first_block * block + r, work);
-        if (slow_down_) slow_down_->set(n_done_, work);
-        gpus_.push_back(gpus * static_cast<double>(kind.n_blocks));
-      }
-    }
-    ++n_done_;
-    return {works_.data(), n_works};
-  }
-
-  // That a lane of the rank stands for.
-  double gpus_of_lane(std::size_t rank) const { return gpus_[rank]; }
-
- private:
-  const Schedule& schedule_;
-  std::span<const PricedGroup> groups_;
-  bool merges_;
-  std::optional<RankSlowDown> slow_down_;  // where GPUs or kernels differ
-  std::uint64_t n_done_ = 0;
-  std::vector<std::vector<std::uint32_t>> classes_;  // [n_groups][n_packs]
-  AlikeRanks alike_;
-  std::vector<RankWork> works_;  // and more of earlier iterations
-  std::vector<double> gpus_;     // [n_works]
-};
-
 }  // namespace
-
-void rank_works(const Schedule& schedule, const Iteration& iteration, const PricedGroup& group,
-                std::vector<RankWork>& works) {
-  works.resize(static_cast<std::size_t>(schedule.groups[iteration.group].n_dp_ranks));
-  for (std::size_t r = 0; r < works.size(); ++r)
-    set_work(schedule.packs(iteration), group, works.size(), r, works[r]);
-}
 
 SimulatedRun simulate(const Schedule& schedule, std::span<const PricedGroup> groups,
                       const SimulationOptions& options, const std::function<void(std::int64_t)>& progress) {
-  std::vector<std::size_t> n_packs;
-  for (const PricedGroup& group : groups) n_packs.push_back(group.packs.size());
-  check_schedule(schedule, n_packs);
-  check_variability(groups, options.variability);
   const auto n_iterations = static_cast<std::int64_t>(schedule.iterations.size());
   SimulatedRun run;
+  StepRanks step_ranks(schedule, groups, options);
   if (n_iterations == 0) return run;
 
-  Steps steps(schedule, groups, options);
   StepBuilder builder(options.detail, options.topology);
   std::optional<FlowNetwork> network;
   if (options.topology != nullptr) network.emplace(options.topology->link_bytes_per_s());
@@ -159,8 +71,8 @@ SimulatedRun simulate(const Schedule& schedule, std::span<const PricedGroup> gro
   GpuTime gpu_time;
   SimTime now;
   run.step_s.reserve(schedule.iterations.size());
-  for (const Iteration& iteration : schedule.iterations) {
-    const std::span<const RankWork> ranks = steps.ranks(iteration);
+  for (std::size_t i = 0; i < schedule.iterations.size(); ++i) {
+    const std::span<const RankWork> ranks = step_ranks.of(i);
     builder.build(ranks, graph);
     const SimTime end =
         engine.run(graph, network ? &*network : nullptr, {.slow_down = options.slow_down}, now);
@@ -168,7 +80,7 @@ SimulatedRun simulate(const Schedule& schedule, std::span<const PricedGroup> gro
     const std::span<const WorkTime> work = builder.work();
     const std::size_t n_stages = work.size() / ranks.size();
     for (std::size_t lane = 0; lane < work.size(); ++lane)
-      gpu_time.add(work[lane], account.ranks[lane], options.detail, steps.gpus_of_lane(lane / n_stages));
+      gpu_time.add(work[lane], account.ranks[lane], options.detail, step_ranks.gpus_of_lane(lane / n_stages));
     run.n_events += engine.n_events();
     run.step_s.push_back(to_seconds(end - now));
     now = end;

@@ -8,29 +8,9 @@
 
 #include "models/step/step_price.hpp"
 #include "packing/schedule.hpp"
-#include "sim/step_builder.hpp"
-#include "sim/variability/variability.hpp"
+#include "sim/step_ranks.hpp"
 
 namespace packsim {
-
-/// How the packs of one group run, and what each costs.
-struct PricedGroup {
-  PricedPlan plan;
-  std::vector<MicroBatchPrice> packs;  ///< [n_packs]
-};
-
-struct SimulationOptions {
-  StepDetail detail = StepDetail::micro_batches;
-  /// Null: nothing contends for links.
-  const Topology* topology = nullptr;
-  /// How much longer computation takes while its GPU communicates, at least 1.
-  double slow_down = 1;
-  /// Where nothing contends, ranks whose micro-batches cost the same are simulated once, which changes
-  /// nothing but n_events.
-  bool merges_alike = true;
-  /// Where any GPU or kernel is not the mean one, all ranks are simulated.
-  Variability variability = {};
-};
 
 /// What running a schedule showed. Times are in seconds of simulated time.
 struct SimulatedRun {
@@ -54,9 +34,5 @@ struct SimulatedRun {
 SimulatedRun simulate(const Schedule& schedule, std::span<const PricedGroup> groups,
                       const SimulationOptions& options = {},
                       const std::function<void(std::int64_t)>& progress = {});
-
-/// The ranks of one iteration, each with its micro-batches.
-void rank_works(const Schedule& schedule, const Iteration& iteration, const PricedGroup& group,
-                std::vector<RankWork>& works);
 
 }  // namespace packsim

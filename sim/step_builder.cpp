@@ -12,6 +12,7 @@ StepBuilder::StepBuilder(StepDetail detail, const Topology* topology) : detail_(
 void StepBuilder::build(std::span<const RankWork> ranks, OpGraph& graph) {
   graph.clear();
   work_.clear();
+  passes_.clear();
   if (ranks.empty()) return;
   const PricedPlan& first = *ranks.front().plan;
   const auto n_stages = static_cast<std::size_t>(first.plan.pp_degree);
@@ -35,7 +36,8 @@ void StepBuilder::build(std::span<const RankWork> ranks, OpGraph& graph) {
   experts_.begin(graph, ranks, links);
   const std::span<StateExchange> states(states_.data(), n_chunks);
   for (std::size_t r = 0; r < ranks.size(); ++r)
-    rank_steps_.make(ranks[r], r, std::span(lanes_).subspan(r * n_stages, n_stages), states, experts_);
+    rank_steps_.make(ranks[r], r, std::span(lanes_).subspan(r * n_stages, n_stages), states, experts_,
+                     passes_);
   for (std::size_t i = 0; i < n_lanes; ++i) work_.push_back(lanes_[i].time());
 }
 

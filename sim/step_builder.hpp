@@ -46,6 +46,8 @@ class StepBuilder {
   /// Of the latest graph: its simulated ranks are [n_ranks x pp_degree], stages of one rank beside each
   /// other. What each computes, and waits for inside its rank where nothing contends, by cause.
   std::span<const WorkTime> work() const { return work_; }
+  /// Of the latest graph, those of a lane in their order.
+  std::span<const MadePass> passes() const { return passes_; }
 
  private:
   StepDetail detail_;
@@ -55,6 +57,7 @@ class StepBuilder {
   std::vector<StateExchange> states_;  // [n_chunks], and more of earlier steps
   ExpertMeetings experts_;
   std::vector<WorkTime> work_;
+  std::vector<MadePass> passes_;
 };
 
 }  // namespace packsim

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "program.hpp"
@@ -120,6 +122,48 @@ TEST_CASE("Both levels of detail agree where nothing contends, and differ where 
   replace(R"("nodes": 1})", R"("nodes": 4}, "parallelism": {"overlaps_states": true})");
   replace(R"("capacity_tokens": 32768, "sp_degree": 4})", R"("capacity_tokens": 65536, "sp_degree": 16})");
   CHECK(gpu_days(shared, "op").first > 1.001 * gpu_days(shared, "step").first);
+}
+
+TEST_CASE("trace writes the timeline of one step, whose spans on a stream never cross") {
+  const TemporaryFolder folder;
+  write_text(folder / "small.json", kScenario);
+  const ProgramRun run = run_shell(folder, "packsim trace small.json --strategy hbp --out t.json");
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  CHECK(run.out.find("t.json") != std::string::npos);
+  const json trace = json::parse(read_text(folder / "t.json"));
+  std::map<std::pair<int, int>, std::vector<std::pair<double, double>>> tracks;
+  for (const json& event : trace["traceEvents"]) {
+    if (event["ph"] != "X") continue;
+    tracks[{event["pid"], event["tid"]}].emplace_back(event["ts"],
+                                                      event["ts"].get<double>() + event["dur"].get<double>());
+  }
+  CHECK(tracks.size() == 6);  // two ranks with SP 4: computation, all-to-alls, weights
+  for (auto& [track, spans] : tracks) {
+    // By start, the longer one first: each lies in the one that is open, or behind it.
+    std::ranges::sort(spans, [](const auto& a, const auto& b) {
+      return a.first != b.first ? a.first < b.first : a.second > b.second;
+    });
+    std::vector<double> open_until;
+    for (const auto& [start, end] : spans) {
+      while (!open_until.empty() && open_until.back() <= start + 1e-6) open_until.pop_back();
+      if (!open_until.empty()) REQUIRE(end <= open_until.back() + 1e-6);
+      open_until.push_back(end);
+    }
+  }
+
+  const auto mistake = [&](const std::string& arguments, const std::string& text) {
+    const ProgramRun refused = run_shell(folder, "packsim trace small.json " + arguments);
+    CHECK(refused.exit_code == 2);
+    CAPTURE(refused.err);
+    CHECK(refused.err.find(text) != std::string::npos);
+  };
+  mistake("--strategy hbp --iteration 99999", "--iteration: expected median, slowest or 0..");
+  mistake("--strategy hbp --iteration -1", "got \"-1\"");
+  mistake("--strategy hbp --iteration fastest", "got \"fastest\"");
+  mistake("--strategy nobody", "--strategy: expected one of isf, hbp, too-big");
+  mistake("--strategy too-big", "small.json: strategy too-big: expected a plan that fits in GPU memory");
+  CHECK(run_shell(folder, "packsim trace small.json --strategy hbp --out /dev/null/t.json").exit_code == 3);
 }
 
 TEST_CASE("--quiet prints nothing and still writes the reports") {

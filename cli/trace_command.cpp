@@ -1,0 +1,132 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <memory>
+#include <numeric>
+
+#include "cli/commands.hpp"
+#include "cli/keep_strategies.hpp"
+#include "cli/plan_strategy.hpp"
+#include "cli/price_strategy.hpp"
+#include "cli/progress.hpp"
+#include "cli/run_scenario.hpp"
+#include "reports/formats/chrome_trace.hpp"
+#include "reports/formats/numbers.hpp"
+#include "reports/write_file.hpp"
+#include "scenarios/loader/draw_lengths.hpp"
+#include "scenarios/loader/load_scenario.hpp"
+#include "sim/trace_step.hpp"
+
+namespace packsim {
+namespace {
+
+using formats_detail::grouped;
+
+struct TraceArguments {
+  std::string scenario;
+  std::string strategy;
+  std::string iteration = "median";
+  std::string out = "packsim-trace.json";
+  int ranks = 0;
+  bool quiet = false;
+};
+
+// The iteration with the step time at this place among all, from 0, the shortest, to 1.
+std::size_t iteration_at(const std::vector<double>& step_s, double place) {
+  std::vector<std::size_t> order(step_s.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return step_s[i]; });
+  return order[static_cast<std::size_t>(place * static_cast<double>(order.size() - 1))];
+}
+
+std::size_t find_iteration(const std::string& text, const Schedule& schedule, const PricedStrategy& priced,
+                           const Scenario& scenario) {
+  if (text == "median" || text == "slowest") {
+    const SimulatedRun run = simulate(schedule, priced.groups, simulation_options(scenario, nullptr));
+    return iteration_at(run.step_s, text == "median" ? 0.5 : 1);
+  }
+  std::size_t iteration = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), iteration);
+  if (error != std::errc() || end != text.data() + text.size() || iteration >= schedule.iterations.size()) {
+    throw std::invalid_argument(fmt::format("--iteration: expected median, slowest or 0..{}, got \"{}\"",
+                                            schedule.iterations.size() - 1, text));
+  }
+  return iteration;
+}
+
+std::size_t n_shown(const TracedStep& step, int n_ranks) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      step.ops, [&](const TracedOp& op) { return step.lanes[op.rank].rank < n_ranks; }));
+}
+
+void print_trace(const TraceArguments& arguments, const PlannedStrategy& plan, std::size_t iteration,
+                 const TracedStep& step, int n_ranks, std::size_t size_bytes) {
+  const GroupResult& group = plan.groups[plan.schedule.iterations[iteration].group];
+  const int all_ranks = step.lanes.back().rank + 1;
+  fmt::print("{}: iteration {} of {}, packs of {} tokens, SP {}: {:.3g} s\n", arguments.strategy,
+             grouped(static_cast<std::int64_t>(iteration)),
+             grouped(static_cast<std::int64_t>(plan.schedule.iterations.size())),
+             grouped(group.capacity_tokens), group.sp_degree, to_seconds(step.end));
+  const int n_gpus = step.lanes.front().n_gpus;
+  fmt::print("{} operations of {} of its {} data-parallel ranks{}\n",
+             grouped(static_cast<std::int64_t>(n_shown(step, n_ranks))), n_ranks, all_ranks,
+             n_gpus == 1 ? "" : fmt::format("; a timeline stands for {} GPUs, which do the same", n_gpus));
+  fmt::print("Trace: {} ({:.1f} MB); open it at https://ui.perfetto.dev or chrome://tracing\n", arguments.out,
+             static_cast<double>(size_bytes) / 1e6);
+}
+
+void trace(const TraceArguments& arguments, const CommandContext& context) {
+  Scenario scenario = load_scenario(arguments.scenario, {.root = context.data_root});
+  keep_strategies(scenario, {arguments.strategy});
+  Progress progress(arguments.quiet);
+  progress.say("packing");
+  const DrawnLengths drawn = draw_lengths(scenario.lengths, scenario.seed);
+  check_strategies(scenario, drawn.lengths_tokens);
+  const PlannedStrategy plan = plan_strategy(scenario, scenario.strategies.front(), drawn.lengths_tokens);
+  const auto place = [&] { return fmt::format("{}: strategy {}: ", scenario.path, arguments.strategy); };
+  if (!std::ranges::all_of(plan.groups, &GroupResult::feasible))
+    throw std::invalid_argument(place() + "expected a plan that fits in GPU memory (see packsim check)");
+  if (plan.schedule.iterations.empty())
+    throw std::invalid_argument(place() + "expected at least one iteration, got none");
+  progress.say("pricing");
+  const PricedStrategy priced = price_strategy(scenario, plan);
+  const std::size_t iteration = find_iteration(arguments.iteration, plan.schedule, priced, scenario);
+  progress.say("simulating");
+  const Topology topology(scenario.cluster);
+  const TracedStep step =
+      trace_step(plan.schedule, priced.groups, simulation_options(scenario, &topology), iteration);
+  const int all_ranks = step.lanes.back().rank + 1;
+  const int n_ranks = arguments.ranks == 0 ? all_ranks : std::min(arguments.ranks, all_ranks);
+  const std::string text = to_chrome_trace(
+      step, fmt::format("{}, {}, iteration {}", scenario.name, arguments.strategy, iteration), n_ranks);
+  write_file(arguments.out, text);
+  if (!arguments.quiet) print_trace(arguments, plan, iteration, step, n_ranks, text.size());
+}
+
+}  // namespace
+
+void add_trace_command(CLI::App& app, const CommandContext& context) {
+  auto arguments = std::make_shared<TraceArguments>();
+  CLI::App* command = app.add_subcommand(
+      "trace", "Simulate one step at op level and write its timeline, for Perfetto or chrome://tracing");
+  command->add_option("scenario", arguments->scenario, "Scenario file, or the name of a shipped one")
+      ->required();
+  command->add_option("--strategy", arguments->strategy, "Name of the strategy in the scenario")->required();
+  command
+      ->add_option("--iteration", arguments->iteration,
+                   "median or slowest, by step time; or a number from 0, the first one")
+      ->capture_default_str();
+  command
+      ->add_option("--ranks", arguments->ranks,
+                   "Write so many data-parallel ranks, the first ones; 0: all. All are simulated")
+      ->check(CLI::Range(0, std::numeric_limits<int>::max()))
+      ->capture_default_str();
+  command->add_option("--out", arguments->out, "File to write")->capture_default_str();
+  command->add_flag("--quiet", arguments->quiet, "Print nothing but errors");
+  command->callback([arguments, context] { trace(*arguments, context); });
+}
+
+}  // namespace packsim

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "models/step/step_price.hpp"
+#include "packing/schedule.hpp"
+#include "sim/alike_ranks.hpp"
+#include "sim/rank_slow_down.hpp"
+#include "sim/rank_work.hpp"
+#include "sim/step_detail.hpp"
+#include "sim/topology.hpp"
+#include "sim/variability/variability.hpp"
+
+namespace packsim {
+
+/// How the packs of one group run, and what each costs.
+struct PricedGroup {
+  PricedPlan plan;
+  std::vector<MicroBatchPrice> packs;  ///< [n_packs]
+};
+
+struct SimulationOptions {
+  StepDetail detail = StepDetail::micro_batches;
+  /// Null: nothing contends for links.
+  const Topology* topology = nullptr;
+  /// How much longer computation takes while its GPU communicates, at least 1.
+  double slow_down = 1;
+  /// Where nothing contends, ranks whose micro-batches cost the same are simulated once, which changes
+  /// nothing but n_events.
+  bool merges_alike = true;
+  /// Where any GPU or kernel is not the mean one, all ranks are simulated.
+  Variability variability = {};
+};
+
+/// The ranks of a schedule's iterations, each with its micro-batches; where nothing contends and all GPUs are
+/// the mean one, one rank of each kind. Keeps its memory from iteration to iteration.
+class StepRanks {
+ public:
+  /// All but the options are kept by reference. Throws std::invalid_argument for a schedule that is not of
+  /// the groups, and for mistakes in the variability of the plans' GPUs.
+  StepRanks(const Schedule& schedule, std::span<const PricedGroup> groups, const SimulationOptions& options);
+
+  /// Of one iteration of the schedule; good until the next call.
+  std::span<const RankWork> of(std::size_t iteration_index);
+  /// GPUs that a lane, one pipeline stage of the rank, stands for.
+  double gpus_of_lane(std::size_t rank) const { return gpus_[rank]; }
+
+ private:
+  const Schedule& schedule_;
+  std::span<const PricedGroup> groups_;
+  bool merges_;
+  std::optional<RankSlowDown> slow_down_;            // where GPUs or kernels differ
+  std::vector<std::vector<std::uint32_t>> classes_;  // [n_groups][n_packs]
+  AlikeRanks alike_;
+  std::vector<RankWork> works_;  // and more of earlier iterations
+  std::vector<double> gpus_;     // [n_works]
+};
+
+}  // namespace packsim

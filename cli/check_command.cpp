@@ -8,6 +8,7 @@
 #include "cli/plan_strategy.hpp"
 #include "cli/run_scenario.hpp"
 #include "packing/schedule.hpp"
+#include "reports/formats/plan_text.hpp"
 #include "reports/formats/reliability_text.hpp"
 #include "reports/formats/text_table.hpp"
 #include "reports/length_summary.hpp"
@@ -18,7 +19,9 @@ namespace packsim {
 namespace {
 
 using formats_detail::failures_text;
+using formats_detail::plan_text;
 using formats_detail::printable;
+using formats_detail::sequence_degrees;
 using formats_detail::variability_text;
 
 constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
@@ -47,9 +50,10 @@ void print_group(const Scenario& scenario, const StrategySpec& spec, const Group
   fmt::print(
       "    up to {} tokens, SP {} x {} DP ranks, {} micro-batch{} a rank, {} of {} layers checkpointed, "
       "{:.1f} of {:.1f} GiB when full: {}\n",
-      group.capacity_tokens, group.sp_degree, n_dp_ranks, micro_batches, micro_batches == 1 ? "" : "es",
-      plan.gc_layers, scenario.model.n_layers, plan.peak_memory_bytes / kGibibyte,
-      plan.gpu_memory_bytes / kGibibyte, plan.feasible ? "fits" : "DOES NOT FIT");
+      group.capacity_tokens, sequence_degrees(group.sp_degree, group.cp_degree), n_dp_ranks, micro_batches,
+      micro_batches == 1 ? "" : "es", plan.gc_layers, scenario.model.n_layers,
+      plan.peak_memory_bytes / kGibibyte, plan.gpu_memory_bytes / kGibibyte,
+      plan.feasible ? "fits" : "DOES NOT FIT");
 }
 
 void check(const std::string& path, const CommandContext& context) {
@@ -60,10 +64,11 @@ void check(const std::string& path, const CommandContext& context) {
   fmt::print("train {} ({:.2f} G parameters) on {} GPUs: {} nodes x {} of {}\n", scenario.model.name,
              scenario.model.parameters() / 1e9, scenario.cluster.n_gpus(), scenario.cluster.nodes,
              scenario.cluster.gpus_per_node, scenario.cluster.name);
-  fmt::print("{} tokens an iteration, {} epoch{}, ZeRO stage {}, profile {} on {}, seed {}\n",
+  fmt::print("{} tokens an iteration, {} epoch{}, profile {} on {}, seed {}\n",
              scenario.training.tokens_per_iteration, scenario.training.epochs,
-             scenario.training.epochs == 1 ? "" : "s", scenario.training.zero_stage, scenario.profile.name,
-             scenario.hardware.name, scenario.seed);
+             scenario.training.epochs == 1 ? "" : "s", scenario.profile.name, scenario.hardware.name,
+             scenario.seed);
+  fmt::print("plan: {}\n", plan_text(scenario.plan));
   if (scenario.variability.any()) fmt::print("variability: {}\n", variability_text(scenario.variability));
   if (scenario.failures) fmt::print("failures: {}\n", failures_text(*scenario.failures));
   print_data(scenario, drawn);

@@ -218,6 +218,7 @@ RunManifest make_manifest(const Scenario& scenario) {
   manifest.n_gpus = scenario.cluster.n_gpus();
   manifest.epochs = scenario.training.epochs;
   manifest.tokens_per_iteration = scenario.training.tokens_per_iteration;
+  manifest.plan = scenario.plan;
   manifest.variability = scenario.variability;
   manifest.failures = scenario.failures;
   manifest.warnings = extrapolation_warnings(scenario);

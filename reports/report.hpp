@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/memory/peak_memory.hpp"
+#include "models/parallel_plan.hpp"
 #include "sim/reliability/failure_model.hpp"
 #include "sim/variability/variability.hpp"
 
@@ -32,6 +33,7 @@ struct RunManifest {
   int n_gpus = 0;
   int epochs = 1;
   std::int64_t tokens_per_iteration = 0;
+  ParallelPlan plan;  ///< of all groups, but for their own degrees and checkpointed layers
   Variability variability;
   std::optional<FailureModel> failures;  ///< none: nothing fails
   std::vector<std::string> warnings;     ///< what a reader must know before believing the numbers

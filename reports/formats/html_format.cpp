@@ -10,6 +10,7 @@
 #include "reports/formats/html_tables.hpp"
 #include "reports/formats/html_text.hpp"
 #include "reports/formats/numbers.hpp"
+#include "reports/formats/plan_text.hpp"
 #include "reports/formats/reliability_text.hpp"
 
 namespace packsim {
@@ -78,6 +79,7 @@ std::string facts(const Report& report) {
   items +=
       item("Training", fmt::format("{} tokens per iteration, {} {}", grouped(manifest.tokens_per_iteration),
                                    manifest.epochs, manifest.epochs == 1 ? "epoch" : "epochs"));
+  items += item("Parallel plan", plan_text(manifest.plan));
   items += item("Cost profile", html_escaped(manifest.profile));
   if (manifest.variability.any()) items += item("Variability", variability_text(manifest.variability));
   if (manifest.failures) items += item("Failures", failures_text(*manifest.failures));

@@ -14,6 +14,7 @@
 #include "reports/formats/conclusion.hpp"
 #include "reports/formats/html_text.hpp"
 #include "reports/formats/numbers.hpp"
+#include "reports/formats/plan_text.hpp"
 
 namespace packsim::formats_detail {
 namespace {
@@ -91,9 +92,9 @@ std::string memory_bar(const GroupResult& group, double full_bytes) {
 std::string plan_row(const GroupResult& group, double full_bytes) {
   std::string cells;
   for (const std::string& text :
-       {capacity(group.capacity_tokens), grouped(group.sp_degree), grouped(group.gc_layers),
-        grouped(group.n_dp_ranks), grouped(group.micro_batches_per_rank), grouped(group.packs),
-        grouped(group.iterations)}) {
+       {capacity(group.capacity_tokens), sequence_degrees(group.sp_degree, group.cp_degree),
+        grouped(group.gc_layers), grouped(group.n_dp_ranks), grouped(group.micro_batches_per_rank),
+        grouped(group.packs), grouped(group.iterations)}) {
     cells += fmt::format("<td>{}</td>", text);
   }
   cells += fmt::format(

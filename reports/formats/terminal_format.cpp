@@ -9,6 +9,7 @@
 #include "reports/formats/columns.hpp"
 #include "reports/formats/conclusion.hpp"
 #include "reports/formats/numbers.hpp"
+#include "reports/formats/plan_text.hpp"
 #include "reports/formats/reliability_text.hpp"
 #include "reports/formats/text_table.hpp"
 
@@ -54,6 +55,7 @@ std::string header(const Report& report, int width_columns) {
   line("training",
        fmt::format("{} tokens per iteration, {} {}, seed {}", grouped(manifest.tokens_per_iteration),
                    manifest.epochs, manifest.epochs == 1 ? "epoch" : "epochs", manifest.seed));
+  line("plan", plan_text(manifest.plan));
   line("profile", fmt::format("{} ({}), on hardware profile {}", manifest.profile, manifest.profile_source,
                               manifest.hardware));
   if (manifest.level == "op") line("level", "op: exchanges and transfers share links");
@@ -107,7 +109,7 @@ std::string plans(const Report& report) {
     for (const GroupResult& group : run.groups) {
       rows.push_back(
           {&group == &run.groups.front() ? printable(run.name) : "", capacity(group.capacity_tokens),
-           fmt::format("{}", group.sp_degree), fmt::format("{}", group.gc_layers),
+           sequence_degrees(group.sp_degree, group.cp_degree), fmt::format("{}", group.gc_layers),
            fmt::format("{}", group.n_dp_ranks), fmt::format("{}", group.micro_batches_per_rank),
            grouped(group.packs), grouped(group.iterations),
            gibibytes_used(group.peak_memory_bytes, group.gpu_memory_bytes), group.feasible ? "" : "OOM"});

@@ -4,12 +4,11 @@
 
 #include "models/kernels/attention_documents.hpp"
 #include "models/kernels/kernel_times.hpp"
+#include "models/kernels/neighbours.hpp"
 
 namespace packsim {
 namespace {
 
-// As in gemm_time.cpp.
-constexpr double kNextDoor = 0.001;
 // Documents that together take less of a pack's time do not decide its standing.
 constexpr double kSmallShare = 0.02;
 
@@ -29,15 +28,7 @@ std::vector<Neighbour> neighbours_of(const HardwareProfile& profile, const Kerne
     neighbour.distance = std::sqrt(by_heads * by_heads + by_ratio * by_ratio);
     if (neighbour.distance > 0) all.push_back(neighbour);
   }
-  const std::size_t n = std::min(static_cast<std::size_t>(model.number("n_neighbours")), all.size());
-  std::ranges::partial_sort(all, all.begin() + static_cast<std::ptrdiff_t>(n), {}, &Neighbour::distance);
-  all.resize(n);
-  double sum = 0;
-  for (Neighbour& neighbour : all) {
-    neighbour.weight = 1 / (neighbour.distance * neighbour.distance + kNextDoor);
-    sum += neighbour.weight;
-  }
-  for (Neighbour& neighbour : all) neighbour.weight /= sum;
+  keep_nearest(all, static_cast<std::size_t>(model.number("n_neighbours")));
   return all;
 }
 

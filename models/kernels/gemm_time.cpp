@@ -4,13 +4,10 @@
 #include <set>
 
 #include "models/kernels/kernel_times.hpp"
+#include "models/kernels/neighbours.hpp"
 
 namespace packsim {
 namespace {
-
-// Added to squared distances, so that a shape next door does not drown the others' say (and its noise with
-// them).
-constexpr double kNextDoor = 0.001;
 
 struct Gemm {
   double m = 0;
@@ -66,15 +63,7 @@ std::vector<Neighbour> neighbours_of(const HardwareProfile& profile, const Kerne
     neighbour.distance = std::sqrt(first * first + second * second);
     if (neighbour.distance > 0) all.push_back(neighbour);
   }
-  const std::size_t n = std::min(static_cast<std::size_t>(model.number("n_neighbours")), all.size());
-  std::ranges::partial_sort(all, all.begin() + static_cast<std::ptrdiff_t>(n), {}, &Neighbour::distance);
-  all.resize(n);
-  double sum = 0;
-  for (Neighbour& neighbour : all) {
-    neighbour.weight = 1 / (neighbour.distance * neighbour.distance + kNextDoor);
-    sum += neighbour.weight;
-  }
-  for (Neighbour& neighbour : all) neighbour.weight /= sum;
+  keep_nearest(all, static_cast<std::size_t>(model.number("n_neighbours")));
   return all;
 }
 

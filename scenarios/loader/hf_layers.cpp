@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "scenarios/loader/model_limits.hpp"
+#include "scenarios/loader/read_latent.hpp"
 
 namespace packsim {
 namespace {
@@ -163,15 +164,7 @@ void read_hf_window(JsonReader& reader, const HfModelType& type, Transformer& mo
 }
 
 LatentAttention read_hf_latent(JsonReader& reader) {
-  const std::size_t before = reader.n_problems();
-  const LatentAttention latent{.q_lora_rank = size_or_null(reader, "q_lora_rank"),
-                               .kv_lora_rank = reader.integer("kv_lora_rank", 1, kWidest),
-                               .qk_nope_head_dim = reader.integer("qk_nope_head_dim", 1, kWidest),
-                               .qk_rope_head_dim = reader.integer("qk_rope_head_dim", 2, kWidest),
-                               .v_head_dim = reader.integer("v_head_dim", 1, kWidest)};
-  if (reader.n_problems() == before && latent.qk_rope_head_dim % 2 != 0)
-    reader.refuse("qk_rope_head_dim", "even, as rotations turn pairs");
-  return latent;
+  return read_latent(reader, size_or_null(reader, "q_lora_rank"));
 }
 
 Experts read_hf_experts(JsonReader& reader, const HfModelType& type, const Transformer& model) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "scenarios/loader/limits.hpp"
+#include "scenarios/loader/plan_checks.hpp"
 #include "scenarios/loader/read_hardware_profile.hpp"
 #include "scenarios/loader/readers.hpp"
 
@@ -113,14 +114,17 @@ Scenario read_scenario(JsonReader reader, const std::string& folder, const DataP
   scenario.hardware = hardware.value;
   scenario.hardware_hash = hardware.hash;
 
+  const std::size_t before_plan = problems.size();
   scenario.training = read_training(reader.object("training"));
   scenario.plan = read_parallelism(reader.optional_object("parallelism"), profile.value);
+  const bool plan_is_read = problems.size() == before_plan;
   scenario.plan.n_gpus = cluster.value.n_gpus();
   scenario.plan.zero_stage = scenario.training.zero_stage;
   scenario.lengths = read_length_spec(reader.object("lengths"), folder, data);
-  const Machine machine{.model = model.good ? &model.value : nullptr,
-                        .cluster = cluster.good ? &cluster.value : nullptr,
-                        .plan = scenario.plan};
+  Machine machine{.model = model.good ? &model.value : nullptr,
+                  .cluster = cluster.good ? &cluster.value : nullptr,
+                  .plan = scenario.plan};
+  if (plan_is_read) machine.refused_keys = check_plan(reader, machine);
   const int most_gpus = cluster.good ? cluster.value.n_gpus() : kMostGpus;
   scenario.variability = read_variability(reader.optional_object("variability"), scenario.seed, most_gpus);
   scenario.failures = read_failures(reader.optional_object("failures"), machine);

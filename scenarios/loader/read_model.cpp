@@ -2,6 +2,7 @@
 
 #include "scenarios/loader/model_limits.hpp"
 #include "scenarios/loader/read_hf_config.hpp"
+#include "scenarios/loader/read_latent.hpp"
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {
@@ -13,17 +14,9 @@ void read_window(JsonReader reader, Transformer& model, int most_layers) {
   model.n_windowed_layers = reader.integer("layers", 1, most_layers);
 }
 
-LatentAttention read_latent(JsonReader reader) {
+LatentAttention read_latent_member(JsonReader reader) {
   if (reader.silent()) return {};
-  const std::size_t before = reader.n_problems();
-  const LatentAttention latent{.q_lora_rank = reader.integer("q_lora_rank", 0, kWidest, 0),
-                               .kv_lora_rank = reader.integer("kv_lora_rank", 1, kWidest),
-                               .qk_nope_head_dim = reader.integer("qk_nope_head_dim", 1, kWidest),
-                               .qk_rope_head_dim = reader.integer("qk_rope_head_dim", 2, kWidest),
-                               .v_head_dim = reader.integer("v_head_dim", 1, kWidest)};
-  if (reader.n_problems() == before && latent.qk_rope_head_dim % 2 != 0)
-    reader.refuse("qk_rope_head_dim", "even, as rotations turn pairs");
-  return latent;
+  return read_latent(reader, reader.integer("q_lora_rank", 0, kWidest, 0));
 }
 
 Experts read_experts(JsonReader reader, int most_layers) {
@@ -80,7 +73,7 @@ Transformer read_model(JsonReader reader) {
                     .published_parameters = reader.number("published_parameters", 0)};
   const int most_layers = reader.n_problems() == before ? model.n_layers : kMostLayers;
   read_window(reader.optional_object("sliding_window"), model, most_layers);
-  model.latent = read_latent(reader.optional_object("latent_attention"));
+  model.latent = read_latent_member(reader.optional_object("latent_attention"));
   model.experts = read_experts(reader.optional_object("experts"), most_layers);
   if (reader.n_problems() == before) check_heads(reader, model);
   return model;

@@ -1,5 +1,6 @@
 #include "scenarios/loader/limits.hpp"
 #include "scenarios/loader/model_limits.hpp"
+#include "scenarios/loader/plan_names.hpp"
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {
@@ -8,9 +9,6 @@ ParallelPlan read_parallelism(JsonReader reader, const FrameworkProfile& profile
   constexpr int kMostStages = 4096;
   constexpr int kMostRank = 65'536;
   constexpr std::int64_t kMostBucketElements = 1'000'000'000'000;
-  const std::vector<std::string> layouts = {"contiguous", "zigzag"};
-  const std::vector<std::string> checkpointing = {"full", "selective"};
-  const std::vector<std::string> offload = {"none", "optimizer"};
 
   ParallelPlan plan;
   plan.tp_degree = reader.integer("tp_degree", 1, kMostGpus, 1);
@@ -18,11 +16,9 @@ ParallelPlan read_parallelism(JsonReader reader, const FrameworkProfile& profile
   plan.virtual_stages = reader.integer("virtual_stages", 1, kMostStages, 1);
   plan.chunk_layers = reader.integers("chunk_layers", 0, kMostLayers);
   plan.ep_degree = reader.integer("ep_degree", 1, kMostGpus, 1);
-  plan.ring_layout =
-      reader.one_of("ring_layout", layouts, 1) == 0 ? RingLayout::contiguous : RingLayout::zigzag;
-  plan.checkpointing =
-      reader.one_of("checkpointing", checkpointing, 0) == 0 ? Checkpointing::full : Checkpointing::selective;
-  plan.offload = reader.one_of("offload", offload, 0) == 0 ? Offload::none : Offload::optimizer;
+  plan.ring_layout = reader.one_of("ring_layout", kRingLayoutNames, plan.ring_layout);
+  plan.checkpointing = reader.one_of("checkpointing", kCheckpointingNames, plan.checkpointing);
+  plan.offload = reader.one_of("offload", kOffloadNames, plan.offload);
   plan.lora_rank = reader.integer("lora_rank", 0, kMostRank, 0);
   plan.latent_exchange = reader.boolean("latent_exchange", false);
   // How the framework of the profile does it, unless the scenario says otherwise.

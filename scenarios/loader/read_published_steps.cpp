@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -13,6 +12,7 @@
 
 #include "scenarios/loader/limits.hpp"
 #include "scenarios/loader/model_limits.hpp"
+#include "scenarios/loader/plan_names.hpp"
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {
@@ -20,19 +20,6 @@ namespace {
 
 constexpr int kMostNodes = 65'536;
 constexpr std::int64_t kMostBucketElements = std::int64_t{1} << 40;
-
-constexpr std::array<PolicyName<RingLayout>, 2> kRingLayoutNames = {{
-    {RingLayout::contiguous, "contiguous", "a document in one chunk a GPU"},
-    {RingLayout::zigzag, "zigzag", "two chunks a GPU, one from each end"},
-}};
-constexpr std::array<PolicyName<Checkpointing>, 2> kCheckpointingNames = {{
-    {Checkpointing::full, "full", "a layer keeps its input"},
-    {Checkpointing::selective, "selective", "a layer keeps all but the inside of attention"},
-}};
-constexpr std::array<PolicyName<Offload>, 2> kOffloadNames = {{
-    {Offload::none, "none", "everything stays on the GPU"},
-    {Offload::optimizer, "optimizer", "optimizer states live in host memory"},
-}};
 
 // An array of sentences; none where the key is missing.
 std::vector<std::string> read_texts(JsonReader& reader, std::string_view key) {

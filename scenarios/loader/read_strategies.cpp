@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "scenarios/loader/limits.hpp"
+#include "scenarios/loader/plan_checks.hpp"
 #include "scenarios/loader/readers.hpp"
 #include "scenarios/loader/strategy_keys.hpp"
 
@@ -24,30 +25,25 @@ int most_gc_layers(const Machine& machine) {
   return machine.model == nullptr ? kMostLayers : machine.model->n_layers;
 }
 
-// A mistake of a plan, "sp_degree: expected ..., got ...", where the group or its defaults can be put right;
-// that of several degrees together where the sequence degree can.
-void refuse_plan(const Entry& entry, const std::string& mistake) {
-  const std::string key = mistake.substr(0, mistake.find(':'));
-  const std::string at = key == "cp_degree" || key == "gc_layers" ? key : "sp_degree";
-  const std::string expected_word = ": expected ";
-  const std::size_t expected_at = mistake.find(expected_word);
-  const std::size_t got_at = mistake.rfind(", got ");
-  if (key != at || expected_at == std::string::npos || got_at == std::string::npos) {
-    entry.with(at).refuse(at, "a plan that can exist", mistake);
-    return;
+// Reports what a group makes wrong with the plan, at its first key that is in it; true where there is
+// something. The mistakes of all groups were reported, and what else has one of their keys may go with them.
+bool refuse_group_plan(const Entry& entry, const GroupSpec& group, const Machine& machine) {
+  const std::vector<std::string> group_keys = {"sp_degree", "cp_degree", "gc_layers"};
+  const ParallelPlan plan = group_plan(machine.plan, group, group.gc_layers.value_or(0));
+  bool refused = false;
+  for (const PlanMistake& mistake : taken_apart(plan_mistakes(*machine.model, *machine.cluster, plan))) {
+    const auto key = std::ranges::find_first_of(mistake.keys, group_keys);
+    if (key == mistake.keys.end() || mistake.has_any_of(machine.refused_keys)) continue;
+    refuse_plan(entry.with(*key), *key, mistake);
+    refused = true;
   }
-  const std::size_t from = expected_at + expected_word.size();
-  entry.with(at).refuse(at, mistake.substr(from, got_at - from));
+  return refused;
 }
 
 // What a group has to fit: the machine, and the pack length a whole number of tokens for each of its GPUs.
 void check_group(const Entry& entry, const GroupSpec& group, const Machine& machine) {
-  if (machine.model != nullptr && machine.cluster != nullptr) {
-    const ParallelPlan plan = group_plan(machine.plan, group, group.gc_layers.value_or(0));
-    const std::vector<std::string> mistakes = plan_mistakes(*machine.model, *machine.cluster, plan);
-    for (const std::string& mistake : mistakes) refuse_plan(entry, mistake);
-    if (!mistakes.empty()) return;
-  }
+  const bool has_machine = machine.model != nullptr && machine.cluster != nullptr;
+  if (has_machine && refuse_group_plan(entry, group, machine)) return;
   if (group.capacity_tokens % group.sp_degree != 0) {
     entry.with("capacity_tokens")
         .refuse("capacity_tokens", fmt::format("a multiple of the sp_degree {}", group.sp_degree));

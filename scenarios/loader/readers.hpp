@@ -32,6 +32,7 @@ struct Machine {
   const Transformer* model = nullptr;
   const Cluster* cluster = nullptr;
   ParallelPlan plan = {};
+  std::vector<std::string> refused_keys = {};  ///< of the plan
 };
 
 /// "failures": nothing of a silent reader. machine: whose nodes fail, and what a checkpoint is of.

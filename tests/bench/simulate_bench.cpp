@@ -10,20 +10,12 @@
 
 #include "models/step/step_pricer.hpp"
 #include "sim/simulate.hpp"
+#include "tests/models/llama_8b.hpp"
 
 namespace {
 
 using packsim::StepDetail;
-
-const packsim::Transformer kLlama8b{.name = "llama3.1-8b",
-                                    .source = "",
-                                    .n_layers = 32,
-                                    .hidden_size = 4096,
-                                    .n_heads = 32,
-                                    .n_kv_heads = 8,
-                                    .head_dim = 128,
-                                    .ffn_size = 14336,
-                                    .vocab_size = 128256};
+using packsim_test::kLlama8b;
 
 packsim::Cluster cluster_of(int n_gpus) {
   packsim::Cluster cluster{.name = "", .source = "", .gpu = ""};

@@ -1,5 +1,6 @@
 #include "models/parallel_plan.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <random>
@@ -210,4 +211,39 @@ TEST_CASE("Ulysses degrees are refused for the reasons that scenarios know") {
   }
   CHECK(n_good > 300);
   CHECK(n_good < 2700);
+}
+
+// What scenarios report of all groups at once, and leave out of each.
+TEST_CASE("Mistakes that name no degree of a group are there whatever the group is") {
+  const std::vector<std::string> group_keys = {"sp_degree", "cp_degree", "gc_layers"};
+  std::mt19937 random(9);
+  const auto draw = [&](int most) { return 1 + static_cast<int>(random() % static_cast<unsigned>(most)); };
+  int n_of_groups = 0;
+  int n_of_all = 0;
+  for (int i = 0; i < 3000; ++i) {
+    ParallelPlan plan{.n_gpus = 32, .tp_degree = draw(9), .pp_degree = draw(5), .virtual_stages = draw(3)};
+    plan.ep_degree = draw(4);
+    plan.zero_stage = draw(4) - 1;
+    plan.lora_rank = draw(6000);
+    const Transformer& model = draw(2) == 1 ? kLlama8b : kDeepseekV2;
+    const Mistakes of_all = mistakes(model, plan);
+    n_of_all += of_all.empty() ? 0 : 1;
+    plan.sp_degree = draw(34);
+    plan.cp_degree = draw(5);
+    plan.gc_layers = draw(70) - 1;
+    for (const std::string& mistake : mistakes(model, plan)) {
+      const std::string keys = mistake.substr(0, mistake.find(':'));
+      const bool is_of_group = std::ranges::any_of(
+          group_keys, [&](const std::string& key) { return keys.find(key) != std::string::npos; });
+      n_of_groups += is_of_group ? 1 : 0;
+      CAPTURE(mistake);
+      REQUIRE((is_of_group || std::ranges::find(of_all, mistake) != of_all.end()));
+    }
+    for (const std::string& mistake : of_all) {
+      const std::string keys = mistake.substr(0, mistake.find(':'));
+      for (const std::string& key : group_keys) REQUIRE(keys.find(key) == std::string::npos);
+    }
+  }
+  CHECK(n_of_groups > 1000);
+  CHECK(n_of_all > 1000);
 }

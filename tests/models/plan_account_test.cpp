@@ -3,10 +3,10 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "attention_profile.hpp"
 #include "expert_models.hpp"
 #include "llama_8b.hpp"
 #include "models/step/micro_batch_time.hpp"
+#include "pricing.hpp"
 
 using namespace packsim;
 using namespace packsim_test;
@@ -14,17 +14,6 @@ using namespace packsim_test;
 namespace {
 
 using Lengths = std::vector<std::int32_t>;
-
-struct Pricing {
-  Transformer model;
-  Cluster cluster{.name = "", .source = "", .gpu = "", .nodes = 4};
-  HardwareProfile profile = attention_profile({"bwd", "fwd"});
-  StepPricer pricer;
-
-  Pricing(const Transformer& of_model, const ParallelPlan& plan)
-      : model(of_model), pricer(model, cluster, plan, profile, {}) {}
-  Pricing(const Pricing&) = delete;
-};
 
 const std::vector<ParallelPlan> kPlans = {
     {.n_gpus = 32, .sp_degree = 8, .zero_stage = 1, .gc_layers = 11},

@@ -5,12 +5,12 @@
 #include <numeric>
 #include <random>
 
-#include "attention_profile.hpp"
 #include "expert_models.hpp"
 #include "llama_8b.hpp"
 #include "models/kernels/make_case.hpp"
 #include "models/memory/stages.hpp"
 #include "models/step/micro_batch_time.hpp"
+#include "pricing.hpp"
 
 using namespace packsim;
 using namespace packsim_test;
@@ -18,28 +18,6 @@ using namespace packsim_test;
 namespace {
 
 using Lengths = std::vector<std::int32_t>;
-
-Cluster cluster_of(int nodes = 16) {
-  Cluster cluster{.name = "", .source = "", .gpu = ""};
-  cluster.nodes = nodes;
-  cluster.network = {.nvlink_bytes_per_s = 450e9, .nics_per_node = 8, .nic_bytes_per_s = 50e9};
-  return cluster;
-}
-
-// What a StepPricer refers to.
-struct Pricing {
-  Transformer model;
-  Cluster cluster;
-  HardwareProfile profile;
-  StepPricer pricer;
-
-  Pricing(const Transformer& of_model, const ParallelPlan& plan, const FrameworkFactors& factors = {})
-      : model(of_model),
-        cluster(cluster_of()),
-        profile(attention_profile({"bwd", "fwd"})),
-        pricer(model, cluster, plan, profile, factors) {}
-  Pricing(const Pricing&) = delete;
-};
 
 using KernelsOf = std::vector<CountedKernel> (*)(const LayerOp& op);
 
@@ -75,26 +53,25 @@ TEST_CASE("Powers of two are priced exactly: the sum of their kernels") {
   for (const Transformer& model : {kLlama8b, kDeepseekV2}) {
     for (const ParallelPlan& plan : kPlans) {
       Pricing pricing(model, plan);
-      KernelPricer kernels(pricing.profile, pricing.cluster);
       for (const std::int64_t tokens : {1, 256, 4096, 65536}) {
         const TokenPrices& prices = pricing.pricer.tokens(tokens);
         for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {
           if (model.n_layers_of(kind) == 0) continue;
           const LayerPrices& layer = prices.layers[static_cast<std::size_t>(kind)];
           const std::vector<LayerOp> forward = layer_forward(model, plan, 8, kind, tokens);
-          CHECK(layer.forward.total_ns == kernels_ns(kernels, forward, forward_kernels));
-          CHECK(layer.backward.total_ns == kernels_ns(kernels, forward, backward_kernels));
+          CHECK(layer.forward.total_ns == kernels_ns(pricing.kernels, forward, forward_kernels));
+          CHECK(layer.backward.total_ns == kernels_ns(pricing.kernels, forward, backward_kernels));
           CHECK(layer.recompute.total_ns ==
-                kernels_ns(kernels, layer_recompute(model, plan, 8, kind, tokens), forward_kernels));
+                kernels_ns(pricing.kernels, layer_recompute(model, plan, 8, kind, tokens), forward_kernels));
         }
         const std::vector<LayerOp> embedding = embedding_forward(model, plan, 8, tokens);
         const std::vector<LayerOp> head = head_forward(model, plan, 8, tokens);
-        CHECK(prices.embedding_forward.total_ns == kernels_ns(kernels, embedding, forward_kernels));
+        CHECK(prices.embedding_forward.total_ns == kernels_ns(pricing.kernels, embedding, forward_kernels));
         // A frozen embedding has no backward pass.
         CHECK(prices.embedding_backward.total_ns ==
-              (plan.lora_rank > 0 ? 0 : kernels_ns(kernels, embedding, backward_kernels)));
-        CHECK(prices.head_forward.total_ns == kernels_ns(kernels, head, forward_kernels));
-        CHECK(prices.head_backward.total_ns == kernels_ns(kernels, head, backward_kernels));
+              (plan.lora_rank > 0 ? 0 : kernels_ns(pricing.kernels, embedding, backward_kernels)));
+        CHECK(prices.head_forward.total_ns == kernels_ns(pricing.kernels, head, forward_kernels));
+        CHECK(prices.head_backward.total_ns == kernels_ns(pricing.kernels, head, backward_kernels));
       }
     }
   }
@@ -156,10 +133,10 @@ TEST_CASE("Between grid points prices lie on straight lines") {
   }
   // Small counts are all on the grid.
   for (std::int64_t tokens = 1; tokens < 90; ++tokens) {
-    KernelPricer kernels(pricing.profile, pricing.cluster);
     const ParallelPlan plan = pricing.pricer.plan();
     REQUIRE(pricing.pricer.tokens(tokens).layers[0].forward.total_ns ==
-            kernels_ns(kernels, layer_forward(kLlama8b, plan, 8, LayerKind::dense, tokens), forward_kernels));
+            kernels_ns(pricing.kernels, layer_forward(kLlama8b, plan, 8, LayerKind::dense, tokens),
+                       forward_kernels));
   }
 }
 
@@ -272,10 +249,9 @@ TEST_CASE("Activations between stages: a GPU's tokens, inside a node or between 
     Pricing pricing(kLlama8b, {.n_gpus = n_gpus, .tp_degree = 2, .pp_degree = 4, .zero_stage = 1});
     const MicroBatchPrice price = pricing.pricer.micro_batch(8192, Lengths{8192});
     CHECK(price.stage_transfer_bytes == 2 * 4096 * 4096);
-    KernelPricer kernels(pricing.profile, pricing.cluster);
     const KernelCase transfer =
         collective_case("send_recv", 2, n_gpus == 8 ? 1 : 2, price.stage_transfer_bytes);
-    CHECK(price.stage_transfer_ns == std::llround(1e9 * kernels.time(transfer).time_s));
+    CHECK(price.stage_transfer_ns == pricing.ns(transfer));
   }
   Pricing flat(kLlama8b, {.n_gpus = 8});
   CHECK(flat.pricer.micro_batch(8192, Lengths{8192}).stage_transfer_ns == 0);

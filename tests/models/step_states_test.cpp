@@ -6,36 +6,13 @@
 #include "models/kernels/make_case.hpp"
 #include "models/memory/states.hpp"
 #include "models/memory/weights.hpp"
-#include "models/step/step_pricer.hpp"
+#include "pricing.hpp"
 #include "uneven_chunks.hpp"
 
 using namespace packsim;
 using namespace packsim_test;
 
 namespace {
-
-Cluster cluster_of() {
-  Cluster cluster{.name = "", .source = "", .gpu = ""};
-  cluster.nodes = 16;
-  cluster.network = {.nvlink_bytes_per_s = 450e9, .nics_per_node = 8, .nic_bytes_per_s = 50e9};
-  cluster.host_link_bytes_per_s = 64e9;
-  return cluster;
-}
-
-// All prices are guesses: the profile is empty.
-struct Pricing {
-  Transformer model;
-  Cluster cluster = cluster_of();
-  HardwareProfile profile = {};
-  StepPricer pricer;
-  KernelPricer kernels;
-
-  Pricing(const Transformer& of_model, const ParallelPlan& plan)
-      : model(of_model), pricer(model, cluster, plan, profile, {}), kernels(profile, cluster) {}
-  Pricing(const Pricing&) = delete;
-
-  std::int64_t ns(const KernelCase& kernel) { return std::llround(1e9 * kernels.time(kernel).time_s); }
-};
 
 // Of a stage: the states of all its chunks.
 struct Sums {
@@ -71,7 +48,7 @@ std::vector<ParallelPlan> random_plans(const Transformer& model, std::uint32_t s
     plan.fp32_gradients = generator() % 2 == 0;
     plan.lora_rank = generator() % 3 == 0 ? 16 : 0;
     if (generator() % 2 == 0) plan.chunk_layers = uneven_chunks(model.n_layers, plan.n_chunks(), generator);
-    if (plan_mistakes(model, cluster_of(), plan).empty()) plans.push_back(plan);
+    if (plan_mistakes(model, example_cluster(), plan).empty()) plans.push_back(plan);
   }
   return plans;
 }

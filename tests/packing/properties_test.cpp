@@ -22,6 +22,19 @@ Packs packs_with(std::string_view strategy, const PackRequest& request) {
   return packs_of(pack(strategy, request).groups[0]);
 }
 
+// First fit and best fit of either order.
+void check_against_scans(const Lengths& lengths, std::int64_t capacity, std::uint32_t seed) {
+  INFO("seed " << seed << " capacity " << capacity);
+  PackRequest request = request_for(lengths, capacity);
+  request.options.seed = seed;
+  const auto longest_first = naive_longest_first(lengths);
+  const auto shuffled = naive_shuffled(lengths.size(), seed);
+  CHECK(packs_with("ffd", request) == naive_first_fit(lengths, longest_first, capacity));
+  CHECK(packs_with("bfd", request) == naive_best_fit(lengths, longest_first, capacity));
+  CHECK(packs_with("ffs", request) == naive_first_fit(lengths, shuffled, capacity));
+  CHECK(packs_with("bfs", request) == naive_best_fit(lengths, shuffled, capacity));
+}
+
 }  // namespace
 
 TEST_CASE("every strategy partitions heavy-tailed data under every over-long policy") {
@@ -200,15 +213,7 @@ TEST_CASE("first fit and best fit pack exactly as a scan over all packs does") {
   for (const std::uint32_t seed : {11U, 12U, 13U, 14U}) {
     for (const std::int64_t capacity : {300, 4096, 5000, 131072}) {  // from about 1000 packs to a few
       const Lengths lengths = heavy_tailed_lengths(2000, seed, static_cast<std::int32_t>(capacity));
-      INFO("seed " << seed << " capacity " << capacity);
-      PackRequest request = request_for(lengths, capacity);
-      request.options.seed = seed;
-      const auto longest_first = naive_longest_first(lengths);
-      const auto shuffled = naive_shuffled(lengths.size(), seed);
-      CHECK(packs_with("ffd", request) == naive_first_fit(lengths, longest_first, capacity));
-      CHECK(packs_with("bfd", request) == naive_best_fit(lengths, longest_first, capacity));
-      CHECK(packs_with("ffs", request) == naive_first_fit(lengths, shuffled, capacity));
-      CHECK(packs_with("bfs", request) == naive_best_fit(lengths, shuffled, capacity));
+      check_against_scans(lengths, capacity, seed);
     }
   }
 }
@@ -219,15 +224,7 @@ TEST_CASE("few lengths, so many ties, are packed exactly as a scan over all pack
     Lengths lengths(1500);
     for (std::int32_t& length : lengths) length = 1 + static_cast<std::int32_t>(generator() % 12);
     for (const std::int64_t capacity : {12, 13, 17, 40}) {
-      INFO("seed " << seed << " capacity " << capacity);
-      PackRequest request = request_for(lengths, capacity);
-      request.options.seed = seed;
-      const auto longest_first = naive_longest_first(lengths);
-      const auto shuffled = naive_shuffled(lengths.size(), seed);
-      CHECK(packs_with("ffd", request) == naive_first_fit(lengths, longest_first, capacity));
-      CHECK(packs_with("bfd", request) == naive_best_fit(lengths, longest_first, capacity));
-      CHECK(packs_with("ffs", request) == naive_first_fit(lengths, shuffled, capacity));
-      CHECK(packs_with("bfs", request) == naive_best_fit(lengths, shuffled, capacity));
+      check_against_scans(lengths, capacity, seed);
     }
   }
 }

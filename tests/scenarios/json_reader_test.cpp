@@ -4,25 +4,12 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "messages.hpp"
+#include "read_messages.hpp"
 
 namespace packsim {
 namespace {
 
 using Messages = std::vector<std::string>;
-
-// What reading an object gives; keys that `read` leaves are reported too.
-Messages read_messages(const std::string& text, const std::function<void(JsonReader&)>& read) {
-  Problems problems;
-  JsonDocument document{.file = "x.json", .hash = "", .root = nullptr};
-  if (auto root = parse_json("x.json", text, problems))
-    document.root = std::make_shared<const Json>(std::move(*root));
-  {
-    JsonReader reader(document, problems);
-    read(reader);
-  }
-  return messages_in(problems);
-}
 
 }  // namespace
 

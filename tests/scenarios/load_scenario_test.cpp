@@ -164,10 +164,31 @@ TEST_CASE("A plan that cannot exist is refused where a group or its defaults can
   CHECK_THROWS_WITH(
       load_text(scenario_text(R"({"strategy": "isf", "capacity_tokens": 1000, "sp_degree": 5})")),
       Catch::Contains("/strategies/0/sp_degree: expected a divisor of"));
-  CHECK_THROWS_WITH(load_text(scenario_text(kIsf, R"("parallelism": {"tp_degree": 3}, )")),
-                    Catch::Contains("tp_degree"));
-  CHECK_THROWS_WITH(load_text(scenario_text(kIsf, R"("parallelism": {"virtual_stages": 2}, )")),
-                    Catch::Contains("virtual_stages"));
+}
+
+TEST_CASE("What is wrong with the plan of all groups is said once, where it can be put right") {
+  const auto messages = [](const std::string& parallelism, const std::string& training = "") {
+    const TempFolder folder;
+    const std::string path = folder.path() + "/test.json: ";
+    const std::string groups =
+        R"({"strategy": "hbp", "groups": [{"capacity_tokens": 2048}, {"capacity_tokens": 4096, "sp_degree": 2}]})";
+    const std::string text =
+        scenario_text(kIsf + ", " + groups, R"("parallelism": {)" + parallelism + "}, ", training);
+    Messages all = messages_of([&] { load_text(folder, text); });
+    for (std::string& message : all) {
+      if (message.starts_with(path)) message = message.substr(path.size());
+    }
+    return all;
+  };
+  CHECK(messages(R"("virtual_stages": 2)") ==
+        Messages{"/parallelism/virtual_stages: expected 1 without a pipeline, got 2 (number)"});
+  CHECK(messages(R"("lora_rank": 4097)") ==
+        Messages{"/parallelism/lora_rank: expected 0..4096, got 4097 (number)"});
+  // What can be told of a section that could not be read is no more than that.
+  CHECK(messages(R"("pp_degree": "4", "virtual_stages": 2)") ==
+        Messages{"/parallelism/pp_degree: expected integer in 1..4096, got \"4\" (string)"});
+  CHECK(messages(R"("offload": "optimizer")", R"(, "zero_stage": 4)") ==
+        Messages{"/training/zero_stage: expected integer in 0..3, got 4 (number)"});
 }
 
 TEST_CASE("What overlaps is the framework profile's, unless the scenario says otherwise") {

@@ -3,20 +3,13 @@
 #include <array>
 #include <catch2/catch.hpp>
 
+#include "rank_streams.hpp"
+
 namespace packsim {
 namespace {
 
 SimTime of(const TimeByCause& times, Cause cause) {
   return times[static_cast<std::size_t>(cause)];
-}
-
-struct Rank {
-  StreamId compute;
-  StreamId links;
-};
-Rank add_rank(OpGraph& graph, std::uint32_t rank) {
-  const StreamId compute = graph.add_stream(rank, StreamKind::compute);
-  return {compute, graph.add_stream(rank, StreamKind::communication)};
 }
 
 OpAccount account(const OpGraph& graph, double slow_down = 1, SimTime start = {}) {

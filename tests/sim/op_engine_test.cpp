@@ -5,21 +5,13 @@
 #include <limits>
 #include <stdexcept>
 
+#include "rank_streams.hpp"
 #include "sim/op_trace.hpp"
 
 namespace packsim {
 namespace {
 
 constexpr std::int64_t kMaxNs = std::numeric_limits<std::int64_t>::max();
-
-struct Rank {
-  StreamId compute;
-  StreamId links;
-};
-Rank add_rank(OpGraph& graph, std::uint32_t rank) {
-  const StreamId compute = graph.add_stream(rank, StreamKind::compute);
-  return {compute, graph.add_stream(rank, StreamKind::communication)};
-}
 
 SimTime run(const OpGraph& graph, double slow_down = 1) {
   return OpEngine{}.run(graph, nullptr, {slow_down}, {});

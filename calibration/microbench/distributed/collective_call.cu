@@ -36,23 +36,11 @@ CollectiveCall::CollectiveCall(NcclWorld& world, NcclGroup& group, CollectiveSha
     }
   });
   // NCCL connects the GPUs in the first call, which waits for the others on the CPU.
-  std::vector<Event> ends;
   group.guarded("the first call of the collective", [&] {
     queue();
     group.queue_barrier();
   });
-  group.attempt([&] {
-    std::vector<const Event*> all;
-    ends.reserve(group.members().size());
-    for (const GroupMember& member : group.members()) {
-      const OnDevice on_device(member.device);
-      ends.emplace_back();
-      ends.back().record(member.stream);
-      all.push_back(&ends.back());
-    }
-    group.wait(all);
-    return 0.0;
-  });
+  group.finish();
 }
 
 void CollectiveCall::queue() const {

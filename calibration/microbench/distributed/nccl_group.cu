@@ -206,6 +206,23 @@ double NcclGroup::attempt(const std::function<double()>& sample) {
   }
 }
 
+void NcclGroup::finish(const std::function<void()>& calls) {
+  std::vector<Event> ends;
+  ends.reserve(state_->members.size());
+  attempt([&] {
+    calls();
+    std::vector<const Event*> all;
+    for (const GroupMember& member : state_->members) {
+      const OnDevice on_device(member.device);
+      ends.emplace_back();
+      ends.back().record(member.stream);
+      all.push_back(&ends.back());
+    }
+    wait(all);
+    return 0.0;
+  });
+}
+
 void NcclGroup::fail(const std::string& reason) {
   channel_->give_up(reason);
   if (is_connected_) abort(reason);

@@ -54,6 +54,8 @@ class NcclGroup {
   /// Calls what queues and waits. When it throws the others are told, and the queued kernels ended: the
   /// buffers that they use could not be freed before.
   double attempt(const std::function<double()>& sample);
+  /// attempt() of calls that queue, and of waiting for all that is on the GPUs' streams then.
+  void finish(const std::function<void()>& calls = [] {});
   /// Runs what may wait for other processes on the CPU, as the first call of a collective does: NCCL connects
   /// the GPUs then.
   void guarded(const char* what, const std::function<void()>& work);

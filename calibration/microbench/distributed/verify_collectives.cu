@@ -46,20 +46,7 @@ CollectiveCheck verify(NcclWorld& world, NcclGroup& group, const char* op, doubl
       values[j] = bf16_of(sent_value(shape, members[i].rank, static_cast<std::int64_t>(j)));
     call.write_sent(i, values);
   }
-  std::vector<Event> ends;
-  ends.reserve(members.size());
-  group.attempt([&] {
-    call.queue();
-    std::vector<const Event*> all;
-    for (const GroupMember& member : members) {
-      const OnDevice on_device(member.device);
-      ends.emplace_back();
-      ends.back().record(member.stream);
-      all.push_back(&ends.back());
-    }
-    group.wait(all);
-    return 0.0;
-  });
+  group.finish([&] { call.queue(); });
   std::string mistake;
   for (std::size_t i = 0; i < members.size() && mistake.empty(); ++i)
     mistake = mistake_of(shape, members[i].rank, call.read_received(i));

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <variant>
 
+#include "models/plan_names.hpp"
 #include "reports/formats/run_fields.hpp"
 
 namespace packsim {
@@ -41,6 +42,27 @@ Json failures(const std::optional<FailureModel>& model) {
   return json;
 }
 
+// In the words of a scenario.
+Json parallelism(const ParallelPlan& plan) {
+  return {{"tp_degree", plan.tp_degree},
+          {"pp_degree", plan.pp_degree},
+          {"virtual_stages", plan.virtual_stages},
+          {"chunk_layers", plan.chunk_layers},
+          {"ep_degree", plan.ep_degree},
+          {"zero_stage", plan.zero_stage},
+          {"ring_layout", policy_name(kRingLayoutNames, plan.ring_layout)},
+          {"checkpointing", policy_name(kCheckpointingNames, plan.checkpointing)},
+          {"offload", policy_name(kOffloadNames, plan.offload)},
+          {"lora_rank", plan.lora_rank},
+          {"latent_exchange", plan.latent_exchange},
+          {"overlaps_states", plan.overlaps_states},
+          {"overlaps_gather", plan.overlaps_gather},
+          {"overlaps_tensor", plan.overlaps_tensor},
+          {"fp32_gradients", plan.fp32_gradients},
+          {"recompute_stops_early", plan.recompute_stops_early},
+          {"bucket_elements", plan.bucket_elements}};
+}
+
 Json manifest(const RunManifest& manifest) {
   return {{"version", manifest.version},
           {"command", manifest.command},
@@ -60,6 +82,7 @@ Json manifest(const RunManifest& manifest) {
           {"n_gpus", manifest.n_gpus},
           {"epochs", manifest.epochs},
           {"tokens_per_iteration", manifest.tokens_per_iteration},
+          {"parallelism", parallelism(manifest.plan)},
           {"variability", variability(manifest.variability)},
           {"failures", failures(manifest.failures)},
           {"warnings", manifest.warnings}};

@@ -12,7 +12,7 @@
 
 #include "scenarios/loader/limits.hpp"
 #include "scenarios/loader/model_limits.hpp"
-#include "scenarios/loader/plan_names.hpp"
+#include "models/plan_names.hpp"
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {

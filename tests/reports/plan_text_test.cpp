@@ -1,0 +1,59 @@
+#include "reports/formats/plan_text.hpp"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "example_report.hpp"
+#include "reports/formats/html_format.hpp"
+#include "reports/formats/json_format.hpp"
+#include "reports/formats/terminal_format.hpp"
+
+using namespace packsim;
+using namespace packsim::formats_detail;
+
+TEST_CASE("A plan in words: degrees, ZeRO, and how gradients and exchange go") {
+  ParallelPlan plan;
+  CHECK(plan_text(plan) ==
+        "no model parallelism; ZeRO 1; gradients in bf16 and weights travel beside computation");
+  plan = {.tp_degree = 8,
+          .pp_degree = 4,
+          .virtual_stages = 2,
+          .ep_degree = 16,
+          .zero_stage = 0,
+          .fp32_gradients = true,
+          .overlaps_states = false};
+  CHECK(plan_text(plan) ==
+        "TP 8 x PP 4 x EP 16, 2 virtual stages each; ZeRO 0; gradients in fp32 and weights are waited for; "
+        "tensor-parallel exchange is waited for");
+  plan = {.pp_degree = 2,
+          .chunk_layers = {20, 12},
+          .overlaps_gather = true,
+          .checkpointing = Checkpointing::selective,
+          .latent_exchange = true,
+          .offload = Offload::optimizer,
+          .lora_rank = 16};
+  CHECK(plan_text(plan) ==
+        "PP 2 of 20, 12 layers; ZeRO 1; LoRA of rank 16; selective checkpointing; optimizer in host memory; "
+        "latents "
+        "exchanged; gradients in bf16 and weights travel beside computation; changed weights are gathered in "
+        "the next "
+        "step");
+  CHECK(sequence_degrees(8, 1) == "8");
+  CHECK(sequence_degrees(2, 4) == "2 x CP 4");
+}
+
+TEST_CASE("Every report has the plan that it is of") {
+  Report report = example_report();
+  report.manifest.plan = {.tp_degree = 4, .pp_degree = 2, .chunk_layers = {20, 12}, .zero_stage = 0};
+  report.runs[0].groups[0].sp_degree = 2;
+  report.runs[0].groups[0].cp_degree = 4;
+  for (const std::string& text : {to_terminal(report, 180), to_html(report)}) {
+    CHECK(text.find("TP 4 x PP 2 of 20, 12 layers; ZeRO 0") != std::string::npos);
+    CHECK(text.find("2 x CP 4") != std::string::npos);
+  }
+  const nlohmann::json plan = nlohmann::json::parse(to_json(report))["manifest"]["parallelism"];
+  CHECK(plan["tp_degree"] == 4);
+  CHECK(plan["chunk_layers"] == std::vector<int>{20, 12});
+  CHECK(plan["zero_stage"] == 0);
+  CHECK(plan["checkpointing"] == "full");
+}

@@ -47,34 +47,48 @@ Json runs(const Report& report) {
   return rows;
 }
 
-Json time_parts(const Report& report) {
-  struct Part {
-    std::string_view name;
-    double StrategyResult::*fraction;
-  };
-  static constexpr std::array<Part, 11> kParts = {{{"linear layers", &StrategyResult::linear_fraction},
-                                                   {"attention", &StrategyResult::attention_fraction},
-                                                   {"recompute", &StrategyResult::recompute_fraction},
-                                                   {"sequence exchange", &StrategyResult::sequence_fraction},
-                                                   {"tensor exchange", &StrategyResult::tensor_fraction},
-                                                   {"expert exchange", &StrategyResult::expert_fraction},
-                                                   {"pipeline transfer", &StrategyResult::pipeline_fraction},
-                                                   {"gradients, weights", &StrategyResult::states_fraction},
-                                                   {"optimizer", &StrategyResult::optimizer_fraction},
-                                                   {"fixed overhead", &StrategyResult::overhead_fraction},
-                                                   {"idle", &StrategyResult::idle_fraction}}};
+struct Part {
+  std::string_view name;
+  double StrategyResult::*fraction;
+};
+
+// In the order of the stack.
+constexpr std::array<Part, 11> kParts = {{{"linear layers", &StrategyResult::linear_fraction},
+                                          {"attention", &StrategyResult::attention_fraction},
+                                          {"recompute", &StrategyResult::recompute_fraction},
+                                          {"sequence exchange", &StrategyResult::sequence_fraction},
+                                          {"tensor exchange", &StrategyResult::tensor_fraction},
+                                          {"expert exchange", &StrategyResult::expert_fraction},
+                                          {"pipeline transfer", &StrategyResult::pipeline_fraction},
+                                          {"gradients, weights", &StrategyResult::states_fraction},
+                                          {"optimizer", &StrategyResult::optimizer_fraction},
+                                          {"fixed overhead", &StrategyResult::overhead_fraction},
+                                          {"idle", &StrategyResult::idle_fraction}}};
+
+// What no run has would be an empty entry of the legend.
+std::vector<Part> parts_of(const Report& report) {
+  std::vector<Part> parts;
+  for (const Part& part : kParts) {
+    const auto has_it = [&](const StrategyResult& run) { return has_time(run) && run.*part.fraction > 0; };
+    if (std::ranges::any_of(report.runs, has_it)) parts.push_back(part);
+  }
+  return parts;
+}
+
+Json parts(const Report& report) {
   Json rows = Json::array();
-  for (std::size_t p = 0; p < kParts.size(); ++p) {
-    // What no run has would be an empty entry of the legend.
-    const bool is_there = std::ranges::any_of(
-        report.runs, [&](const StrategyResult& run) { return has_time(run) && run.*kParts[p].fraction > 0; });
-    if (!is_there) continue;
+  for (const Part& part : parts_of(report)) rows.push_back({{"part", part.name}, {"position", rows.size()}});
+  return rows;
+}
+
+Json time_parts(const Report& report) {
+  Json rows = Json::array();
+  for (const Part& part : parts_of(report)) {
     for (const StrategyResult& run : report.runs) {
       if (!has_time(run)) continue;
-      const double fraction = run.*kParts[p].fraction;
+      const double fraction = run.*part.fraction;
       rows.push_back({{"run", run.name},
-                      {"part", kParts[p].name},
-                      {"position", p},
+                      {"part", part.name},
                       {"fraction", five_digits(fraction)},
                       {"gpu_days", five_digits(fraction * run.gpu_days)}});
     }
@@ -162,6 +176,7 @@ Json rank_work(const Report& report) {
 
 std::string chart_data(const Report& report) {
   const Json data = {{"runs", runs(report)},
+                     {"parts", parts(report)},
                      {"time_parts", time_parts(report)},
                      {"lengths", lengths(report.lengths)},
                      {"step_times", step_times(report)},

@@ -65,6 +65,39 @@ TEST_CASE("a run's parts of GPU time add up to its GPU-days") {
   CHECK(gpu_days == Approx(4));
 }
 
+TEST_CASE("the legend of GPU time has what some run that fits spends time on, in the order of the stack") {
+  Report report = example_report();
+  report.runs[1].pipeline_fraction = 0.125;
+  report.runs.push_back(example_misfit("large"));
+  report.runs.back().attention_fraction = 0.5;
+  const Json datasets = Json::parse(formats_detail::chart_data(report));
+  CHECK(datasets["parts"] == Json({{{"part", "linear layers"}, {"position", 0}},
+                                   {{"part", "pipeline transfer"}, {"position", 1}},
+                                   {{"part", "idle"}, {"position", 2}}}));
+  std::set<std::string> names;
+  for (const Json& row : datasets["time_parts"]) names.insert(row["part"].get<std::string>());
+  CHECK(names == std::set<std::string>{"linear layers", "pipeline transfer", "idle"});
+}
+
+TEST_CASE("each part of GPU time has a colour, the same in every report") {
+  Report report = example_report();
+  for (double StrategyResult::*part : {&StrategyResult::linear_fraction, &StrategyResult::attention_fraction,
+                                       &StrategyResult::recompute_fraction,
+                                       &StrategyResult::sequence_fraction, &StrategyResult::tensor_fraction,
+                                       &StrategyResult::expert_fraction, &StrategyResult::pipeline_fraction,
+                                       &StrategyResult::states_fraction, &StrategyResult::optimizer_fraction,
+                                       &StrategyResult::overhead_fraction, &StrategyResult::idle_fraction})
+    report.runs[0].*part = 1.0 / 11;
+  Json names = Json::array();
+  const Json datasets = Json::parse(formats_detail::chart_data(report));
+  for (const Json& row : datasets["parts"]) names.push_back(row["part"]);
+  const Json spec = Json::parse(embedded_file("time_parts.vl.json"));
+  const Json colour = spec["layer"][1]["layer"][0]["encoding"]["color"];
+  CHECK(colour["scale"]["domain"] == names);
+  const std::set<Json> colours(colour["scale"]["range"].begin(), colour["scale"]["range"].end());
+  CHECK(colours.size() == names.size());
+}
+
 TEST_CASE("attention work is relative to the busiest rank, which comes first") {
   const Json row = data()["rank_work"][0];
   CHECK(row["work"] == Json({1.0, 0.5}));  // of 4e9 and 8e9 pairs

@@ -36,11 +36,13 @@ ValidationRow run_row(const PublishedRun& run, const StrategyResult& result, std
                     .unit = "GPU-days",
                     .error = relative_error(result.gpu_days, run.gpu_days),
                     .tolerance = tolerance,
+                    .interval = Interval{result.gpu_days_low, result.gpu_days_high},
                     .beside = ratios_beside(run, result),
                     .note = run.note};
   if (!result.feasible) {
     row.outcome = tolerance ? Outcome::missed : Outcome::refused;
     row.note = "does not fit in memory";
+    row.interval.reset();
     return row;
   }
   if (only_same && !is_same_packing(run, result)) row.tolerance.reset();

@@ -16,6 +16,13 @@ enum class Outcome : std::uint8_t {
   refused,   ///< the simulator does not model it, and says so
 };
 
+/// Nine of ten true values are to lie in it.
+struct Interval {
+  double low = 0;
+  double high = 0;
+  bool holds(double value) const { return low <= value && value <= high; }
+};
+
 /// One published number and ours.
 struct ValidationRow {
   std::string name;
@@ -27,8 +34,9 @@ struct ValidationRow {
   std::optional<double> tolerance = {};  ///< of this row alone, in the error's unit
   bool is_fitted = false;                ///< the published number went into a fit
   Outcome outcome = Outcome::reported;
-  std::string beside = {};  ///< what else was published of it, and ours: "ABR .506 (.511)"
-  std::string note = {};    ///< why it misses, or is not modelled
+  std::optional<Interval> interval = {};  ///< of what is predicted
+  std::string beside = {};                ///< what else was published of it, and ours: "ABR .506 (.511)"
+  std::string note = {};                  ///< why it misses, or is not modelled
 };
 
 /// A bound on rows together.

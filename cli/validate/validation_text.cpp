@@ -34,6 +34,28 @@ const char* basis_text(const ValidationRow& row) {
   return row.is_fitted ? "fitted" : "predicted";
 }
 
+bool has_intervals(const ValidationSet& set) {
+  return std::ranges::any_of(set.rows, [](const ValidationRow& row) { return row.interval.has_value(); });
+}
+
+std::string interval_text(const ValidationRow& row) {
+  if (!row.interval) return "-";
+  return fmt::format("{:.4g} to {:.4g}{}", row.interval->low, row.interval->high,
+                     row.interval->holds(row.published) ? "" : ", outside");
+}
+
+// How many of the published numbers lie in our intervals.
+std::string coverage_text(const ValidationSet& set) {
+  int n_rows = 0;
+  int n_held = 0;
+  for (const ValidationRow& row : set.rows) {
+    if (!row.interval) continue;
+    ++n_rows;
+    if (row.interval->holds(row.published)) ++n_held;
+  }
+  return n_rows == 0 ? "" : fmt::format("; {} of {} in the 90 % interval", n_held, n_rows);
+}
+
 bool has_beside(const ValidationSet& set) {
   return std::ranges::any_of(set.rows, [](const ValidationRow& row) { return !row.beside.empty(); });
 }
@@ -41,6 +63,7 @@ bool has_beside(const ValidationSet& set) {
 std::vector<std::string> header(const ValidationSet& set) {
   std::vector<std::string> cells = {"row",   "unit",      "published", "here",
                                     "error", "tolerance", "basis",     "outcome"};
+  if (has_intervals(set)) cells.emplace_back("90 % interval");
   if (has_beside(set)) cells.emplace_back("beside: here (published)");
   return cells;
 }
@@ -54,6 +77,7 @@ std::vector<std::string> cells_of(const ValidationSet& set, const ValidationRow&
                                     tolerance_text(row),
                                     basis_text(row),
                                     outcome_name(row.outcome)};
+  if (has_intervals(set)) cells.push_back(interval_text(row));
   if (has_beside(set)) cells.push_back(row.beside);
   return cells;
 }
@@ -83,6 +107,7 @@ ordered_json row_json(const ValidationRow& row) {
                        {"tolerance", row.tolerance ? ordered_json(*row.tolerance) : ordered_json(nullptr)},
                        {"basis", basis_text(row)},
                        {"outcome", outcome_name(row.outcome)}};
+  if (row.interval) json["interval"] = {{"low", row.interval->low}, {"high", row.interval->high}};
   if (!row.beside.empty()) json["beside"] = row.beside;
   if (!row.note.empty()) json["note"] = row.note;
   return json;
@@ -101,6 +126,7 @@ std::string set_summary(const ValidationSet& set) {
   if (set.bounds.empty() && !set.rows.empty() && set.rows.front().unit != "layers")
     text += fmt::format("; mean error {:.1f} %, median {:.1f} %, worst {:.1f} %", 100 * mean_error(set.rows),
                         100 * error_quantile(set.rows, 0.5), 100 * worst_error(set.rows));
+  text += coverage_text(set);
   for (const ValidationBound& bound : set.bounds)
     text += fmt::format("; {} {:.2f} % of {:.1f} %: {}", bound.what, 100 * bound.value, 100 * bound.bound,
                         bound.is_met() ? "met" : "missed");

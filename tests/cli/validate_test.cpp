@@ -121,6 +121,20 @@ TEST_CASE("JSON has null for what is not modelled") {
   CHECK(json["sets"][0]["rows"][1]["predicted"] == 1.5);
 }
 
+TEST_CASE("Published numbers outside our intervals are marked and counted") {
+  ValidationRow inside = row("a", 0.1);
+  inside.published = 10;
+  inside.interval = Interval{9, 10};
+  ValidationRow outside = inside;
+  outside.interval = Interval{10.5, 12};
+  const ValidationSet set = set_of({inside, outside, row("c", 0.1)});
+  CHECK(set_summary(set).find("; 1 of 2 in the 90 % interval") != std::string::npos);
+  CHECK(set_summary(set_of({row("c", 0.1)})).find("interval") == std::string::npos);
+  const std::string text = validation_markdown(std::vector{set});
+  CHECK(text.find("| 9 to 10 |") != std::string::npos);
+  CHECK(text.find("| 10.5 to 12, outside |") != std::string::npos);
+}
+
 TEST_CASE("A set of another name is refused with the known ones") {
   const std::vector<std::string> names = {"hbp-stepz"};
   CHECK_THROWS_WITH(validate(names, shipped()), Contains("hbp-steps, hbp-steps-left-out"));

@@ -33,9 +33,11 @@ class MeasurementFile:
         try:
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
             self._is_file = stat.S_ISREG(os.fstat(self._descriptor).st_mode)
-            self._lock()
-            # A device or a pipe has nothing to read back.
-            text = Path(path).read_bytes() if self._is_file else b""
+            # A device or a pipe has nothing to read back, and anyone may write to it.
+            text = b""
+            if self._is_file:
+                self._lock()
+                text = Path(path).read_bytes()
         except OSError as error:
             raise MachineError(f"{path}: {error.strerror}") from error
         whole, newline, torn = text.rpartition(b"\n")

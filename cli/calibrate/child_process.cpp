@@ -75,13 +75,18 @@ int run_and_wait(const std::string& command_line) {
   sigaddset(&defaults, SIGQUIT);
   sigaddset(&defaults, SIGTERM);
   posix_spawnattr_setsigdefault(&attributes, &defaults);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   const IgnoreInterrupts ignore;
+  // A SIGTERM that comes before it is known whom to pass it on to waits.
+  sigset_t unblocked;
+  pthread_sigmask(SIG_BLOCK, &defaults, &unblocked);
+  posix_spawnattr_setsigmask(&attributes, &unblocked);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
   pid_t child = 0;
   const int error = posix_spawn(&child, shell.c_str(), nullptr, &attributes, arguments, environ);
   posix_spawnattr_destroy(&attributes);
+  if (error == 0) g_child = child;
+  pthread_sigmask(SIG_SETMASK, &unblocked, nullptr);
   if (error != 0) throw std::runtime_error(fmt::format("{}: {}", shell, std::strerror(error)));
-  g_child = child;
   int status = 0;
   while (waitpid(child, &status, 0) < 0) {
     if (errno != EINTR) throw std::runtime_error(fmt::format("waitpid: {}", std::strerror(errno)));

@@ -1,10 +1,7 @@
 #include "calibration/fit/step_fit.hpp"
 
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <cstdio>
 
 #include "calibration/fit/memory_fit.hpp"
 #include "calibration/fit/step_terms.hpp"
@@ -12,6 +9,7 @@
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/read_hardware_profile.hpp"
 #include "tests/calibration/synthetic.hpp"
+#include "tests/scenarios/temp_folder.hpp"
 
 using namespace packsim;
 
@@ -185,15 +183,12 @@ TEST_CASE("Memory numbers that verdicts were made from give these verdicts again
 }
 
 TEST_CASE("A bad row of step times names its place") {
-  const std::string path = "/tmp/packsim_bad_rows_" + std::to_string(::getpid()) + ".csv";
-  FILE* file = std::fopen(path.c_str(), "w");
-  REQUIRE(file != nullptr);
-  std::fputs("table,pack_tokens,sp_degree,gc_layers,memory,step_s\nT4,32768,two,28,77G,4.45\n", file);
-  std::fclose(file);
+  const TempFolder folder;
+  const std::string path = folder.write(
+      "rows.csv", "table,pack_tokens,sp_degree,gc_layers,memory,step_s\nT4,32768,two,28,77G,4.45\n");
   CHECK_THROWS_WITH(read_step_rows(path),
                     path +
                         ": line 2: expected table,pack_tokens,sp_degree,gc_layers,memory,"
                         "step_s, got \"T4,32768,two,28,77G,4.45\"");
-  std::remove(path.c_str());
   CHECK_THROWS_WITH(read_step_rows("/nowhere.csv"), "/nowhere.csv: No such file or directory");
 }

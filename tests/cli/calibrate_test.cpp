@@ -239,7 +239,7 @@ TEST_CASE("A SIGTERM to `calibrate run` reaches the measuring program") {
   write_text(folder / "plan.txt", "launch_gap\n");
   write_text(folder / "fake",
              "#!/bin/sh\ntrap 'echo told > told.txt; exit 130' TERM\ntouch started\n"
-             "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.3; done\n");
+             "i=0; while [ $i -lt 200 ]; do sleep 0.3; i=$((i + 1)); done\n");
   std::filesystem::permissions(folder / "fake", std::filesystem::perms::owner_all);
   const ProgramRun run =
       run_shell(folder,

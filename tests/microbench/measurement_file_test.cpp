@@ -93,6 +93,11 @@ TEST_CASE("two runs do not write one file") {
                     Catch::Contains("another run is writing"));
 }
 
+TEST_CASE("any number of runs write to a device") {
+  const MeasurementFile first("/dev/null", "GPU A");
+  CHECK_NOTHROW(MeasurementFile("/dev/null", "GPU A"));
+}
+
 TEST_CASE("a full disk and a folder that is not there are told with the system's words") {
   MeasurementFile full("/dev/full", "GPU A");
   CHECK_THROWS_WITH(full.append(kSource), Catch::Contains("/dev/full: cannot be written") &&

@@ -150,9 +150,12 @@ TEST_CASE("a run that is killed leaves a file that the next run completes, each 
     run_cases(adamw_cases(200), machine, machine.run(file.get()));
     ::_exit(0);
   }
-  while (count(read_text(path), "\"case\"") < 3) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  ::kill(child, SIGKILL);
   int status = 0;
+  while (count(read_text(path), "\"case\"") < 3) {
+    REQUIRE(::waitpid(child, &status, WNOHANG) == 0);  // still there
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  ::kill(child, SIGKILL);
   ::waitpid(child, &status, 0);
   REQUIRE(WIFSIGNALED(status));
 

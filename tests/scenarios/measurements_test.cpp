@@ -1,5 +1,5 @@
 #include <catch2/catch.hpp>
-#include <chrono>
+#include <ctime>
 
 #include "scenarios/loader/read_measurements.hpp"
 #include "tests/scenarios/messages.hpp"
@@ -152,8 +152,8 @@ TEST_CASE("Several files are read as one, ids told apart by the file's name") {
 TEST_CASE("A hundred thousand rows are read in seconds") {
   std::string text = kFirst;
   for (int i = 0; i < 100'000; ++i) text += kCase;
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();  // of this process alone, however busy the machine is
   CHECK(read_text(text).measurements.rows.size() == 100'000);
-  const double time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  CHECK(time_s < 60);  // 3 s; sanitizers and busy machines are slow
+  const double time_s = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  CHECK(time_s < 60);  // 3 s; sanitizers are slow
 }

@@ -1,9 +1,10 @@
 #pragma once
 
-#include <unistd.h>
+#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 
 namespace packsim {
@@ -12,10 +13,9 @@ namespace packsim {
 class TempFolder {
  public:
   TempFolder() {
-    static int count = 0;
-    path_ = std::filesystem::temp_directory_path() /
-            ("packsim_test_" + std::to_string(::getpid()) + "_" + std::to_string(count++));
-    std::filesystem::create_directories(path_);
+    std::string name = std::filesystem::temp_directory_path() / "packsim_test_XXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error(name + ": cannot make it");
+    path_ = name;
   }
   ~TempFolder() { std::filesystem::remove_all(path_); }
   TempFolder(const TempFolder&) = delete;

@@ -29,7 +29,7 @@ def _compare(n_ranks: int, setups: list[dict]) -> list[dict]:
         "PYTHONWARNINGS": "ignore",
         "GLOO_SOCKET_IFNAME": "lo",
     }
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
     if done.returncode != 0:
         raise AssertionError(done.stderr[-6000:])
     return json.loads(done.stdout.strip().splitlines()[-1])

@@ -173,7 +173,7 @@ class ProgramTest(unittest.TestCase):
             while len(Path(self.path).read_text().splitlines()) < 4 and process.poll() is None:
                 time.sleep(0.05)
             process.send_signal(signal.SIGINT)
-            _, said = process.communicate(timeout=30)
+            _, said = process.communicate(timeout=300)
         self.assertEqual(process.returncode, 130, said)
         self.assertIn("interrupted", said)
         rows = self._rows()

@@ -77,11 +77,14 @@ MeasurementFile::MeasurementFile(std::string path, const std::string& gpu) : pat
   file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (file_ < 0) fail("cannot be opened", errno);
   try {
-    if (::flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-      throw UserError(path_ + ": expected a file of this run alone, got one that another run is writing");
     struct stat status {};
     if (::fstat(file_, &status) != 0) fail("cannot be read", errno);
-    if (S_ISREG(status.st_mode)) scan(gpu);
+    // A device or a pipe has nothing to read back, and anyone may write to it.
+    if (S_ISREG(status.st_mode)) {
+      if (::flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        throw UserError(path_ + ": expected a file of this run alone, got one that another run is writing");
+      scan(gpu);
+    }
   } catch (...) {
     ::close(file_);
     throw;

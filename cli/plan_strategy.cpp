@@ -4,6 +4,7 @@
 
 #include "cli/stopwatch.hpp"
 #include "models/memory/peak_memory.hpp"
+#include "models/pipeline_chunks.hpp"
 
 namespace packsim {
 namespace {
@@ -46,6 +47,11 @@ GroupResult plan_group(const Scenario& scenario, const GroupSpec& group, std::in
   const int fewest =
       fewest_gc_layers(scenario.model, scenario.cluster, plan, assumptions, tokens_per_gpu, n_micro_batches);
   plan.gc_layers = group.gc_layers.value_or(fewest < 0 ? scenario.model.n_layers : fewest);
+  // Chunks of a pipeline checkpoint alike, which may make more of them.
+  int n_checkpointed = 0;
+  for (const PipelineChunk& chunk : pipeline_chunks(scenario.model, plan))
+    n_checkpointed += chunk.n_checkpointed;
+  plan.gc_layers = n_checkpointed;
   GroupResult result;
   result.capacity_tokens = group.capacity_tokens;
   result.sp_degree = group.sp_degree;

@@ -14,6 +14,16 @@ std::vector<std::string> extrapolation_warnings(const Scenario& scenario) {
         fmt::format("profile {} was measured on {}, the cluster has {}: every time is extrapolated",
                     profile.name, profile.gpu, scenario.cluster.gpu));
   }
+  if (scenario.hardware.gpu != scenario.cluster.gpu) {
+    warnings.push_back(fmt::format(
+        "hardware profile {} was measured on {}, the cluster has {}: every kernel is extrapolated",
+        scenario.hardware.name, scenario.hardware.gpu, scenario.cluster.gpu));
+  }
+  if (!scenario.is_hardware_of_profile) {
+    warnings.push_back(
+        fmt::format("profile {} was fitted on hardware profile {}: its factors are taken to hold on {} too",
+                    profile.name, profile.hardware, scenario.hardware.name));
+  }
   if (profile.model != scenario.model.name) {
     warnings.push_back(
         fmt::format("profile {} was fitted to steps of {}: its factors are taken to hold for {} too",

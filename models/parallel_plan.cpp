@@ -151,7 +151,9 @@ void check_ring(Mistakes& mistakes, const Transformer& model, const ParallelPlan
 void check_chunk_layers(Mistakes& mistakes, const Transformer& model, const std::vector<int>& chunk_layers,
                         const Product& stages) {
   if (std::cmp_not_equal(chunk_layers.size(), stages.value())) {
-    mistakes.push_back(stages.refusal("the " + text(std::ssize(chunk_layers)) + " chunks of chunk_layers"));
+    mistakes.push_back("chunk_layers: expected " + text(stages.value()) +
+                       (stages.value() == 1 ? " entry" : " entries") + " (pp_degree x virtual_stages), got " +
+                       text(std::ssize(chunk_layers)));
     return;
   }
   std::int64_t n_layers = 0;

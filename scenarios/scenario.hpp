@@ -76,7 +76,8 @@ struct Scenario {
   Cluster cluster;
   FrameworkProfile profile;
   HardwareProfile hardware;
-  ParallelPlan plan;  ///< of all groups, but for what a group says itself
+  bool is_hardware_of_profile = true;  ///< that the framework profile's factors are on
+  ParallelPlan plan;                   ///< of all groups, but for what a group says itself
   LengthSpec lengths;
   TrainingSpec training;
   Variability variability;               ///< none unless the scenario says so

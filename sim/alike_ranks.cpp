@@ -16,8 +16,8 @@ auto key_of(const RingPrice& ring) {
 auto key_of(const MicroBatchPrice& price) {
   return std::tuple(price.tokens->embedding_forward.total_ns, price.tokens->layers[0].forward.total_ns,
                     price.tokens->layers[1].forward.total_ns, price.stage_transfer_bytes,
-                    price.stage_transfer_ns, price.overhead_ns, key_of(price.attention_forward),
-                    key_of(price.attention_backward));
+                    price.stage_transfer_ns, price.stage_transfer_in_node_ns, price.overhead_ns,
+                    key_of(price.attention_forward), key_of(price.attention_backward));
 }
 
 }  // namespace

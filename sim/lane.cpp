@@ -95,11 +95,12 @@ void Lane::attention(const RingPrice& ring, Cause cause) {
   }
 }
 
-OpId Lane::send(const MicroBatchPrice& price, bool is_forward, int to_gpu) {
+OpId Lane::send(const MicroBatchPrice& price, bool is_forward, int to_gpu, bool is_in_node) {
   std::span<const LinkUse> uses;
   if (links_ != nullptr)
     uses = links_->of_transfer(gpu_, to_gpu, static_cast<double>(price.stage_transfer_bytes));
-  return travel(stream(send_[is_forward ? 0 : 1]), price.stage_transfer_ns, Cause::pipeline, uses);
+  const std::int64_t time_ns = is_in_node ? price.stage_transfer_in_node_ns : price.stage_transfer_ns;
+  return travel(stream(send_[is_forward ? 0 : 1]), time_ns, Cause::pipeline, uses);
 }
 
 }  // namespace packsim

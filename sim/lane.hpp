@@ -34,7 +34,7 @@ class Lane {
   /// A collective with other ranks, for which computation waits.
   void meet(CollectiveId collective, Cause cause);
   /// Activations, or their gradients, to the next lane; returns what that has to wait for.
-  OpId send(const MicroBatchPrice& price, bool is_forward, int to_gpu);
+  OpId send(const MicroBatchPrice& price, bool is_forward, int to_gpu, bool is_in_node);
 
   /// What is computed next starts behind this; kNone waits for nothing.
   void wait_for(OpId op);

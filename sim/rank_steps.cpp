@@ -62,6 +62,11 @@ const RankSteps::Orders& RankSteps::orders(int n_micro_batches) {
   return place->second;
 }
 
+// From a chunk to the next and back.
+bool RankSteps::sends_in_node(std::size_t chunk) const {
+  return !plan_->sends_in_node.empty() && plan_->sends_in_node[chunk % lanes_.size()];
+}
+
 // The pass that this one waits for; null for the first.
 const RankSteps::Pass* RankSteps::before(std::size_t chunk, const PipelinePass& pass) const {
   if (pass.is_forward) return chunk == 0 ? nullptr : &forward_[index(chunk - 1, pass.micro_batch)];
@@ -102,10 +107,11 @@ void RankSteps::make_pass(std::size_t chunk, const PipelinePass& pass, const Pas
   made.is_made = true;
   if (pass.is_forward) {
     forward(chunk, price, micro_batch == 0);
-    if (chunk < last_chunk()) made.sent = lane.send(price, true, lane_of(chunk + 1).gpu());
+    if (chunk < last_chunk())
+      made.sent = lane.send(price, true, lane_of(chunk + 1).gpu(), sends_in_node(chunk));
   } else {
     backward(chunk, price, micro_batch == 0, micro_batch + 1 == work_->micro_batches.size());
-    if (chunk > 0) made.sent = lane.send(price, false, lane_of(chunk - 1).gpu());
+    if (chunk > 0) made.sent = lane.send(price, false, lane_of(chunk - 1).gpu(), sends_in_node(chunk - 1));
   }
   passes_->push_back({.lane = static_cast<std::uint32_t>(rank_ * lanes_.size() + chunk % lanes_.size()),
                       .chunk = static_cast<std::uint32_t>(chunk),

@@ -48,6 +48,7 @@ class RankSteps {
   Lane& lane_of(std::size_t chunk) { return lanes_[chunk % lanes_.size()]; }
   std::size_t last_chunk() const { return plan_->chunks.size() - 1; }
   std::size_t index(std::size_t chunk, int micro_batch) const;
+  bool sends_in_node(std::size_t chunk) const;
   const Orders& orders(int n_micro_batches);
   const Pass* before(std::size_t chunk, const PipelinePass& pass) const;
   bool advance(const Orders& orders);

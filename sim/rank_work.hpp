@@ -13,6 +13,8 @@ struct PricedPlan {
   ParallelPlan plan;
   std::vector<ChunkShape> chunks;
   std::vector<StatesPrice> states;  ///< [n_chunks]; their units hold every layer of the chunk once
+  /// Of each stage to the next, the last to the first: [pp_degree]; empty: all between nodes.
+  std::vector<bool> sends_in_node = {};
 };
 
 /// The pricer's own plan, all of its chunks.

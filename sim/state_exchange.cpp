@@ -60,9 +60,9 @@ void StateExchange::send_held_back() {
 void StateExchange::gather_ahead(const StateUnit& unit) {
   const OpId computed = lane_->computed();
   if (unit.gather_ns > 0) {
+    OpId after = plan_->overlaps_states ? before_last_ : computed;
     // Whole weights have room from the start: their gathers follow each other in the order of use.
-    const OpId ahead = gathers_in_forward(*plan_) ? OpGraph::kNone : before_last_;
-    const OpId after = plan_->overlaps_states ? ahead : computed;
+    if (gathers_in_forward(*plan_)) after = OpGraph::kNone;
     lane_->wait_for(join(gathers_, {"all_gather", unit.gather_ns, unit.gather_bytes, after}));
   }
   before_last_ = computed;

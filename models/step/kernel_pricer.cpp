@@ -31,19 +31,29 @@ double nic_bytes_per_s_of_gpu(const Cluster& cluster) {
   return or_else(network.nics_per_node * network.nic_bytes_per_s / cluster.gpus_per_node, kNicBytesPerS);
 }
 
-// What the network cards of its GPUs take at their stated rate for what has to leave a node, whatever the
-// algorithm; 0 where nothing does, or the cluster does not say.
-double nics_time_s(const Cluster& cluster, const KernelCase& kernel) {
+// What the slowest links take at their stated rates for what has to pass, whatever the algorithm: NVLink
+// inside a node, network cards between nodes, and uplinks between leaf switches, over as few of these as can
+// be. 0 where nothing has to, or the cluster does not say.
+double links_time_s(const Cluster& cluster, const KernelCase& kernel) {
+  const Network& network = cluster.network;
+  const auto gpus = static_cast<double>(kernel.integer("gpus"));
   const auto nodes = static_cast<double>(kernel.integer("nodes"));
-  if (nodes < 2 || cluster.network.nic_bytes_per_s <= 0) return 0;
-  const std::string& op = kernel.value("op");
   const auto bytes = static_cast<double>(kernel.integer("bytes"));
-  const double rate = nic_bytes_per_s_of_gpu(cluster);
-  const double gpus_in_node = static_cast<double>(kernel.integer("gpus")) / nodes;
-  if (op == "send_recv") return bytes / rate;
-  if (op == "all_to_all") return bytes * (nodes - 1) / nodes / rate;
-  // What the GPUs of a node have in common passes once; a switch may add up an all-reduce.
-  return bytes * (op == "all_reduce" ? 1 : (nodes - 1) / nodes) / (gpus_in_node * rate);
+  const std::string& op = kernel.value("op");
+  const bool is_each_own = op == "send_recv" || op == "all_to_all";
+  // Between so many parts of the GPUs, each part having this rate for each of its GPUs.
+  const auto part_s = [&](double parts, double gpu_bytes_per_s) {
+    if (parts < 2 || gpu_bytes_per_s <= 0) return 0.0;
+    // Of the payload, what has to reach a part from the others; a switch may add up an all-reduce.
+    const double passing = op == "send_recv" || op == "all_reduce" ? 1 : (parts - 1) / parts;
+    // What the GPUs of a part have in common passes once.
+    return bytes * passing / ((is_each_own ? 1 : gpus / parts) * gpu_bytes_per_s);
+  };
+  if (nodes < 2) return part_s(gpus, network.nvlink_bytes_per_s);
+  if (network.nic_bytes_per_s <= 0) return 0;
+  const double nic_bytes_per_s = nic_bytes_per_s_of_gpu(cluster);
+  const double leaves = network.nodes_per_leaf > 0 ? std::ceil(nodes / network.nodes_per_leaf) : 1;
+  return std::max(part_s(nodes, nic_bytes_per_s), part_s(leaves, nic_bytes_per_s / network.oversubscription));
 }
 
 KernelTime guessed(double time_s, double relative_error, const std::string& basis) {
@@ -71,10 +81,9 @@ const PricedKernel& KernelPricer::time(const KernelCase& kernel) {
 KernelTime KernelPricer::price(const KernelCase& kernel) {
   KernelTime time = kernel_time(profile_, kernel);
   if (time.standing == Standing::missing && kernel.kernel() != "launch_gap") time = guess(kernel);
-  const double nics_s = kernel.kernel() == "collective" ? nics_time_s(cluster_, kernel) : 0;
-  if (time.time_s >= nics_s) return time;
-  return guessed(nics_s / kShareOfStatedRate, time.relative_error,
-                 "the cluster's network cards: " + time.basis);
+  const double links_s = kernel.kernel() == "collective" ? links_time_s(cluster_, kernel) : 0;
+  if (time.time_s >= links_s) return time;
+  return guessed(links_s / kShareOfStatedRate, time.relative_error, "the cluster's links: " + time.basis);
 }
 
 double KernelPricer::memory_bytes_per_s() const {

@@ -33,8 +33,8 @@ struct PricedKernel : KernelTime {
 ///                         cards, at the rate of the profile's send_recv between nodes
 ///   other collectives     the bytes that a GPU sends, at three quarters of the cluster's stated rate
 ///
-/// A collective between nodes that comes out faster than the cluster's network cards can be at their stated
-/// rate takes what they need at three quarters of it, which is a guess.
+/// A collective that comes out faster than the cluster's NVLink, network cards or leaf uplinks can be at
+/// their stated rates takes what they need at three quarters of these, which is a guess.
 class KernelPricer {
  public:
   /// Both are kept by reference.

@@ -4,6 +4,9 @@ namespace packsim {
 
 PlanAccount::PlanAccount(StepPricer& pricer)
     : pricer_(pricer), curves_(pricer.micro_batch_curves()), gpus_(pricer.plan().sequence_gpus()) {
+  const std::vector<bool> in_node = pricer.sends_in_node();
+  for (int chunk = 0; chunk + 1 < pricer.plan().n_chunks(); ++chunk)
+    ++(in_node[static_cast<std::size_t>(chunk) % in_node.size()] ? n_sends_in_node_ : n_sends_between_);
   for (int chunk = 0; chunk < pricer.plan().n_chunks(); ++chunk) {
     const ChunkShape shape = pricer.chunk(chunk);
     for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {
@@ -36,7 +39,9 @@ void PlanAccount::add_micro_batches(const MicroBatchPrice& price, double times) 
   account_.add(Cause::sequence, curves_.ring, backward.transfers, all);
   // To the next chunk and back.
   account_.add(Cause::pipeline, curves_.stage_transfer, price.stage_transfer,
-               gpus_ * times * 2 * (pricer_.plan().n_chunks() - 1));
+               gpus_ * times * 2 * n_sends_between_);
+  account_.add(Cause::pipeline, curves_.stage_transfer_in_node, price.stage_transfer_in_node,
+               gpus_ * times * 2 * n_sends_in_node_);
 }
 
 void PlanAccount::add_steps(double n_steps, double n_micro_batches, double n_later) {

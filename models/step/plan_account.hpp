@@ -37,8 +37,10 @@ class PlanAccount {
 
   StepPricer& pricer_;
   MicroBatchCurves curves_;
-  std::array<Layers, 2> layers_;             // by LayerKind
-  double gpus_ = 0;                          // of one pipeline stage
+  std::array<Layers, 2> layers_;  // by LayerKind
+  double gpus_ = 0;               // of one pipeline stage
+  int n_sends_in_node_ = 0;       // of a micro-batch, forward
+  int n_sends_between_ = 0;
   std::map<std::int64_t, TimesRun> tokens_;  // by tokens a GPU
   PriceAccount account_;                     // of all else
 };

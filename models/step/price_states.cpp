@@ -171,7 +171,7 @@ void StepPricer::price_optimizer(StatesPrice& states, double dense, double exper
     add_kernel(copy_case("host_to_device", kBf16Bytes * n_updated), 1);
     const double adam_s =
         kAdamBytes * static_cast<double>(n_updated) * cluster_.gpus_per_node / kHostMemoryBytesPerS;
-    add({"adamw", "AdamW on the host"}, {adam_s, adam_s / 2, Standing::missing});
+    add({"adamw on the host", "AdamW on the host"}, {adam_s, adam_s / 2, Standing::missing});
   } else {
     add_kernel(adamw_case(n_updated), factors_.linear_factor);
   }

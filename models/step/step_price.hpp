@@ -96,10 +96,13 @@ struct MicroBatchPrice {
   const TokenPrices* tokens = nullptr;  ///< of the pricer
   RingPrice attention_forward = {};     ///< of one layer; one step without ring attention
   RingPrice attention_backward = {};
-  std::int64_t overhead_ns = 0;        ///< of the framework, in each chunk of a stage
-  std::int64_t stage_transfer_ns = 0;  ///< of its activations to the next pipeline stage
+  std::int64_t overhead_ns = 0;  ///< of the framework, in each chunk of a stage
+  // Of its activations to the next pipeline stage, on another node or in the same.
+  std::int64_t stage_transfer_ns = 0;
+  std::int64_t stage_transfer_in_node_ns = 0;
   std::int64_t stage_transfer_bytes = 0;
   KnownTime stage_transfer = {};
+  KnownTime stage_transfer_in_node = {};
 };
 
 /// What prices of a micro-batch rest on that its tokens alone do not give.
@@ -108,6 +111,7 @@ struct MicroBatchCurves {
   CurveName attention_backward;
   CurveName ring;
   CurveName stage_transfer;
+  CurveName stage_transfer_in_node;
 };
 
 /// The layers that one pipeline stage runs one after another: a chunk of the model, dense ones first.

@@ -216,8 +216,17 @@ int StepPricer::ring_nodes() const {
   return nodes_of_group(plan_.cp_degree, stride, cluster_.gpus_per_node) > 1 ? 2 : 1;
 }
 
-int StepPricer::stage_nodes() const {
-  return plan_.n_gpus / plan_.pp_degree >= cluster_.gpus_per_node ? 2 : 1;
+std::vector<bool> StepPricer::sends_in_node() const {
+  const int stage_gpus = plan_.n_gpus / plan_.pp_degree;
+  const auto node = [&](int gpu) { return gpu % plan_.n_gpus / cluster_.gpus_per_node; };
+  std::vector<bool> in_node;
+  for (int stage = 0; stage < plan_.pp_degree; ++stage) {
+    bool crosses = false;
+    for (int gpu = stage * stage_gpus; gpu < (stage + 1) * stage_gpus; ++gpu)
+      crosses = crosses || node(gpu) != node(gpu + stage_gpus);
+    in_node.push_back(!crosses);
+  }
+  return in_node;
 }
 
 MicroBatchCurves StepPricer::micro_batch_curves() const {
@@ -229,7 +238,8 @@ MicroBatchCurves StepPricer::micro_batch_curves() const {
   return {.attention_forward = attention("fwd"),
           .attention_backward = attention("bwd"),
           .ring = send(ring_nodes()),
-          .stage_transfer = send(stage_nodes())};
+          .stage_transfer = send(2),
+          .stage_transfer_in_node = send(1)};
 }
 
 // Its steps take equal parts of the time.
@@ -260,10 +270,14 @@ MicroBatchPrice StepPricer::micro_batch(std::int64_t tokens, std::span<const std
   price.attention_backward = ring(attention(attention_backward_, lengths_tokens), tokens_per_gpu, 2);
   if (plan_.pp_degree > 1) {
     price.stage_transfer_bytes = kBf16Bytes * tokens_per_gpu * model_.hidden_size;
-    const PricedKernel& transfer =
-        kernels_.time(collective_case("send_recv", 2, stage_nodes(), price.stage_transfer_bytes));
-    price.stage_transfer_ns = nanoseconds(transfer.time_s);
-    price.stage_transfer = transfer.known();
+    const PricedKernel& between =
+        kernels_.time(collective_case("send_recv", 2, 2, price.stage_transfer_bytes));
+    price.stage_transfer_ns = nanoseconds(between.time_s);
+    price.stage_transfer = between.known();
+    const PricedKernel& inside =
+        kernels_.time(collective_case("send_recv", 2, 1, price.stage_transfer_bytes));
+    price.stage_transfer_in_node_ns = nanoseconds(inside.time_s);
+    price.stage_transfer_in_node = inside.known();
   }
   return price;
 }

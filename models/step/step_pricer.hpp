@@ -29,6 +29,9 @@ class StepPricer {
   MicroBatchPrice micro_batch(std::int64_t tokens, std::span<const std::int32_t> lengths_tokens);
   const TokenPrices& tokens(std::int64_t tokens_per_gpu);
   MicroBatchCurves micro_batch_curves() const;
+  /// Whether every GPU of a pipeline stage has its counterpart of the next one on its own node: [pp_degree],
+  /// from the last stage to the first.
+  std::vector<bool> sends_in_node() const;
   /// index: of 0..n_chunks() - 1, in the order in which a micro-batch goes through them.
   ChunkShape chunk(int index) const;
   /// Of a chunk; without pipeline parallelism there is one.
@@ -51,7 +54,6 @@ class StepPricer {
   KnownTime attention(AttentionPricer& pricer, std::span<const std::int32_t> lengths_tokens);
   RingPrice ring(const KnownTime& computed, std::int64_t tokens_per_gpu, int blocks);
   int ring_nodes() const;
-  int stage_nodes() const;
   StatesPrice price_states(int chunk);
   std::int64_t travel_time_ns(std::string_view op, double elements, double element_bytes, int gpus, int nodes,
                               PriceAccount& account);

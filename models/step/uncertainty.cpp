@@ -42,9 +42,11 @@ std::array<double, kNTimeFactors> sensitivities(const std::array<double, kNCause
   return shares;
 }
 
-bool is_under_factor(Cause cause) {
+// AdamW on the GPU takes the factor of products.
+bool is_under_factor(Cause cause, const CurveName& curve) {
   return cause == Cause::linear || cause == Cause::attention || cause == Cause::recompute ||
-         cause == Cause::sequence || cause == Cause::overhead;
+         cause == Cause::sequence || cause == Cause::overhead ||
+         (cause == Cause::optimizer && curve.family == "adamw");
 }
 
 // Errors of a family's kernels, as a share of the run's GPU time.
@@ -68,7 +70,7 @@ double Uncertainty::high() const {
 }
 
 Uncertainty run_uncertainty(const std::array<double, kNCauses>& fraction, const PriceAccount& account,
-                            const FrameworkProfile& profile, bool is_model_of_profile) {
+                            const FrameworkProfile& profile, bool is_fitted) {
   Uncertainty uncertainty;
   const auto add = [&](const std::string& measurement, double relative_error) {
     if (relative_error > 0) uncertainty.doubts.push_back({measurement, relative_error});
@@ -89,8 +91,8 @@ Uncertainty run_uncertainty(const std::array<double, kNCauses>& fraction, const 
   for (int c = 0; c < kNCauses; ++c) {
     const auto cause = static_cast<Cause>(c);
     const double cause_s = account.total(cause).time_s;
-    if (cause_s <= 0 || (is_under_factor(cause) && is_model_of_profile)) continue;
     for (const auto& [curve, time] : account.of(cause)) {
+      if (is_fitted && is_under_factor(cause, curve)) continue;
       const double error = share(fraction, cause) * time.error_s / cause_s;
       FamilyError& family = families[curve.family];
       family.relative_error += error;

@@ -32,12 +32,12 @@ struct Uncertainty {
 /// - What the factors do not tell shows in steps that were left out of their fit.
 /// - Kernels err as the hardware profile says, those of one family together, whatever they are for. Those
 /// under
-///   a factor err only where the model is not the one that the factors were fitted to: else their level is in
-///   the factor. Of a family, the curve that adds most is named.
+///   a factor do not where is_fitted: the factors were fitted to this model on this hardware profile, and
+///   hold its level. Of a family, the curve that adds most is named.
 ///
 /// A profile that tells no covariance and no left-out error has unknown doubts: those of kernels alone count.
 Uncertainty run_uncertainty(const std::array<double, kNCauses>& fraction, const PriceAccount& account,
-                            const FrameworkProfile& profile, bool is_model_of_profile);
+                            const FrameworkProfile& profile, bool is_fitted);
 
 /// How much of a run's GPU time, waits and fixed overheads left out, rests on prices of each standing.
 std::array<double, kNStandings> standing_fractions(const std::array<double, kNCauses>& fraction,

@@ -112,6 +112,8 @@ Scenario read_scenario(JsonReader reader, const std::string& folder, const DataP
   scenario.profile_hash = profile.hash;
   const auto hardware = load_hardware(reader, profile, folder, data, problems);
   scenario.hardware = hardware.value;
+  scenario.is_hardware_of_profile =
+      !reader.has("hardware") || scenario.hardware.name == scenario.profile.hardware;
   scenario.hardware_hash = hardware.hash;
 
   const std::size_t before_plan = problems.size();

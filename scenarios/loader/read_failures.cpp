@@ -12,7 +12,8 @@ namespace {
 constexpr double kMost_s = 1e9;
 constexpr double kMost_bytes = 1e18;
 // bf16 weights, and AdamW's fp32 weights and two moments.
-constexpr double kBytesPerParameter = 2 + 3 * 4;
+constexpr double kWeightBytes = 2;
+constexpr double kBytesPerParameter = kWeightBytes + 3 * 4;
 
 double number_or(JsonReader& reader, std::string_view key, double low, double high, double fallback) {
   return reader.value(key) == nullptr ? fallback : reader.number(key, low, high);
@@ -84,7 +85,11 @@ std::optional<double> read_checkpoint(JsonReader reader, const Machine& machine,
   }
   const double bandwidth_bytes_per_s = reader.number("bandwidth_bytes_per_s", 1, kMost_bytes);
   model.checkpoint_write_s = checkpoint_write_s(checkpoint_bytes(reader, machine), bandwidth_bytes_per_s);
-  return model.checkpoint_write_s;
+  // Adapters come on top of weights that the run did not save.
+  double frozen_bytes = 0;
+  if (machine.model != nullptr && machine.plan.lora_rank > 0)
+    frozen_bytes = kWeightBytes * machine.model->parameters();
+  return model.checkpoint_write_s + frozen_bytes / bandwidth_bytes_per_s;
 }
 
 void read_restart(JsonReader reader, std::optional<double> load_s, FailureModel& model) {

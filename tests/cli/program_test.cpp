@@ -166,6 +166,31 @@ TEST_CASE("trace writes the timeline of one step, whose spans on a stream never 
   CHECK(run_shell(folder, "packsim trace small.json --strategy hbp --out /dev/null/t.json").exit_code == 3);
 }
 
+TEST_CASE("Another hardware profile than the factors' own widens the interval and is warned of") {
+  const TemporaryFolder folder;
+  const auto report = [&](const std::string& keys) {
+    std::string scenario = kScenario;
+    scenario.replace(scenario.find("\"training\""), 0, keys);
+    write_text(folder / "small.json", scenario);
+    const ProgramRun run = run_shell(folder, "packsim compare small.json --json");
+    INFO(run.err);
+    REQUIRE(run.exit_code == 0);
+    return json::parse(run.out);
+  };
+  const auto spread = [](const json& of) {
+    return of["runs"][0]["gpu_days_high"].get<double>() / of["runs"][0]["gpu_days_low"].get<double>();
+  };
+  const json own = report("");
+  const json same = report(R"("hardware": "h100-sxm-public-fa2", )");
+  const json other = report(R"("hardware": "h200-sxm-public", )");
+  CHECK(spread(same) == spread(own));
+  CHECK(spread(other) > 1.2 * spread(own));
+  const std::string warnings = other["manifest"]["warnings"].dump();
+  CHECK(warnings.find("hardware profile h200-sxm-public was measured on NVIDIA H200") != std::string::npos);
+  CHECK(warnings.find("was fitted on hardware profile h100-sxm-public-fa2") != std::string::npos);
+  CHECK(own["manifest"]["warnings"].dump().find("hardware") == std::string::npos);
+}
+
 TEST_CASE("--quiet prints nothing and still writes the reports") {
   const TemporaryFolder folder;
   write_text(folder / "small.json", kScenario);

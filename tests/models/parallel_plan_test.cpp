@@ -71,7 +71,7 @@ TEST_CASE("Each mistake is reported by itself") {
        "pp_degree: expected a divisor of the model's 32 layers, or chunk_layers with those of each chunk, "
        "got 3"},
       {{.n_gpus = 8, .pp_degree = 2, .virtual_stages = 2, .chunk_layers = {8, 8, 16}},
-       "pp_degree x virtual_stages: expected the 3 chunks of chunk_layers, got 2 x 2 = 4"},
+       "chunk_layers: expected 4 entries (pp_degree x virtual_stages), got 3"},
       {{.n_gpus = 8, .pp_degree = 4, .chunk_layers = {8, 0, 16, 8}},
        "chunk_layers: expected layers in chunk 1, got 0"},
       {{.n_gpus = 8, .pp_degree = 2, .chunk_layers = {33, -1}},

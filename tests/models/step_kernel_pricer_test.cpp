@@ -128,6 +128,30 @@ TEST_CASE("What was measured on faster network cards does not pass through slowe
   CHECK(on_slow.time(guess).time_s == Approx(1e9 * 24 / 32 / 0.75 / 5e9));
 }
 
+TEST_CASE("No collective is faster than NVLink in a node and uplinks between leaf switches") {
+  HardwareProfile profile;
+  for (const char* key : {"collective op=all_gather gpus=32 nodes=4 imbalance=1",
+                          "collective op=all_gather gpus=8 nodes=1 imbalance=1",
+                          "collective op=all_to_all gpus=32 nodes=4 imbalance=1"})
+    profile.curves.push_back(line(key, 1e-5, 3e11));
+  Cluster gpus = cluster();
+  const auto time_s = [&](const char* op, int n_gpus, int nodes) {
+    KernelPricer pricer(profile, gpus);
+    return pricer.time(collective_case(op, n_gpus, nodes, kBytes)).time_s;
+  };
+  CHECK(time_s("all_gather", 8, 1) == Approx(1e-5 + 1e9 / 3e11));
+  gpus.network.nvlink_bytes_per_s = 100e9;
+  CHECK(time_s("all_gather", 8, 1) == Approx(1e9 * 7 / 8 / 0.75 / 100e9));
+  // Cards of 400 GB/s a node let the measured time stand; two leaves of two nodes, 8:1, have 50 GB/s a node.
+  gpus.network.nic_bytes_per_s = 400e9;
+  CHECK(time_s("all_gather", 32, 4) == Approx(1e-5 + 1e9 / 3e11));
+  CHECK(time_s("all_to_all", 32, 4) == Approx(1e-5 + 1e9 / 3e11));
+  gpus.network.nodes_per_leaf = 2;
+  gpus.network.oversubscription = 64;  // 6.25 GB/s a GPU
+  CHECK(time_s("all_gather", 32, 4) == Approx(1e9 / 2 / 16 / 0.75 / 6.25e9));
+  CHECK(time_s("all_to_all", 32, 4) == Approx(1e9 / 2 / 0.75 / 6.25e9));
+}
+
 TEST_CASE("Neither profile nor cluster say anything: an H100's rates") {
   const HardwareProfile profile;
   const Cluster unknown{.name = "", .source = "", .gpu = ""};

@@ -245,14 +245,25 @@ TEST_CASE("Windowed layers count as their share of the layers") {
 }
 
 TEST_CASE("Activations between stages: a GPU's tokens, inside a node or between two") {
-  for (const int n_gpus : {8, 32}) {
-    Pricing pricing(kLlama8b, {.n_gpus = n_gpus, .tp_degree = 2, .pp_degree = 4, .zero_stage = 1});
-    const MicroBatchPrice price = pricing.pricer.micro_batch(8192, Lengths{8192});
-    CHECK(price.stage_transfer_bytes == 2 * 4096 * 4096);
-    const KernelCase transfer =
-        collective_case("send_recv", 2, n_gpus == 8 ? 1 : 2, price.stage_transfer_bytes);
-    CHECK(price.stage_transfer_ns == pricing.ns(transfer));
-  }
+  const auto in_node = [](int n_gpus, int pp) {
+    Pricing pricing(kLlama8b, {.n_gpus = n_gpus, .tp_degree = 2, .pp_degree = pp, .zero_stage = 1});
+    return pricing.pricer.sends_in_node();
+  };
+  // Nodes of 8 GPUs. Stages of 2, of 4, of 8; of 2 on four nodes; the last one sends to the first.
+  CHECK(in_node(8, 4) == std::vector<bool>{true, true, true, true});
+  CHECK(in_node(16, 4) == std::vector<bool>{true, false, true, false});
+  CHECK(in_node(32, 4) == std::vector<bool>{false, false, false, false});
+  CHECK(in_node(32, 16) == std::vector<bool>{true, true, true, false, true, true, true, false, true, true,
+                                             true, false, true, true, true, false});
+  Pricing pricing(kLlama8b, {.n_gpus = 16, .tp_degree = 2, .pp_degree = 4, .zero_stage = 1});
+  const MicroBatchPrice price = pricing.pricer.micro_batch(8192, Lengths{8192});
+  CHECK(price.stage_transfer_bytes == 2 * 4096 * 4096);
+  const auto send = [&](int nodes) {
+    return collective_case("send_recv", 2, nodes, price.stage_transfer_bytes);
+  };
+  CHECK(price.stage_transfer_ns == pricing.ns(send(2)));
+  CHECK(price.stage_transfer_in_node_ns == pricing.ns(send(1)));
+  CHECK(price.stage_transfer_ns > 2 * price.stage_transfer_in_node_ns);
   Pricing flat(kLlama8b, {.n_gpus = 8});
   CHECK(flat.pricer.micro_batch(8192, Lengths{8192}).stage_transfer_ns == 0);
 }

@@ -78,6 +78,16 @@ TEST_CASE("Of the profile's own model only what is under no factor errs") {
   CHECK(own.relative_error == Approx(0.03));
 }
 
+TEST_CASE("AdamW on the GPU is under the factor of products, on the host it is not") {
+  PriceAccount account;
+  account.add(Cause::optimizer, {"adamw", "adamw cache=cold"}, {1, 0.2, Standing::measured});
+  account.add(Cause::optimizer, {"adamw on the host", "AdamW on the host"}, {1, 0.5, Standing::missing});
+  const auto fraction = fractions({{Cause::optimizer, 0.4}});
+  CHECK(run_uncertainty(fraction, account, untold(), true).relative_error == Approx(0.4 * 0.5 / 2));
+  CHECK(run_uncertainty(fraction, account, untold(), false).relative_error ==
+        Approx(std::hypot(0.4 * 0.5 / 2, 0.4 * 0.2 / 2)));
+}
+
 TEST_CASE("Factors err by the time that is under them, and left-out steps by what they showed") {
   const auto fraction = fractions({{Cause::linear, 0.4},
                                    {Cause::optimizer, 0.1},

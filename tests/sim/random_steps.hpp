@@ -139,6 +139,7 @@ class RandomSteps {
     if (has_experts_) plan.ep_degree = coin() ? own : own * blocks;
     structure_ = static_cast<std::uint32_t>(generator_());
     const int n_chunks = plan.pp_degree * plan.virtual_stages;
+    for (int stage = 0; stage < plan.pp_degree; ++stage) priced.sends_in_node.push_back(stage % 3 == 1);
     for (int i = 0; i < n_chunks; ++i) {
       const bool may_be_empty = n_chunks > 1 && (i == 0 || i == n_chunks - 1);
       const int n_layers = below(4) + (may_be_empty ? 0 : 1);
@@ -239,6 +240,7 @@ class RandomSteps {
     price.attention_backward = ring_of(ns(), plan.cp_degree, ns());
     price.overhead_ns = ns();
     price.stage_transfer_ns = plan.pp_degree > 1 ? ns() : 0;
+    price.stage_transfer_in_node_ns = price.stage_transfer_ns / 3;
     price.stage_transfer_bytes = below(1000);
     for (RingPrice* ring : {&price.attention_forward, &price.attention_backward}) {
       ring->bytes = below(1000);

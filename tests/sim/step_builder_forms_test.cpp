@@ -167,9 +167,9 @@ TEST_CASE("Changed weights are gathered beside the next first forward pass") {
     step.plan.states[0].units = {{.first_layer = 0, .n_layers = 3, .gather_ns = 200},
                                  {.first_layer = 3, .n_layers = 2, .gather_ns = 350}};
     CHECK(step.ns() == 550 + 2 * kForward + 5 * kBackward + 2 * layers_ns);
-    // Where nothing overlaps they are waited for.
+    // By itself too: gradients, of which there are none here, may be waited for.
     step.plan.plan.overlaps_states = false;
-    CHECK(step.ns() == 550 + 3 * layers_ns);
+    CHECK(step.ns() == 550 + 2 * kForward + 5 * kBackward + 2 * layers_ns);
   }
   // ZeRO 0 gathers nothing; ZeRO 3 gathers in every pass anyway.
   EvenStep step(5, 2, 3);
@@ -268,6 +268,10 @@ TEST_CASE("One micro-batch goes through all stages and back, with a transfer bet
   step.plan.plan.n_gpus = 4;
   step.price.stage_transfer_ns = 17;
   CHECK(step.ns() == 4 * 2 * (kForward + kBackward) + 2 * 3 * 17);
+  // The first and the third stage have the next one on their node.
+  step.price.stage_transfer_in_node_ns = 5;
+  step.plan.sends_in_node = {true, false, true, false};
+  CHECK(step.ns() == 4 * 2 * (kForward + kBackward) + 2 * (5 + 17 + 5));
 }
 
 // The ends of all passes by recursion; transfers of one direction leave a stage one after another.

@@ -7,7 +7,9 @@
 namespace packsim {
 namespace {
 
-using Mistakes = std::vector<std::string>;
+using Mistakes = std::vector<PlanMistake>;
+
+constexpr std::string_view kTimes = " x ";
 
 std::string text(std::int64_t n) {
   return std::to_string(n);
@@ -37,18 +39,17 @@ class Product {
     return value;
   }
 
-  // "sp_degree: expected ..., got 5"; of several, degrees of 1 are not worth a word.
-  std::string refusal(const std::string& expected) const {
-    std::string names;
-    std::string values;
+  // Of several, degrees of 1 are not worth a word.
+  PlanMistake refusal(const std::string& expected) const {
+    PlanMistake mistake{.expected = expected};
     for (const Degree& degree : degrees_) {
       if (degree.value == 1 && degrees_.size() > 1) continue;
-      const std::string_view times = names.empty() ? "" : " x ";
-      names.append(times).append(degree.name);
-      values.append(times).append(text(degree.value));
+      if (!mistake.keys.empty()) mistake.got += kTimes;
+      mistake.keys.emplace_back(degree.name);
+      mistake.got += text(degree.value);
     }
-    if (values.find('x') != std::string::npos) values += " = " + text(value());
-    return names + ": expected " + expected + ", got " + values;
+    if (mistake.keys.size() > 1) mistake.got += " = " + text(value());
+    return mistake;
   }
 
  private:
@@ -151,18 +152,17 @@ void check_ring(Mistakes& mistakes, const Transformer& model, const ParallelPlan
 void check_chunk_layers(Mistakes& mistakes, const Transformer& model, const std::vector<int>& chunk_layers,
                         const Product& stages) {
   if (std::cmp_not_equal(chunk_layers.size(), stages.value())) {
-    mistakes.push_back("chunk_layers: expected " + text(stages.value()) +
-                       (stages.value() == 1 ? " entry" : " entries") + " (pp_degree x virtual_stages), got " +
-                       text(std::ssize(chunk_layers)));
+    expect(mistakes, false, {{"chunk_layers", std::ssize(chunk_layers)}},
+           text(stages.value()) + (stages.value() == 1 ? " entry" : " entries") +
+               " (pp_degree x virtual_stages)");
     return;
   }
   std::int64_t n_layers = 0;
   for (std::size_t i = 0; i < chunk_layers.size(); ++i) {
     n_layers += chunk_layers[i];
     const bool is_edge = i == 0 || i + 1 == chunk_layers.size();
-    if (chunk_layers[i] >= (is_edge ? 0 : 1)) continue;
-    mistakes.push_back("chunk_layers: expected layers in chunk " + text(static_cast<std::int64_t>(i)) +
-                       ", got " + text(chunk_layers[i]));
+    expect(mistakes, chunk_layers[i] >= (is_edge ? 0 : 1), {{"chunk_layers", chunk_layers[i]}},
+           "layers in chunk " + text(static_cast<std::int64_t>(i)));
   }
   expect(mistakes, n_layers == model.n_layers, {{"chunk_layers", n_layers}},
          "the model's " + text(model.n_layers) + " layers in all");
@@ -212,7 +212,13 @@ void check_states(Mistakes& mistakes, const ParallelPlan& plan) {
 
 }  // namespace
 
-std::vector<std::string> plan_mistakes(const Transformer& model, const Cluster& cluster,
+std::string PlanMistake::names() const {
+  std::string names;
+  for (const std::string& key : keys) names.append(names.empty() ? "" : kTimes).append(key);
+  return names;
+}
+
+std::vector<PlanMistake> plan_mistakes(const Transformer& model, const Cluster& cluster,
                                        const ParallelPlan& asked) {
   Mistakes mistakes;
   const ParallelPlan plan = with_possible_degrees(mistakes, cluster, asked);
@@ -226,7 +232,7 @@ std::vector<std::string> plan_mistakes(const Transformer& model, const Cluster& 
   expect_range(mistakes, "gc_layers", plan.gc_layers, 0, model.n_layers);
   expect_range(mistakes, "lora_rank", plan.lora_rank, 0, model.hidden_size);
   if (plan.latent_exchange && !model.has_latent_attention())
-    mistakes.emplace_back("latent_exchange: expected false for a model without latent attention, got true");
+    mistakes.push_back({{"latent_exchange"}, "false for a model without latent attention", "true"});
   return mistakes;
 }
 

@@ -75,15 +75,26 @@ struct ParallelPlan {
   bool operator==(const ParallelPlan&) const = default;
 };
 
-/// Why the plan cannot exist, every reason: "sp_degree: expected a divisor of the model's 32 attention heads,
-/// got 5", where degrees only fail together "tp_degree x sp_degree: ..., got 4 x 16 = 64". Empty where it
-/// can.
+/// Why a plan cannot exist.
+struct PlanMistake {
+  std::vector<std::string> keys = {};  ///< fields of the plan; several where they only fail together
+  std::string expected = {};
+  std::string got = {};
+
+  /// "tp_degree x sp_degree"
+  std::string names() const;
+  /// "sp_degree: expected a divisor of the model's 32 attention heads, got 5"; of several fields
+  /// "tp_degree x sp_degree: expected ..., got 4 x 16 = 64".
+  std::string text() const { return names() + ": expected " + expected + ", got " + got; }
+};
+
+/// Every reason why the plan cannot exist; empty where it can.
 ///
 /// The degrees have to divide the GPUs, the heads (tensor parallelism and Ulysses together; key-value heads
 /// may be copied instead), the layers (unless chunk_layers says how uneven stages are) and the experts, and
 /// to fill nodes or parts of nodes. Refused too is what is not modelled: ZeRO 2 and 3 with a pipeline, ring
 /// attention over sliding windows. The vocabulary need not divide, as frameworks pad it.
-std::vector<std::string> plan_mistakes(const Transformer& model, const Cluster& cluster,
+std::vector<PlanMistake> plan_mistakes(const Transformer& model, const Cluster& cluster,
                                        const ParallelPlan& plan);
 
 }  // namespace packsim

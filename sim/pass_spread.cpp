@@ -1,6 +1,5 @@
 #include "sim/pass_spread.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 namespace packsim {
@@ -24,8 +23,8 @@ class Pass {
   // From the last layer to the first; the first ones are the checkpointed ones.
   void backward(const ChunkShape& chunk) {
     if (chunk.has_head) phase(price_.tokens->head_backward, price_.attention_backward);
-    const int n_dense_recomputed = std::min(chunk.n_checkpointed, chunk.n_dense);
-    const int n_experts_recomputed = std::min(chunk.n_checkpointed - n_dense_recomputed, chunk.n_experts);
+    const int n_dense_recomputed = chunk.n_checkpointed_of(LayerKind::dense);
+    const int n_experts_recomputed = chunk.n_checkpointed_of(LayerKind::expert);
     layers_backward(chunk.n_experts - n_experts_recomputed, true, false);
     layers_backward(n_experts_recomputed, true, true);
     layers_backward(chunk.n_dense - n_dense_recomputed, false, false);

@@ -53,9 +53,9 @@ std::vector<MeasuredStep> measured_steps(const Measurements& measurements,
     step.model.n_layers =
         static_cast<int>(std::min<std::int64_t>(step.model.n_layers, row.kernel.integer("layers")));
     step.cluster = gpus_of(step.plan, cluster);
-    for (const std::string& mistake : plan_mistakes(step.model, step.cluster, step.plan)) {
+    for (const PlanMistake& mistake : plan_mistakes(step.model, step.cluster, step.plan)) {
       mistakes += (mistakes.empty() ? "" : "\n") + (row.place.empty() ? "" : row.place + ": ") +
-                  row.kernel.text() + ": " + mistake;
+                  row.kernel.text() + ": " + mistake.text();
     }
     if (!mistakes.empty()) continue;
     const std::vector<StepPack> packs = packs_of(row.kernel);

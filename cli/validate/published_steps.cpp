@@ -17,8 +17,7 @@ constexpr double kNinetieth = 0.20;
 ValidationRow step_row(const PublishedStep& step, const HardwareProfile& hardware,
                        const FrameworkFactors& factors) {
   ValidationRow row{.name = step.id, .published = step.step_time_s, .unit = "s", .note = step.note};
-  const std::vector<std::string> mistakes = plan_mistakes(step.model, step.cluster, step.plan);
-  if (!mistakes.empty()) {
+  if (!plan_mistakes(step.model, step.cluster, step.plan).empty()) {
     row.predicted = row.error;  // NaN
     row.outcome = Outcome::refused;
     return row;

@@ -29,8 +29,8 @@ SimulatedStep account_step(const OpGraph& graph, const OpEngine& engine, SimTime
 
 SimulatedStep simulate_step(const PublishedStep& step, const HardwareProfile& hardware,
                             const FrameworkFactors& factors) {
-  const std::vector<std::string> mistakes = plan_mistakes(step.model, step.cluster, step.plan);
-  if (!mistakes.empty()) throw std::invalid_argument(mistakes.front());
+  const std::vector<PlanMistake> mistakes = plan_mistakes(step.model, step.cluster, step.plan);
+  if (!mistakes.empty()) throw std::invalid_argument(mistakes.front().text());
 
   StepPricer pricer(step.model, step.cluster, step.plan, hardware, factors);
   const PricedPlan plan = price_plan(pricer);

@@ -9,17 +9,7 @@
 
 namespace packsim {
 
-/// One of plan_mistakes(), taken apart.
-struct PlanMistake {
-  std::vector<std::string> keys;  ///< of the plan, several where they only fail together
-  std::string expected;           ///< of several keys "tp_degree x sp_degree to be a divisor of ..."
-  std::string got;
-
-  bool has_any_of(const std::vector<std::string>& some_keys) const;
-};
-std::vector<PlanMistake> taken_apart(const std::vector<std::string>& mistakes);
-
-/// Reports a mistake at a key.
+/// Reports a mistake at one of its keys.
 void refuse_plan(JsonReader& reader, std::string_view key, const PlanMistake& mistake);
 
 /// Reports what is wrong with the machine's plan whatever its groups are, each mistake once and where it can

@@ -31,9 +31,11 @@ bool refuse_group_plan(const Entry& entry, const GroupSpec& group, const Machine
   const std::vector<std::string> group_keys = {"sp_degree", "cp_degree", "gc_layers"};
   const ParallelPlan plan = group_plan(machine.plan, group, group.gc_layers.value_or(0));
   bool refused = false;
-  for (const PlanMistake& mistake : taken_apart(plan_mistakes(*machine.model, *machine.cluster, plan))) {
+  for (const PlanMistake& mistake : plan_mistakes(*machine.model, *machine.cluster, plan)) {
     const auto key = std::ranges::find_first_of(mistake.keys, group_keys);
-    if (key == mistake.keys.end() || mistake.has_any_of(machine.refused_keys)) continue;
+    const bool was_refused =
+        std::ranges::find_first_of(mistake.keys, machine.refused_keys) != mistake.keys.end();
+    if (key == mistake.keys.end() || was_refused) continue;
     refuse_plan(entry.with(*key), *key, mistake);
     refused = true;
   }

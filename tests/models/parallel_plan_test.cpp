@@ -19,7 +19,9 @@ using Mistakes = std::vector<std::string>;
 const Cluster kFourNodes{.name = "four", .source = "", .gpu = "", .nodes = 4, .gpus_per_node = 8};
 
 Mistakes mistakes(const Transformer& model, const ParallelPlan& plan, const Cluster& cluster = kFourNodes) {
-  return plan_mistakes(model, cluster, plan);
+  Mistakes texts;
+  for (const PlanMistake& mistake : plan_mistakes(model, cluster, plan)) texts.push_back(mistake.text());
+  return texts;
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ void set_certainty(const Scenario& scenario, const PriceAccount& account, const 
   result.guessed_fraction = share(Standing::missing);
   const FrameworkProfile& profile = scenario.profile;
   // Its factors hold the level of the very kernels that they were fitted on.
-  const bool is_fitted = profile.model == scenario.model.name && scenario.is_hardware_of_profile;
+  const bool is_fitted = scenario.is_model_of_profile && scenario.is_hardware_of_profile;
   const Uncertainty uncertainty = run_uncertainty(run.fraction, account, profile, is_fitted);
   result.gpu_days_low = uncertainty.low() * result.gpu_days;
   result.gpu_days_high = uncertainty.high() * result.gpu_days;

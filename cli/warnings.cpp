@@ -24,7 +24,7 @@ std::vector<std::string> extrapolation_warnings(const Scenario& scenario) {
         fmt::format("profile {} was fitted on hardware profile {}: its factors are taken to hold on {} too",
                     profile.name, profile.hardware, scenario.hardware.name));
   }
-  if (profile.model != scenario.model.name) {
+  if (!scenario.is_model_of_profile) {
     warnings.push_back(
         fmt::format("profile {} was fitted to steps of {}: its factors are taken to hold for {} too",
                     profile.name, profile.model, scenario.model.name));

@@ -51,6 +51,15 @@ struct Transformer {
   Experts experts = {};
   double published_parameters = 0;  ///< as the publisher counts them; 0 where it does not say
 
+  bool operator==(const Transformer&) const = default;
+  /// Whether it is the same model under whatever name and source.
+  bool has_sizes_of(Transformer other) const {
+    other.name = name;
+    other.source = source;
+    other.published_parameters = published_parameters;
+    return *this == other;
+  }
+
   bool has_latent_attention() const { return latent.kv_lora_rank > 0; }
   bool has_experts() const { return experts.n_routed > 0; }
   int value_head_dim() const { return has_latent_attention() ? latent.v_head_dim : head_dim; }

@@ -76,6 +76,7 @@ struct Scenario {
   Cluster cluster;
   FrameworkProfile profile;
   HardwareProfile hardware;
+  bool is_model_of_profile = true;     ///< whose steps the framework profile was fitted to
   bool is_hardware_of_profile = true;  ///< that the framework profile's factors are on
   ParallelPlan plan;                   ///< of all groups, but for what a group says itself
   LengthSpec lengths;

@@ -74,16 +74,19 @@ KernelPricer::KernelPricer(const HardwareProfile& profile, const Cluster& cluste
 
 const PricedKernel& KernelPricer::time(const KernelCase& kernel) {
   const auto [place, is_new] = known_.try_emplace(kernel.text());
-  if (is_new) place->second = {price(kernel), curve_name(kernel)};
+  if (is_new) place->second = price(kernel);
   return place->second;
 }
 
-KernelTime KernelPricer::price(const KernelCase& kernel) {
+PricedKernel KernelPricer::price(const KernelCase& kernel) {
   KernelTime time = kernel_time(profile_, kernel);
   if (time.standing == Standing::missing && kernel.kernel() != "launch_gap") time = guess(kernel);
+  const double kernel_s = time.time_s;
   const double links_s = kernel.kernel() == "collective" ? links_time_s(cluster_, kernel) : 0;
-  if (time.time_s >= links_s) return time;
-  return guessed(links_s / kShareOfStatedRate, time.relative_error, "the cluster's links: " + time.basis);
+  if (kernel_s < links_s) {
+    time = guessed(links_s / kShareOfStatedRate, time.relative_error, "the cluster's links: " + time.basis);
+  }
+  return {time, curve_name(kernel), kernel_s};
 }
 
 double KernelPricer::memory_bytes_per_s() const {

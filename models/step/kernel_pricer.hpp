@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -14,9 +15,14 @@ CurveName curve_name(const KernelCase& kernel);
 /// What a kernel takes, and what would have to be measured to know it better.
 struct PricedKernel : KernelTime {
   CurveName curve = {};
+  double kernel_s = 0;  ///< if the cluster's links were as fast as need be; else time_s
 
-  KnownTime known(double times = 1) const {
-    return {times * time_s, times * time_s * relative_error, standing};
+  /// So many of them in a framework that takes `factor` times as long for the kernel; links take what they
+  /// take.
+  KnownTime known(double count = 1, double factor = 1) const {
+    const double links_s = time_s > kernel_s ? time_s : 0;
+    const double known_s = count * std::max(factor * kernel_s, links_s);
+    return {known_s, known_s * relative_error, standing};
   }
 };
 
@@ -44,7 +50,7 @@ class KernelPricer {
   const PricedKernel& time(const KernelCase& kernel);
 
  private:
-  KernelTime price(const KernelCase& kernel);
+  PricedKernel price(const KernelCase& kernel);
   KernelTime guess(const KernelCase& kernel);
   KernelTime guess_collective(const KernelCase& kernel);
   double memory_bytes_per_s() const;

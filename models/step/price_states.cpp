@@ -131,7 +131,7 @@ std::int64_t StepPricer::gradient_sum_ns(StatesPrice& states, double dense, doub
   const auto rows = std::llround(std::ceil(elements / model_.hidden_size));
   const PricedKernel& kernel =
       kernels_.time(elementwise_case("residual_add", "fwd", rows, model_.hidden_size));
-  const KnownTime known = kernel.known(factors_.linear_factor);
+  const KnownTime known = kernel.known(1, factors_.linear_factor);
   states.sums.add(Cause::linear, kernel.curve, known);
   return nanoseconds(known.time_s);
 }
@@ -160,7 +160,7 @@ void StepPricer::price_optimizer(StatesPrice& states, double dense, double exper
   };
   const auto add_kernel = [&](const KernelCase& kernel, double factor) {
     const PricedKernel& priced = kernels_.time(kernel);
-    add(priced.curve, priced.known(factor));
+    add(priced.curve, priced.known(1, factor));
   };
   if (plan_.offload == Offload::optimizer) {
     // Gradients to the host, weights back; between, 28 bytes a parameter through the host's memory, whose

@@ -104,7 +104,7 @@ void StepPricer::add_op(PricedPhase& phase, const LayerOp& op, const std::vector
   double time_s = 0;
   for (const CountedKernel& use : kernels) {
     const PricedKernel& kernel = kernels_.time(use.kernel);
-    const KnownTime known = kernel.known(part * use.count * factor_of(op));
+    const KnownTime known = kernel.known(part * use.count, factor_of(op));
     time_s += known.time_s;
     account.add(op.cause, kernel.curve, known);
   }

@@ -73,6 +73,16 @@ std::string read_baseline(JsonReader& reader, const std::vector<StrategySpec>& s
   return names[reader.one_of("baseline", names, 0)];
 }
 
+// Whether a model is the one that the profile's steps were of: by its sizes, or by its name where packsim
+// does not know that one.
+bool is_model_of(const FrameworkProfile& profile, const Transformer& model, const DataPaths& data) {
+  const FoundFile file = find_named_file(kModelFiles, profile.model, "", data);
+  if (!file.found()) return model.name == profile.model;
+  Problems of_profile;
+  const Loaded<Transformer> known = load_file<Transformer>(file.path, read_model, of_profile);
+  return known.good && model.has_sizes_of(known.value);
+}
+
 // The hardware profile that the scenario names, or else the one that its framework profile is on.
 Loaded<HardwareProfile> load_hardware(JsonReader& reader, const Loaded<FrameworkProfile>& framework,
                                       const std::string& folder, const DataPaths& data, Problems& problems) {
@@ -112,6 +122,7 @@ Scenario read_scenario(JsonReader reader, const std::string& folder, const DataP
   scenario.profile_hash = profile.hash;
   const auto hardware = load_hardware(reader, profile, folder, data, problems);
   scenario.hardware = hardware.value;
+  scenario.is_model_of_profile = is_model_of(scenario.profile, scenario.model, data);
   scenario.is_hardware_of_profile =
       !reader.has("hardware") || scenario.hardware.name == scenario.profile.hardware;
   scenario.hardware_hash = hardware.hash;

@@ -152,6 +152,22 @@ TEST_CASE("No collective is faster than NVLink in a node and uplinks between lea
   CHECK(time_s("all_to_all", 32, 4) == Approx(1e9 / 2 / 0.75 / 6.25e9));
 }
 
+TEST_CASE("A framework's factor is on the kernel, not on a link that is too slow for it anyway") {
+  HardwareProfile profile;
+  profile.curves = {line("collective op=all_to_all gpus=8 nodes=1 imbalance=1", 0, 1e11)};
+  Cluster gpus = cluster();
+  const KernelCase kernel = collective_case("all_to_all", 8, 1, kBytes);
+  const auto known_s = [&](double count, double factor) {
+    KernelPricer pricer(profile, gpus);
+    return pricer.time(kernel).known(count, factor).time_s;
+  };
+  CHECK(known_s(3, 2.5) == Approx(3 * 2.5 * 1e9 / 1e11));
+  gpus.network.nvlink_bytes_per_s = 70e9;  // 7/8 GB at three quarters of 70 GB/s: 16.7 ms instead of 10
+  CHECK(known_s(3, 1) == Approx(3 * 1e9 * 7 / 8 / 52.5e9));
+  CHECK(known_s(3, 1.5) == Approx(3 * 1e9 * 7 / 8 / 52.5e9));
+  CHECK(known_s(3, 2.5) == Approx(3 * 2.5 * 1e9 / 1e11));  // slower than the link
+}
+
 TEST_CASE("Neither profile nor cluster say anything: an H100's rates") {
   const HardwareProfile profile;
   const Cluster unknown{.name = "", .source = "", .gpu = ""};

@@ -200,6 +200,25 @@ TEST_CASE("What overlaps is the framework profile's, unless the scenario says ot
   CHECK(both.overlaps_tensor);
 }
 
+TEST_CASE("A model is the profile's by its sizes, whatever it is called") {
+  const TempFolder folder;
+  const std::string llama = read_file(kData.root + "/models/architectures/llama3.1-8b.json");
+  const auto is_known = [&](const std::string& from, const std::string& to) {
+    std::string model = llama;
+    model.replace(model.find(from), from.size(), to);
+    folder.write("own.json", model);
+    std::string text = scenario_text(kIsf);
+    const std::string name = "\"llama3.1-8b\"";
+    text.replace(text.find(name), name.size(), "\"own.json\"");
+    return load_text(folder, text).is_model_of_profile;
+  };
+  CHECK(load_text(scenario_text(kIsf)).is_model_of_profile);
+  CHECK(is_known("\"name\": \"llama3.1-8b\"", "\"name\": \"ours\""));
+  // The name of the fitted one, and other layers.
+  CHECK_FALSE(is_known("\"ffn_size\": 14336", "\"ffn_size\": 8192"));
+  CHECK_FALSE(is_known("\"layers\": 32", "\"layers\": 16"));
+}
+
 TEST_CASE("Layers of uneven stages are read, and refused where they are no numbers of layers") {
   const auto text = [](const std::string& layers) {
     return scenario_text(kIsf, R"("parallelism": {"pp_degree": 2, "chunk_layers": )" + layers + "}, ");

@@ -38,6 +38,9 @@ struct PackProblem {
   }
 };
 
+struct BatchProblem;
+struct BatchPlan;
+
 /// How the samples of one micro-batch lie in memory.
 enum class Layout {
   packed,  ///< one row: the samples one after another, each attending to itself only
@@ -56,6 +59,8 @@ struct Strategy {
   /// Packs over several groups with ascending capacities; returns one pack set per group.
   std::vector<PackSet> (*pack_groups)(const PackProblem&,
                                       std::span<const std::int64_t> capacities_tokens) = nullptr;
+  /// Forms whole iterations; null for strategies whose packs a schedule puts together.
+  BatchPlan (*plan_batches)(const BatchProblem&) = nullptr;
   /// True where the strategy cuts samples wherever a pack ends.
   bool cuts_samples = false;
   /// The names of the options that the strategy reads.

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "packing/pack_cost.hpp"
+#include "packing/pack_set.hpp"
+#include "packing/placed_pack.hpp"
+#include "packing/strategy.hpp"
+
+namespace packsim {
+
+class AssignmentSolver;
+
+/// One way to run a pack.
+struct BatchGroup {
+  std::int64_t capacity_tokens = 0;  ///< of a pack
+  int sp_degree = 1;                 ///< GPUs that share it
+  PackCost cost = {};                ///< empty where nobody has priced it
+};
+
+/// Where a batch runs, for strategies that form whole iterations.
+struct BatchSetting {
+  std::vector<BatchGroup> groups;  ///< ascending capacity
+  int n_gpus = 1;
+  std::int64_t tokens_per_iteration = 0;
+  AssignmentSolver* solver = nullptr;  ///< flexsp: what solves its integer programs
+};
+
+/// What a strategy that forms whole iterations is given.
+struct BatchProblem {
+  PackProblem items;  ///< their capacity is that of the last group
+  const BatchSetting& setting;
+};
+
+/// What it returns: packs by group, and the iterations of one epoch in the order in which they are trained.
+/// Every pack is placed once.
+struct BatchPlan {
+  std::vector<PackSet> groups;  ///< [n_groups]
+  std::vector<PlacedPack> placed;
+  std::vector<Iteration> iterations;
+  /// All GPUs wait for each other between rounds, as frameworks do that tell them then what comes next.
+  bool rounds_meet = false;
+};
+
+/// Global batches of an online strategy, which sees no further: the items in packing_order(), cut where the
+/// next one would go over the setting's tokens_per_iteration. An item that is over it alone is a batch of its
+/// own.
+std::vector<std::vector<ItemIndex>> global_batches(const BatchProblem& problem);
+
+}  // namespace packsim

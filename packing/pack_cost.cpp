@@ -1,0 +1,29 @@
+#include "packing/pack_cost.hpp"
+
+#include <algorithm>
+
+namespace packsim {
+
+double CostCurve::at(std::int64_t tokens_at) const {
+  if (tokens.empty()) return 0;
+  if (tokens.size() == 1) return time_s.front();
+  const auto above = std::ranges::lower_bound(tokens, tokens_at);
+  const auto last = static_cast<std::ptrdiff_t>(tokens.size()) - 1;
+  const auto high = static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(above - tokens.begin(), 1, last));
+  const std::size_t low = high - 1;
+  const double part =
+      static_cast<double>(tokens_at - tokens[low]) / static_cast<double>(tokens[high] - tokens[low]);
+  return time_s[low] + part * (time_s[high] - time_s[low]);
+}
+
+double pack_time_s(const PackCost& cost, std::span<const std::int32_t> lengths_tokens) {
+  std::int64_t tokens = 0;
+  double documents_s = 0;
+  for (const std::int32_t length : lengths_tokens) {
+    tokens += length;
+    documents_s += cost.document_s.at(length);
+  }
+  return cost.pack_s(tokens, documents_s);
+}
+
+}  // namespace packsim

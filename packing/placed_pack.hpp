@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+
+namespace packsim {
+
+/// A pack on the GPUs [first_gpu, first_gpu + sp_degree of its group) in one iteration. Every GPU trains the
+/// packs that are placed on it in the order of their rounds.
+struct PlacedPack {
+  std::uint32_t pack = 0;       ///< of its group
+  std::uint32_t first_gpu = 0;  ///< a multiple of the group's SP degree
+  std::uint16_t group = 0;
+  std::uint16_t round = 0;
+
+  bool operator==(const PlacedPack&) const = default;
+};
+
+/// One optimizer step: the next n_placed packs from first_placed on, rounds ascending.
+struct Iteration {
+  std::uint32_t first_placed = 0;
+  std::uint32_t n_placed = 0;
+
+  bool operator==(const Iteration&) const = default;
+};
+
+}  // namespace packsim

@@ -5,6 +5,7 @@
 #include "cli/stopwatch.hpp"
 #include "models/memory/peak_memory.hpp"
 #include "models/pipeline_chunks.hpp"
+#include "packing/trainings.hpp"
 
 namespace packsim {
 namespace {
@@ -100,7 +101,8 @@ PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec
     plan.groups[g].n_dp_ranks = plan.schedule.groups[g].n_dp_ranks;
     plan.groups[g].micro_batches_per_rank = plan.schedule.groups[g].micro_batches_per_rank;
   }
-  for (const Iteration& iteration : plan.schedule.iterations) ++plan.groups[iteration.group].iterations;
+  const Trainings trainings = count_trainings(plan.batches, plan.schedule);
+  for (std::size_t g = 0; g < plan.groups.size(); ++g) plan.groups[g].iterations = trainings.iterations[g];
   plan.scheduling_s = scheduling_watch.seconds();
   return plan;
 }

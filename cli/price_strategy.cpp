@@ -36,8 +36,7 @@ PricedStrategy price_strategy(const Scenario& scenario, const PlannedStrategy& p
       account.add_micro_batches(group.packs[p], times);
       n_trained += times;
     }
-    const auto n_steps = static_cast<double>(trainings.iterations[g] * plan.schedule.groups[g].n_dp_ranks);
-    account.add_steps(n_steps, n_trained, static_cast<double>(trainings.later_micro_batches[g]));
+    account.add_steps(trainings.rank_steps[g], n_trained, trainings.later_micro_batches[g]);
     priced.account.add(account.total());
   }
   return priced;

@@ -122,9 +122,10 @@ void sample_iterations(const Schedule& schedule, const GroupBatches& batches, St
     const Iteration& iteration = schedule.iterations[index];
     SampledIteration sample;
     sample.iteration = static_cast<std::int64_t>(index);
-    sample.capacity_tokens = result.groups[iteration.group].capacity_tokens;
-    sample.sp_degree = schedule.groups[iteration.group].sp_degree;
-    attention_work(schedule, iteration, batches[iteration.group], sample.attention_pairs);
+    for (const PlacedPack& placed : schedule.packs(iteration))
+      sample.capacity_tokens = std::max(sample.capacity_tokens, result.groups[placed.group].capacity_tokens);
+    sample.sp_degree = schedule.sp_degree(iteration);
+    attention_work(schedule, iteration, batches, sample.attention_pairs);
     sample.abr = imbalance(sample.attention_pairs);
     result.sampled_iterations.push_back(std::move(sample));
   }

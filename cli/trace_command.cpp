@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <set>
 
 #include "cli/commands.hpp"
 #include "cli/keep_strategies.hpp"
@@ -62,18 +63,31 @@ std::size_t n_shown(const TracedStep& step, int n_ranks) {
       step.ops, [&](const TracedOp& op) { return step.lanes[op.rank].rank < n_ranks; }));
 }
 
+// "16384 tokens, SP 1 and 131072 tokens, SP 8"
+std::string packs_text(const PlannedStrategy& plan, const Iteration& iteration) {
+  std::set<std::size_t> groups;
+  for (const PlacedPack& placed : plan.schedule.packs(iteration)) groups.insert(placed.group);
+  std::string text;
+  for (const std::size_t g : groups) {
+    text += fmt::format("{}{} tokens, SP {}", text.empty() ? "" : " and ",
+                        grouped(plan.groups[g].capacity_tokens), plan.groups[g].sp_degree);
+  }
+  return text;
+}
+
 void print_trace(const TraceArguments& arguments, const PlannedStrategy& plan, std::size_t iteration,
                  const TracedStep& step, int n_ranks, std::size_t size_bytes) {
-  const GroupResult& group = plan.groups[plan.schedule.iterations[iteration].group];
   const int all_ranks = step.lanes.back().rank + 1;
-  fmt::print("{}: iteration {} of {}, packs of {} tokens, SP {}: {:.3g} s\n", arguments.strategy,
+  fmt::print("{}: iteration {} of {}, packs of {}: {:.3g} s\n", arguments.strategy,
              grouped(static_cast<std::int64_t>(iteration)),
              grouped(static_cast<std::int64_t>(plan.schedule.iterations.size())),
-             grouped(group.capacity_tokens), group.sp_degree, to_seconds(step.end));
-  const int n_gpus = step.lanes.front().n_gpus;
+             packs_text(plan, plan.schedule.iterations[iteration]), to_seconds(step.end));
+  const auto [fewest, most] = std::ranges::minmax(step.lanes, {}, &TracedLane::n_gpus);
+  const std::string gpus = fewest.n_gpus == most.n_gpus ? fmt::format("{}", most.n_gpus)
+                                                        : fmt::format("{} to {}", fewest.n_gpus, most.n_gpus);
   fmt::print("{} operations of {} of its {} data-parallel ranks{}\n",
              grouped(static_cast<std::int64_t>(n_shown(step, n_ranks))), n_ranks, all_ranks,
-             n_gpus == 1 ? "" : fmt::format("; a timeline stands for {} GPUs, which do the same", n_gpus));
+             most.n_gpus == 1 ? "" : fmt::format("; a timeline stands for {} GPUs, which do the same", gpus));
   fmt::print("Trace: {} ({:.1f} MB); open it at https://ui.perfetto.dev or chrome://tracing\n", arguments.out,
              static_cast<double>(size_bytes) / 1e6);
 }

@@ -34,14 +34,9 @@ struct BatchProblem {
   const BatchSetting& setting;
 };
 
-/// What it returns: packs by group, and the iterations of one epoch in the order in which they are trained.
-/// Every pack is placed once.
-struct BatchPlan {
+/// What it returns: packs by group, every one of them placed once.
+struct BatchPlan : PlannedIterations {
   std::vector<PackSet> groups;  ///< [n_groups]
-  std::vector<PlacedPack> placed;
-  std::vector<Iteration> iterations;
-  /// All GPUs wait for each other between rounds, as frameworks do that tell them then what comes next.
-  bool rounds_meet = false;
 };
 
 /// Global batches of an online strategy, which sees no further: the items in packing_order(), cut where the

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "packing/pack.hpp"
@@ -10,6 +11,44 @@ namespace {
 
 [[noreturn]] void broken(const Packing& packing, const std::string& what) {
   throw std::logic_error("strategy " + std::string(packing.strategy->name) + ": " + what);
+}
+
+// Every pack is placed once, and no GPU trains two packs in one round.
+void check_placed(const Packing& packing, const BatchSetting& setting) {
+  const PlannedIterations& planned = packing.planned;
+  std::vector<std::vector<bool>> is_placed;
+  for (const PackSet& packs : packing.groups) is_placed.emplace_back(packs.n_packs(), false);
+  const auto n_gpus = static_cast<std::size_t>(setting.n_gpus);
+  std::vector<int> latest_round;  // [n_gpus]
+  std::size_t n_placed = 0;
+  for (std::size_t i = 0; i < planned.iterations.size(); ++i) {
+    const Iteration& iteration = planned.iterations[i];
+    const std::string where = "iteration " + std::to_string(i) + " ";
+    if (iteration.first_placed != n_placed || n_placed + iteration.n_placed > planned.placed.size())
+      broken(packing, where + "does not begin where the one before ends");
+    if (iteration.n_placed == 0) broken(packing, where + "has no packs");
+    latest_round.assign(n_gpus, -1);
+    int round = 0;
+    for (; n_placed < iteration.first_placed + std::size_t{iteration.n_placed}; ++n_placed) {
+      const PlacedPack& placed = planned.placed[n_placed];
+      if (placed.group >= is_placed.size() || placed.pack >= is_placed[placed.group].size())
+        broken(packing, where + "trains a pack that is not there");
+      if (is_placed[placed.group][placed.pack])
+        broken(packing, where + "trains a pack that was trained before, expected once");
+      is_placed[placed.group][placed.pack] = true;
+      const auto degree = static_cast<std::size_t>(setting.groups[placed.group].sp_degree);
+      if (placed.first_gpu % degree != 0 || placed.first_gpu + degree > n_gpus)
+        broken(packing, where + "places a pack on GPUs from " + std::to_string(placed.first_gpu) + " on");
+      if (placed.round < round) broken(packing, where + "has rounds out of order");
+      round = placed.round;
+      for (std::size_t gpu = placed.first_gpu; gpu < placed.first_gpu + degree; ++gpu) {
+        if (std::exchange(latest_round[gpu], round) == round)
+          broken(packing, where + "gives GPU " + std::to_string(gpu) + " two packs in a round");
+      }
+    }
+  }
+  if (n_placed != planned.placed.size() || n_placed != packing.n_packs())
+    broken(packing, "only " + std::to_string(n_placed) + " packs are in iterations");
 }
 
 }  // namespace
@@ -47,6 +86,7 @@ void check_packing(const Packing& packing, const PackRequest& request) {
       }
     }
   }
+  if (packing.strategy->plan_batches != nullptr) check_placed(packing, *request.setting);
   if (n_packed == lengths.size()) return;
   for (std::size_t item = 0; item < lengths.size(); ++item) {
     const bool may_skip = (lengths[item] == 0 && request.empty != Empty::keep) ||

@@ -7,21 +7,29 @@
 namespace packsim {
 namespace {
 
-// One value per DP rank of an iteration: the micro-batches of a rank summed.
+// One value per GPU of an iteration: its micro-batches summed, its part of those that it shares.
 template <typename Value>
-void sum_by_rank(const Schedule& schedule, const Iteration& iteration, std::span<const MicroBatch> batches,
-                 Value value, std::vector<double>& sums) {
-  const auto n_ranks = static_cast<std::size_t>(schedule.groups[iteration.group].n_dp_ranks);
-  sums.assign(n_ranks, 0.0);
-  const auto packs = schedule.packs(iteration);
-  for (std::size_t i = 0; i < packs.size(); ++i)
-    sums[i % n_ranks] += static_cast<double>(value(batches[packs[i]]));
+void sum_by_gpu(const Schedule& schedule, const Iteration& iteration,
+                std::span<const std::vector<MicroBatch>> batches, Value value, std::vector<double>& sums) {
+  sums.assign(static_cast<std::size_t>(schedule.n_gpus), 0.0);
+  for (const PlacedPack& placed : schedule.packs(iteration)) {
+    const auto degree = static_cast<std::size_t>(schedule.groups[placed.group].sp_degree);
+    const double share =
+        static_cast<double>(value(batches[placed.group][placed.pack])) / static_cast<double>(degree);
+    for (std::size_t gpu = placed.first_gpu; gpu < placed.first_gpu + degree; ++gpu) sums[gpu] += share;
+  }
 }
 
-// Sums neighbouring ranks into slots of `ranks_per_slot`.
-void sum_by_slot(std::span<const double> ranks, std::size_t ranks_per_slot, std::vector<double>& slots) {
-  slots.assign((ranks.size() + ranks_per_slot - 1) / ranks_per_slot, 0.0);
-  for (std::size_t rank = 0; rank < ranks.size(); ++rank) slots[rank / ranks_per_slot] += ranks[rank];
+void attention_by_gpu(const Schedule& schedule, const Iteration& iteration,
+                      std::span<const std::vector<MicroBatch>> batches, std::vector<double>& work) {
+  sum_by_gpu(
+      schedule, iteration, batches, [](const MicroBatch& b) { return b.attention_pairs; }, work);
+}
+
+// Sums neighbouring GPUs into slots of `gpus_per_slot`.
+void sum_by_slot(std::span<const double> gpus, std::size_t gpus_per_slot, std::vector<double>& slots) {
+  slots.assign((gpus.size() + gpus_per_slot - 1) / gpus_per_slot, 0.0);
+  for (std::size_t gpu = 0; gpu < gpus.size(); ++gpu) slots[gpu / gpus_per_slot] += gpus[gpu];
 }
 
 double ratio(double part, double whole) {
@@ -37,10 +45,13 @@ double imbalance(std::span<const double> work) {
   return most > 0 ? 1.0 - sum / (most * static_cast<double>(work.size())) : 0.0;
 }
 
-void attention_work(const Schedule& schedule, const Iteration& iteration, std::span<const MicroBatch> batches,
-                    std::vector<double>& work) {
-  sum_by_rank(
-      schedule, iteration, batches, [](const MicroBatch& b) { return b.attention_pairs; }, work);
+void attention_work(const Schedule& schedule, const Iteration& iteration,
+                    std::span<const std::vector<MicroBatch>> batches, std::vector<double>& work) {
+  attention_by_gpu(schedule, iteration, batches, work);
+  const auto degree = static_cast<std::size_t>(std::max(1, schedule.sp_degree(iteration)));
+  for (std::size_t rank = 0; rank * degree < work.size(); ++rank)
+    work[rank] = static_cast<double>(degree) * work[rank * degree];
+  work.resize(work.size() / degree);
 }
 
 ScheduleMetrics measure(const Schedule& schedule, std::span<const std::vector<MicroBatch>> batches) {
@@ -60,27 +71,31 @@ ScheduleMetrics measure(const Schedule& schedule, std::span<const std::vector<Mi
   double rank_iterations = 0;
   std::int64_t communicated_tokens = 0;
   for (const Iteration& iteration : schedule.iterations) {
-    const GroupPlan& plan = schedule.groups[iteration.group];
-    const std::vector<MicroBatch>& group = batches[iteration.group];
-    const double n_ranks = plan.n_dp_ranks;
-
-    attention_work(schedule, iteration, group, work);
+    attention_by_gpu(schedule, iteration, batches, work);
     abr_sum += imbalance(work);
-    sum_by_slot(work, static_cast<std::size_t>(widest / std::min(widest, plan.sp_degree)), slots);
+    sum_by_slot(work, static_cast<std::size_t>(widest), slots);
     abr_slots_sum += imbalance(slots);
-    const double most = *std::max_element(work.begin(), work.end()) * n_ranks;
+    const double most = *std::ranges::max_element(work) * schedule.n_gpus;
     most_work += most;
     idle_work += most - std::accumulate(work.begin(), work.end(), 0.0);
 
-    sum_by_rank(
-        schedule, iteration, group, [](const MicroBatch& b) { return b.tokens + b.padded_tokens; }, tokens);
+    sum_by_gpu(
+        schedule, iteration, batches, [](const MicroBatch& b) { return b.tokens + b.padded_tokens; }, tokens);
     dbr_sum += imbalance(tokens);
-    rank_iterations += n_ranks;
-    for (const std::uint32_t pack : schedule.packs(iteration)) {
-      metrics.trained_tokens += group[pack].tokens;
-      metrics.padded_tokens += group[pack].padded_tokens;
-      if (plan.sp_degree > 1) communicated_tokens += group[pack].tokens;
+    std::int64_t iteration_tokens = 0;
+    double tokens_per_gpu = 0;
+    for (const PlacedPack& placed : schedule.packs(iteration)) {
+      const MicroBatch& batch = batches[placed.group][placed.pack];
+      const int degree = schedule.groups[placed.group].sp_degree;
+      iteration_tokens += batch.tokens;
+      tokens_per_gpu += static_cast<double>(batch.tokens) / degree;
+      metrics.padded_tokens += batch.padded_tokens;
+      if (degree > 1) communicated_tokens += batch.tokens;
     }
+    metrics.trained_tokens += iteration_tokens;
+    // Ranks of different degrees count by the tokens that they train.
+    if (iteration_tokens > 0)
+      rank_iterations += schedule.n_gpus * tokens_per_gpu / static_cast<double>(iteration_tokens);
   }
   const auto n = static_cast<double>(schedule.iterations.size());
   const auto trained = static_cast<double>(metrics.trained_tokens);

@@ -17,10 +17,12 @@ struct ScheduleMetrics {
   std::int64_t iterations = 0;
   std::int64_t trained_tokens = 0;  ///< over all epochs, repeats included, padding not
   std::int64_t padded_tokens = 0;   ///< over all epochs
-  double abr = 0;                   ///< attention balance ratio over DP ranks, mean of the iterations
+  /// Attention balance ratio over GPUs, mean of the iterations. GPUs that share a pack have equal parts of
+  /// it, so with one SP degree this is the ratio over DP ranks.
+  double abr = 0;
   double abr_slots = 0;     ///< the same over slots of the widest group's SP degree, work summed in a slot
-  double abr_weighted = 0;  ///< over DP ranks, one ratio of sums: iterations weigh by their attention time
-  double dbr = 0;           ///< distance (token) balance ratio over DP ranks, mean of the iterations
+  double abr_weighted = 0;  ///< over GPUs, one ratio of sums: iterations weigh by their attention time
+  double dbr = 0;           ///< distance (token) balance ratio over GPUs, mean of the iterations
   double cr = 0;            ///< share of the tokens trained with an SP degree above 1
   double pr = 0;            ///< share of padding among computed tokens, one ratio of sums
   double ave_t_tokens = 0;  ///< tokens of a DP rank in an iteration, padding not counted
@@ -29,9 +31,10 @@ struct ScheduleMetrics {
 /// batches: [n_groups][n_packs] as given to make_schedule.
 ScheduleMetrics measure(const Schedule& schedule, std::span<const std::vector<MicroBatch>> batches);
 
-/// Attention pairs of each DP rank in one iteration, its micro-batches summed. Writes [n_dp_ranks] to `work`.
-void attention_work(const Schedule& schedule, const Iteration& iteration, std::span<const MicroBatch> batches,
-                    std::vector<double>& work);
+/// Attention pairs of each DP rank in one iteration, its micro-batches summed; where SP degrees differ, the
+/// part of each GPU. Writes [n_dp_ranks] or [n_gpus] to `work`. batches: [n_groups][n_packs].
+void attention_work(const Schedule& schedule, const Iteration& iteration,
+                    std::span<const std::vector<MicroBatch>> batches, std::vector<double>& work);
 
 /// How well packs are filled; the names are those of NeMo's metadata.
 struct PackStatistics {

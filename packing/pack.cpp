@@ -19,6 +19,38 @@ const Strategy& known_strategy(std::string_view name) {
   refuse("strategy: expected one of " + known + ", got \"" + std::string(name) + "\"");
 }
 
+// Of a strategy that forms iterations.
+void check_setting(const Strategy& strategy, const PackRequest& request) {
+  const std::string name(strategy.name);
+  if (request.setting == nullptr)
+    refuse("setting: expected GPUs and tokens_per_iteration for " + name + ", got none");
+  const BatchSetting& setting = *request.setting;
+  if (setting.n_gpus < 1) refuse("n_gpus: expected >= 1, got " + std::to_string(setting.n_gpus));
+  if (setting.tokens_per_iteration < 1) {
+    refuse("tokens_per_iteration: expected >= 1 for " + name + ", got " +
+           std::to_string(setting.tokens_per_iteration));
+  }
+  if (request.window_samples > 0) {
+    refuse("window_samples: expected 0 for " + name + ", whose window is a global batch, got " +
+           std::to_string(request.window_samples));
+  }
+  if (setting.groups.size() != request.capacities_tokens.size()) {
+    refuse("setting.groups: expected one for each of " + std::to_string(request.capacities_tokens.size()) +
+           " capacities, got " + std::to_string(setting.groups.size()));
+  }
+  for (std::size_t i = 0; i < setting.groups.size(); ++i) {
+    const BatchGroup& group = setting.groups[i];
+    if (group.capacity_tokens != request.capacities_tokens[i]) {
+      refuse("setting.groups[" + std::to_string(i) + "].capacity_tokens: expected " +
+             std::to_string(request.capacities_tokens[i]) + ", got " + std::to_string(group.capacity_tokens));
+    }
+    if (group.sp_degree < 1 || setting.n_gpus % group.sp_degree != 0) {
+      refuse("sp_degree: expected a divisor of " + std::to_string(setting.n_gpus) + " GPUs, got " +
+             std::to_string(group.sp_degree));
+    }
+  }
+}
+
 void check_options(const Strategy& strategy, const PackRequest& request) {
   const auto& capacities = request.capacities_tokens;
   if (capacities.empty()) refuse("capacities_tokens: expected at least one pack length, got none");
@@ -26,8 +58,9 @@ void check_options(const Strategy& strategy, const PackRequest& request) {
     refuse("capacities_tokens: expected one pack length for " + std::string(strategy.name) + ", got " +
            std::to_string(capacities.size()));
   }
+  const std::int64_t more = strategy.plan_batches != nullptr ? 0 : 1;
   for (std::size_t i = 0; i < capacities.size(); ++i) {
-    const std::int64_t least = i == 0 ? 1 : capacities[i - 1] + 1;
+    const std::int64_t least = i == 0 ? 1 : capacities[i - 1] + more;
     if (capacities[i] < least || capacities[i] > kLongestCapacityTokens) {
       refuse("capacities_tokens[" + std::to_string(i) + "]: expected " + std::to_string(least) + ".." +
              std::to_string(kLongestCapacityTokens) + ", got " + std::to_string(capacities[i]));
@@ -39,6 +72,7 @@ void check_options(const Strategy& strategy, const PackRequest& request) {
   if (request.options.rounds < 1) {
     refuse("rounds: expected >= 1, got " + std::to_string(request.options.rounds));
   }
+  if (strategy.plan_batches != nullptr) check_setting(strategy, request);
   if (strategy.cuts_samples && request.over_long == OverLong::own_pack) {
     refuse("over_long: expected error, drop, truncate or split for " + std::string(strategy.name) +
            ", which cuts samples anyway, got \"own_pack\"");
@@ -188,13 +222,17 @@ void append(std::vector<PackSet>& all, const std::vector<PackSet>& window, std::
   }
 }
 
+PackProblem make_problem(const PackRequest& request, std::span<const std::int32_t> lengths) {
+  return {.lengths_tokens = lengths,
+          .capacity_tokens = request.capacities_tokens.back(),
+          .own_packs = request.over_long == OverLong::own_pack,
+          .keep_empty = request.empty == Empty::keep,
+          .options = request.options};
+}
+
 std::vector<PackSet> pack_window(const Strategy& strategy, const PackRequest& request,
                                  std::span<const std::int32_t> lengths) {
-  const PackProblem problem{.lengths_tokens = lengths,
-                            .capacity_tokens = request.capacities_tokens.back(),
-                            .own_packs = request.over_long == OverLong::own_pack,
-                            .keep_empty = request.empty == Empty::keep,
-                            .options = request.options};
+  const PackProblem problem = make_problem(request, lengths);
   if (strategy.pack_groups != nullptr) return strategy.pack_groups(problem, request.capacities_tokens);
   std::vector<PackSet> packs;
   packs.push_back(strategy.pack(problem));
@@ -250,7 +288,12 @@ Packing pack(std::string_view strategy_name, const PackRequest& request) {
     }
   }
 
-  if (window_ends.size() <= 1) {
+  if (strategy.plan_batches != nullptr) {
+    BatchPlan plan = strategy.plan_batches(
+        {.items = make_problem(request, packing.lengths_tokens), .setting = *request.setting});
+    packing.groups = std::move(plan.groups);
+    packing.planned = std::move(plan);
+  } else if (window_ends.size() <= 1) {
     packing.groups = pack_window(strategy, request, packing.lengths_tokens);
   } else {
     packing.groups.resize(request.capacities_tokens.size());

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "packing/batch_problem.hpp"
 #include "packing/pack_set.hpp"
 #include "packing/policies.hpp"
 #include "packing/strategy.hpp"
@@ -14,11 +15,15 @@ namespace packsim {
 /// A job for pack(): lengths, where they go, and every policy by name.
 struct PackRequest {
   std::span<const std::int32_t> lengths_tokens;  ///< [n_samples], each >= 0; must outlive the Packing
-  std::vector<std::int64_t> capacities_tokens;   ///< pack length of each group, ascending; one unless hbp
-  OverLong over_long = OverLong::error;          ///< longer than the last capacity
+  /// Pack length of each group, ascending; one unless the strategy takes several. Groups of a strategy that
+  /// forms iterations may have equal ones.
+  std::vector<std::int64_t> capacities_tokens;
+  OverLong over_long = OverLong::error;  ///< longer than the last capacity
   Empty empty = Empty::drop;
   std::int64_t window_samples = 0;  ///< pack every so many samples on their own; 0: the whole data set
   StrategyOptions options = {};
+  /// For strategies that form iterations; its groups are those of capacities_tokens. Must outlive pack().
+  const BatchSetting* setting = nullptr;
 };
 
 /// The longest pack that is accepted; indexes by free space have an entry for each token of it.
@@ -44,6 +49,7 @@ struct Packing {
   const Strategy* strategy = nullptr;
   std::vector<std::int64_t> capacities_tokens;   ///< [n_groups]
   std::vector<PackSet> groups;                   ///< [n_groups]
+  PlannedIterations planned;                     ///< of strategies that form iterations
   std::vector<Piece> pieces;                     ///< empty: item i is the whole of sample i
   std::vector<std::int32_t> cut_lengths_tokens;  ///< [n_items] where pieces is not empty
   std::span<const std::int32_t> lengths_tokens;  ///< [n_items] lengths of the items
@@ -71,8 +77,10 @@ void check_request(std::string_view strategy, const PackRequest& request);
 Packing pack(std::string_view strategy, const PackRequest& request);
 
 /// Checks that every item is in exactly one pack, or skipped for the reason that the counts give, and that no
-/// pack is over its capacity except packs of one over-long item. Throws std::logic_error naming the item or
-/// pack. pack() calls it: a silently lost sample is worse than a slow check.
+/// pack is over its capacity except packs of one over-long item; where the strategy has formed iterations,
+/// that every pack is placed once, on GPUs that are there and train nothing else in that round. Throws
+/// std::logic_error naming the item or pack. pack() calls it: a silently lost sample is worse than a slow
+/// check.
 void check_packing(const Packing& packing, const PackRequest& request);
 
 }  // namespace packsim

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace packsim {
 
@@ -21,6 +22,14 @@ struct Iteration {
   std::uint32_t n_placed = 0;
 
   bool operator==(const Iteration&) const = default;
+};
+
+/// Iterations that a strategy has formed itself, of one epoch in the order in which they are trained.
+struct PlannedIterations {
+  std::vector<PlacedPack> placed;
+  std::vector<Iteration> iterations;  ///< empty: packs are put together by a schedule
+  /// All GPUs wait for each other between rounds, as frameworks do that tell them then what comes next.
+  bool rounds_meet = false;
 };
 
 }  // namespace packsim

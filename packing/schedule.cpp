@@ -90,13 +90,50 @@ std::vector<std::uint32_t> order_group(std::span<const MicroBatch> batches, cons
   return order;
 }
 
-// Moves iterations of the shortest group to the front, as many as asked for and there are.
-std::int64_t put_short_group_first(std::span<Iteration> iterations, std::int64_t wanted) {
+// Moves iterations of the shortest group alone to the front, as many as asked for and there are.
+std::int64_t put_short_group_first(const Schedule& schedule, std::span<Iteration> iterations,
+                                   std::int64_t wanted) {
   std::int64_t moved = 0;
   std::stable_partition(iterations.begin(), iterations.end(), [&](const Iteration& iteration) {
-    return iteration.group == 0 && moved < wanted && ++moved > 0;
+    const bool is_short = std::ranges::all_of(schedule.packs(iteration),
+                                              [](const PlacedPack& placed) { return placed.group == 0; });
+    return is_short && moved < wanted && ++moved > 0;
   });
   return moved;
+}
+
+// The order of an epoch's iterations, which are the last ones of the schedule.
+void order_iterations(std::size_t first_iteration, int epoch, const ScheduleOptions& options,
+                      Generator& generator, Schedule& schedule) {
+  const auto added = std::span(schedule.iterations).subspan(first_iteration);
+  if (options.order != PackOrder::as_packed) shuffle(added, generator);
+  if (epoch == 0)
+    schedule.curriculum_iterations = put_short_group_first(schedule, added, options.curriculum_iterations);
+}
+
+Generator epoch_generator(const ScheduleOptions& options, int epoch) {
+  return Generator(options.seed + static_cast<std::uint32_t>(epoch));
+}
+
+// Packs go round the ranks.
+void place(std::span<const std::uint32_t> packs, std::size_t group, const GroupPlan& plan,
+           std::vector<PlacedPack>& placed) {
+  const auto n_ranks = static_cast<std::size_t>(plan.n_dp_ranks);
+  for (std::size_t i = 0; i < packs.size(); ++i) {
+    placed.push_back(
+        {.pack = packs[i],
+         .first_gpu = static_cast<std::uint32_t>(i % n_ranks * static_cast<std::size_t>(plan.sp_degree)),
+         .group = static_cast<std::uint16_t>(group),
+         .round = static_cast<std::uint16_t>(i / n_ranks)});
+  }
+}
+
+void check_options(const ScheduleOptions& options) {
+  expect_at_least(1, "n_gpus", options.n_gpus);
+  expect_at_least(1, "micro_batches_per_rank", options.micro_batches_per_rank);
+  expect_at_least(1, "epochs", options.epochs);
+  expect_at_least(0, "tokens_per_iteration", options.tokens_per_iteration);
+  expect_at_least(0, "curriculum_iterations", options.curriculum_iterations);
 }
 
 }  // namespace
@@ -112,6 +149,16 @@ int micro_batches_that_fit(std::int64_t tokens_per_iteration, int n_dp_ranks, st
                                 " ranks, got " + std::to_string(tokens_per_iteration));
   }
   return static_cast<int>(fit);
+}
+
+int Schedule::sp_degree(const Iteration& iteration) const {
+  int degree = 0;
+  for (const PlacedPack& pack : packs(iteration)) {
+    const int own = groups[pack.group].sp_degree;
+    if (degree != 0 && own != degree) return 0;
+    degree = own;
+  }
+  return degree;
 }
 
 std::vector<MicroBatch> micro_batches(const Packing& packing, std::size_t group, Padding padding,
@@ -160,11 +207,7 @@ Schedule make_schedule(std::span<const std::vector<MicroBatch>> batches,
                        std::span<const GroupParallelism> parallelism, const ScheduleOptions& options) {
   expect_one_per_group("capacities_tokens", capacities_tokens.size(), batches.size());
   expect_one_per_group("parallelism", parallelism.size(), batches.size());
-  expect_at_least(1, "n_gpus", options.n_gpus);
-  expect_at_least(1, "micro_batches_per_rank", options.micro_batches_per_rank);
-  expect_at_least(1, "epochs", options.epochs);
-  expect_at_least(0, "tokens_per_iteration", options.tokens_per_iteration);
-  expect_at_least(0, "curriculum_iterations", options.curriculum_iterations);
+  check_options(options);
   for (const std::int64_t capacity : capacities_tokens) expect_at_least(1, "capacities_tokens", capacity);
   Schedule schedule;
   schedule.n_gpus = options.n_gpus;
@@ -173,24 +216,42 @@ Schedule make_schedule(std::span<const std::vector<MicroBatch>> batches,
     schedule.groups.push_back(make_plan(parallelism[group], capacities_tokens[group], options));
   }
   for (int epoch = 0; epoch < options.epochs; ++epoch) {
-    Generator generator(options.seed + static_cast<std::uint32_t>(epoch));
+    Generator generator = epoch_generator(options, epoch);
     const std::size_t first_iteration = schedule.iterations.size();
     for (std::size_t group = 0; group < batches.size(); ++group) {
+      const GroupPlan& plan = schedule.groups[group];
       const std::vector<std::uint32_t> order =
-          order_group(batches[group], schedule.groups[group], options, generator, schedule);
-      const auto whole = static_cast<std::size_t>(schedule.groups[group].packs_per_iteration());
+          order_group(batches[group], plan, options, generator, schedule);
+      const auto whole = static_cast<std::size_t>(plan.packs_per_iteration());
       for (std::size_t begin = 0; begin < order.size(); begin += whole) {
-        schedule.iterations.push_back({static_cast<std::uint32_t>(group),
-                                       static_cast<std::uint32_t>(schedule.pack_order.size() + begin),
-                                       static_cast<std::uint32_t>(std::min(whole, order.size() - begin))});
+        const auto packs = std::span(order).subspan(begin, std::min(whole, order.size() - begin));
+        schedule.iterations.push_back({.first_placed = static_cast<std::uint32_t>(schedule.placed.size()),
+                                       .n_placed = static_cast<std::uint32_t>(packs.size())});
+        place(packs, group, plan, schedule.placed);
       }
-      schedule.pack_order.insert(schedule.pack_order.end(), order.begin(), order.end());
     }
-    const auto added = std::span(schedule.iterations).subspan(first_iteration);
-    if (options.order != PackOrder::as_packed) shuffle(added, generator);
-    if (epoch == 0) {
-      schedule.curriculum_iterations = put_short_group_first(added, options.curriculum_iterations);
-    }
+    order_iterations(first_iteration, epoch, options, generator, schedule);
+  }
+  return schedule;
+}
+
+Schedule make_schedule(const PlannedIterations& planned, std::span<const GroupParallelism> parallelism,
+                       const ScheduleOptions& options) {
+  check_options(options);
+  Schedule schedule;
+  schedule.n_gpus = options.n_gpus;
+  schedule.epochs = options.epochs;
+  schedule.rounds_meet = planned.rounds_meet;
+  schedule.placed = planned.placed;
+  ScheduleOptions own = options;
+  own.tokens_per_iteration = 0;
+  for (const GroupParallelism& group : parallelism) schedule.groups.push_back(make_plan(group, 1, own));
+  for (int epoch = 0; epoch < options.epochs; ++epoch) {
+    Generator generator = epoch_generator(options, epoch);
+    const std::size_t first_iteration = schedule.iterations.size();
+    schedule.iterations.insert(schedule.iterations.end(), planned.iterations.begin(),
+                               planned.iterations.end());
+    order_iterations(first_iteration, epoch, options, generator, schedule);
   }
   return schedule;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "packing/pack.hpp"
+#include "packing/placed_pack.hpp"
 
 namespace packsim {
 
@@ -57,19 +58,12 @@ struct ScheduleOptions {
   std::uint32_t seed = 1024;  ///< epoch e shuffles with seed + e
 };
 
-/// One optimizer step: all ranks train packs of one group. Rank r's micro-batch m is
-/// packs[m * n_dp_ranks + r], where there is one.
-struct Iteration {
-  std::uint32_t group = 0;
-  std::uint32_t first_pack = 0;  ///< position in Schedule::pack_order
-  std::uint32_t n_packs = 0;  ///< under the group's packs_per_iteration only where a last iteration is short
-};
-
-/// The order in which packs are trained: what a trainer replays and the simulator prices.
+/// Which packs are trained when and where: what a trainer replays and the simulator prices.
 struct Schedule {
   std::vector<GroupPlan> groups;
-  std::vector<std::uint32_t> pack_order;  ///< pack indices within their group
+  std::vector<PlacedPack> placed;  ///< iteration after iteration
   std::vector<Iteration> iterations;
+  bool rounds_meet = false;  ///< all GPUs wait for each other between rounds
   int n_gpus = 1;
   int epochs = 1;
 
@@ -79,9 +73,11 @@ struct Schedule {
   std::int64_t repeated_tokens = 0;
   std::int64_t curriculum_iterations = 0;  ///< those that the short group could fill
 
-  std::span<const std::uint32_t> packs(const Iteration& iteration) const {
-    return {pack_order.data() + iteration.first_pack, iteration.n_packs};
+  std::span<const PlacedPack> packs(const Iteration& iteration) const {
+    return {placed.data() + iteration.first_placed, iteration.n_placed};
   }
+  /// The SP degree that all packs of an iteration have; 0 where they differ.
+  int sp_degree(const Iteration& iteration) const;
 };
 
 /// One SP degree and number of checkpointed layers for each group of a packing.
@@ -90,7 +86,8 @@ struct GroupParallelism {
   int gc_layers = 0;
 };
 
-/// Cuts packs into iterations.
+/// Cuts packs into iterations of one group each. Rank r of the group's SP degree d is the GPUs from r d on;
+/// an iteration's packs go round the ranks, a round for each time.
 ///
 /// batches: [n_groups][n_packs] of that group. parallelism: [n_groups]. capacities_tokens: [n_groups].
 /// Throws std::invalid_argument where n_gpus is not a multiple of a group's SP degree or a count is out of
@@ -98,6 +95,12 @@ struct GroupParallelism {
 Schedule make_schedule(std::span<const std::vector<MicroBatch>> batches,
                        std::span<const std::int64_t> capacities_tokens,
                        std::span<const GroupParallelism> parallelism, const ScheduleOptions& options);
+
+/// Repeats iterations that a strategy has formed itself every epoch. Of the options the GPUs, the epochs, the
+/// seed and the curriculum (iterations of the first group alone) count, and of the orders as_packed; all
+/// others shuffle the iterations.
+Schedule make_schedule(const PlannedIterations& planned, std::span<const GroupParallelism> parallelism,
+                       const ScheduleOptions& options);
 
 /// HBP algorithm 7: pack indices by ascending attention work, ties in pack order. Where the packs fill whole
 /// iterations, cutting this order into consecutive ones minimises the sum over iterations of the largest

@@ -1,6 +1,6 @@
 #include "packing/trainings.hpp"
 
-#include <algorithm>
+#include <utility>
 
 namespace packsim {
 
@@ -8,13 +8,31 @@ Trainings count_trainings(std::span<const std::vector<MicroBatch>> batches, cons
   Trainings trainings;
   for (const std::vector<MicroBatch>& group : batches) trainings.of_pack.emplace_back(group.size());
   trainings.iterations.resize(batches.size());
+  trainings.rank_steps.resize(batches.size());
   trainings.later_micro_batches.resize(batches.size());
+  std::vector<bool> has_trained;                         // [n_gpus] of the iteration
+  std::vector<std::int64_t> latest(batches.size(), -1);  // iteration, by group
+  std::int64_t index = 0;
   for (const Iteration& iteration : schedule.iterations) {
-    ++trainings.iterations[iteration.group];
-    const std::int64_t n_packs = iteration.n_packs;
-    const std::int64_t n_ranks = schedule.groups[iteration.group].n_dp_ranks;
-    trainings.later_micro_batches[iteration.group] += std::max<std::int64_t>(0, n_packs - n_ranks);
-    for (const std::uint32_t pack : schedule.packs(iteration)) ++trainings.of_pack[iteration.group][pack];
+    has_trained.assign(static_cast<std::size_t>(schedule.n_gpus), false);
+    const std::span<const PlacedPack> packs = schedule.packs(iteration);
+    if (!packs.empty()) {
+      const std::size_t first = packs.front().group;
+      trainings.rank_steps[first] += static_cast<double>(schedule.n_gpus) / schedule.groups[first].sp_degree;
+    }
+    for (const PlacedPack& placed : packs) {
+      ++trainings.of_pack[placed.group][placed.pack];
+      if (std::exchange(latest[placed.group], index) != index) ++trainings.iterations[placed.group];
+      const int degree = schedule.groups[placed.group].sp_degree;
+      int n_later = 0;
+      for (int gpu = 0; gpu < degree; ++gpu) {
+        std::vector<bool>::reference trained = has_trained[placed.first_gpu + static_cast<std::size_t>(gpu)];
+        n_later += trained ? 1 : 0;
+        trained = true;
+      }
+      trainings.later_micro_batches[placed.group] += static_cast<double>(n_later) / degree;
+    }
+    ++index;
   }
   return trainings;
 }

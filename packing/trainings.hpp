@@ -11,9 +11,13 @@ namespace packsim {
 /// How often a schedule trains what.
 struct Trainings {
   std::vector<std::vector<std::int64_t>> of_pack;  ///< [n_groups][n_packs]
-  std::vector<std::int64_t> iterations;            ///< [n_groups]
-  /// Micro-batches that come after another one of their rank in their iteration: [n_groups].
-  std::vector<std::int64_t> later_micro_batches;
+  std::vector<std::int64_t> iterations;            ///< [n_groups] in which packs of the group are trained
+  /// Optimizer steps, of ranks of the group's SP degree: [n_groups]. An iteration counts for the group of its
+  /// first pack.
+  std::vector<double> rank_steps;
+  /// Micro-batches that come after another one on their GPUs in their iteration: [n_groups]. One of several
+  /// GPUs counts by the share of them that had one before.
+  std::vector<double> later_micro_batches;
 };
 
 /// batches: [n_groups][n_packs] as given to make_schedule.

@@ -89,13 +89,13 @@ struct StepTimeBin {
   double max_s = 0;
 };
 
-/// The attention work of every rank in one iteration.
+/// The attention work of every rank in one iteration; where SP degrees differ, of every GPU.
 struct SampledIteration {
   std::int64_t iteration = 0;
-  std::int64_t capacity_tokens = 0;  ///< of its group
-  int sp_degree = 1;
+  std::int64_t capacity_tokens = 0;  ///< the largest of its groups
+  int sp_degree = 1;                 ///< 0 where they differ
   double abr = 0;
-  std::vector<double> attention_pairs;  ///< [n_dp_ranks]
+  std::vector<double> attention_pairs;  ///< [n_dp_ranks], or [n_gpus] where SP degrees differ
 };
 
 /// Of numbers that a run does not have.

@@ -43,27 +43,20 @@ std::vector<std::uint32_t> price_classes(std::span<const MicroBatchPrice> packs)
   return classes;
 }
 
-void find_alike(std::span<const std::uint32_t> packs, std::span<const std::uint32_t> classes,
-                std::size_t n_ranks, std::size_t block, AlikeRanks& alike) {
+void find_alike(const RankKinds& ranks, std::size_t block, AlikeRanks& alike) {
   // Blocks in the order of what their ranks train.
   const auto compare = [&](std::size_t a, std::size_t b) {
-    for (std::size_t first = 0; first < packs.size(); first += n_ranks) {
-      for (std::size_t r = 0; r < block; ++r) {
-        const std::size_t at_a = first + a * block + r;
-        const std::size_t at_b = first + b * block + r;
-        // A last round may have no packs for the ranks at the end: more comes before fewer.
-        if (at_a >= packs.size() || at_b >= packs.size()) {
-          if ((at_a < packs.size()) != (at_b < packs.size())) return at_a <=> at_b;
-          continue;
-        }
-        if (const auto order = classes[packs[at_a]] <=> classes[packs[at_b]]; order != 0)
-          return std::strong_ordering(order);
-      }
+    for (std::size_t r = 0; r < block; ++r) {
+      const auto of_a = ranks.of(a * block + r);
+      const auto of_b = ranks.of(b * block + r);
+      const auto order =
+          std::lexicographical_compare_three_way(of_a.begin(), of_a.end(), of_b.begin(), of_b.end());
+      if (order != 0) return order;
     }
     return std::strong_ordering::equal;
   };
   std::vector<std::size_t>& order = alike.order;
-  order.resize(n_ranks / block);
+  order.resize(ranks.n_ranks() / block);
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
     const auto by_work = compare(a, b);

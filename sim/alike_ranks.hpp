@@ -22,9 +22,24 @@ struct AlikeRanks {
   std::vector<std::size_t> order;  ///< scratch
 };
 
-/// Rank r trains packs[m * n_ranks + r] for every m. classes: of a group's packs. block: ranks that lie side
-/// by side and are looked at as one; divides n_ranks. Written over `alike`, whose memory is used again.
-void find_alike(std::span<const std::uint32_t> packs, std::span<const std::uint32_t> classes,
-                std::size_t n_ranks, std::size_t block, AlikeRanks& alike);
+/// What the ranks of one step train, as numbers that are equal where it is the same: [n_ranks] lists.
+struct RankKinds {
+  std::vector<std::uint32_t> offsets = {0};  ///< [n_ranks + 1]
+  std::vector<std::uint64_t> kinds;          ///< rank r's are kinds[offsets[r]..offsets[r + 1])
+
+  void clear() {
+    offsets.assign(1, 0);
+    kinds.clear();
+  }
+  void end_rank() { offsets.push_back(static_cast<std::uint32_t>(kinds.size())); }
+  std::size_t n_ranks() const { return offsets.size() - 1; }
+  std::span<const std::uint64_t> of(std::size_t rank) const {
+    return std::span(kinds).subspan(offsets[rank], offsets[rank + 1] - offsets[rank]);
+  }
+};
+
+/// block: ranks that lie side by side and are looked at as one; divides the number of ranks. Written over
+/// `alike`, whose memory is used again.
+void find_alike(const RankKinds& ranks, std::size_t block, AlikeRanks& alike);
 
 }  // namespace packsim

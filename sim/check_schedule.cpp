@@ -25,31 +25,41 @@ void check_groups(const Schedule& schedule, std::size_t n_batches) {
   }
 }
 
+void check_placed(const Schedule& schedule, std::span<const std::size_t> n_packs, std::size_t index) {
+  const PlacedPack& placed = schedule.placed[index];
+  if (placed.group >= n_packs.size()) {
+    refuse("placed", index,
+           "a group below " + std::to_string(n_packs.size()) + ", got " + std::to_string(placed.group));
+  }
+  if (placed.pack >= n_packs[placed.group]) {
+    refuse("placed", index,
+           "a pack of group " + std::to_string(placed.group) + " below " +
+               std::to_string(n_packs[placed.group]) + ", got " + std::to_string(placed.pack));
+  }
+  const int degree = schedule.groups[placed.group].sp_degree;
+  const std::int64_t end = std::int64_t{placed.first_gpu} + degree;
+  if (placed.first_gpu % static_cast<std::uint32_t>(degree) != 0 || end > schedule.n_gpus) {
+    refuse("placed", index,
+           "a first_gpu that is a multiple of " + std::to_string(degree) + " and at most " +
+               std::to_string(schedule.n_gpus - degree) + ", got " + std::to_string(placed.first_gpu));
+  }
+}
+
 }  // namespace
 
 void check_schedule(const Schedule& schedule, std::span<const std::size_t> n_packs) {
   check_groups(schedule, n_packs.size());
   for (std::size_t i = 0; i < schedule.iterations.size(); ++i) {
     const Iteration& iteration = schedule.iterations[i];
-    if (iteration.group >= n_packs.size()) {
+    if (iteration.n_placed == 0) refuse("iterations", i, "packs, got none");
+    const std::size_t end = std::size_t{iteration.first_placed} + iteration.n_placed;
+    if (end > schedule.placed.size()) {
       refuse("iterations", i,
-             "a group below " + std::to_string(n_packs.size()) + ", got " + std::to_string(iteration.group));
-    }
-    const std::size_t end = std::size_t{iteration.first_pack} + iteration.n_packs;
-    if (end > schedule.pack_order.size()) {
-      refuse("iterations", i,
-             "an end in pack_order of at most " + std::to_string(schedule.pack_order.size()) + ", got " +
+             "an end in placed of at most " + std::to_string(schedule.placed.size()) + ", got " +
                  std::to_string(end));
     }
-    for (std::size_t position = iteration.first_pack; position < end; ++position) {
-      if (schedule.pack_order[position] >= n_packs[iteration.group]) {
-        refuse("pack_order", position,
-               "a pack of group " + std::to_string(iteration.group) + " below " +
-                   std::to_string(n_packs[iteration.group]) + ", got " +
-                   std::to_string(schedule.pack_order[position]));
-      }
-    }
   }
+  for (std::size_t i = 0; i < schedule.placed.size(); ++i) check_placed(schedule, n_packs, i);
 }
 
 }  // namespace packsim

@@ -12,6 +12,7 @@ void Lane::begin(OpGraph& graph, std::uint32_t rank, int gpu, StepDetail detail,
   compute_ = graph.add_stream(rank, StreamKind::compute);
   exchange_ = states_ = OpGraph::kNone;
   send_ = {OpGraph::kNone, OpGraph::kNone};
+  shared_ = nullptr;
   waits_.clear();
   time_ = {};
 }
@@ -50,8 +51,15 @@ void Lane::merged_work(std::int64_t time_ns) {
 
 OpId Lane::travel(StreamId on, std::int64_t time_ns, Cause cause, std::span<const LinkUse> uses) {
   wait_for(graph_->last_op(compute_));
+  if (shared_ != nullptr)
+    return graph_->join(on, shared_->at(n_shared_++, SimTime{time_ns}, uses), cause, waits_);
   if (uses.empty()) return graph_->add_op(on, SimTime{time_ns}, cause, waits_);
   return graph_->join(on, graph_->add_collective(SimTime{time_ns}, uses), cause, waits_);
+}
+
+void Lane::share_exchanges(SharedExchanges* shared) {
+  shared_ = shared;
+  n_shared_ = 0;
 }
 
 void Lane::exchange(const PricedStage& stage) {
@@ -62,7 +70,7 @@ void Lane::exchange(const PricedStage& stage) {
     return;
   }
   const std::span<const LinkUse> uses =
-      links_ == nullptr ? std::span<const LinkUse>() : links_->of_group(gpu_, stage);
+      needs_links() ? links_->of_group(gpu_, stage) : std::span<const LinkUse>();
   const OpId done = travel(stream(exchange_), stage.time_ns, stage.cause, uses);
   waits_.assign(1, done);
 }
@@ -74,7 +82,7 @@ void Lane::meet(CollectiveId collective, Cause cause) {
 }
 
 std::span<const LinkUse> Lane::ring_links(const RingPrice& ring) const {
-  if (links_ == nullptr) return {};
+  if (!needs_links()) return {};
   return links_->of_ring(gpu_, ring.steps, ring.stride, static_cast<double>(ring.bytes));
 }
 

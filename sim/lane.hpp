@@ -9,6 +9,7 @@
 #include "models/step/step_price.hpp"
 #include "sim/group_links.hpp"
 #include "sim/op_graph.hpp"
+#include "sim/rank_meetings.hpp"
 #include "sim/step_detail.hpp"
 
 namespace packsim {
@@ -31,6 +32,8 @@ class Lane {
   void exchange(const PricedStage& stage);
   /// Attention, with its ring's transfers beside it.
   void attention(const RingPrice& ring, Cause cause);
+  /// Exchanges from here on are those of other lanes too; null: the lane's own. Kept by reference.
+  void share_exchanges(SharedExchanges* shared);
   /// A collective with other ranks, for which computation waits.
   void meet(CollectiveId collective, Cause cause);
   /// Activations, or their gradients, to the next lane; returns what that has to wait for.
@@ -56,6 +59,10 @@ class Lane {
   // Streams are made when they are first used.
   StreamId stream(StreamId& communication);
   void compute(std::int64_t time_ns, Cause cause);
+  // Whether the links of its next exchange matter: those of shared ones are the first lane's.
+  bool needs_links() const {
+    return links_ != nullptr && (shared_ == nullptr || !shared_->is_made(n_shared_));
+  }
   // Takes time on a stream and its links, behind what is computed and waited for.
   OpId travel(StreamId on, std::int64_t time_ns, Cause cause, std::span<const LinkUse> uses);
   std::span<const LinkUse> ring_links(const RingPrice& ring) const;
@@ -70,6 +77,8 @@ class Lane {
   StreamId exchange_ = OpGraph::kNone;
   StreamId states_ = OpGraph::kNone;
   std::array<StreamId, 2> send_ = {};  // forward, backward
+  SharedExchanges* shared_ = nullptr;
+  std::size_t n_shared_ = 0;  // that it has taken part in
   std::vector<OpId> waits_;
   WorkTime time_;
 };

@@ -19,7 +19,7 @@ Layer layer_of(const ChunkShape& chunk, int index) {
 }  // namespace
 
 void RankSteps::make(const RankWork& work, std::size_t rank, std::span<Lane> lanes,
-                     std::span<StateExchange> states, ExpertMeetings& experts,
+                     std::span<StateExchange> states, ExpertMeetings& experts, RankMeetings& meetings,
                      std::vector<MadePass>& passes) {
   work_ = &work;
   plan_ = work.plan;
@@ -27,6 +27,8 @@ void RankSteps::make(const RankWork& work, std::size_t rank, std::span<Lane> lan
   lanes_ = lanes;
   states_ = states;
   experts_ = &experts;
+  meetings_ = &meetings;
+  next_meeting_ = 0;
   passes_ = &passes;
   next_.assign(lanes.size(), 0);
   const std::size_t n_passes = plan_->chunks.size() * work.micro_batches.size();
@@ -37,6 +39,7 @@ void RankSteps::make(const RankWork& work, std::size_t rank, std::span<Lane> lan
   const Orders& orders = this->orders(static_cast<int>(work.micro_batches.size()));
   while (advance(orders)) {
   }
+  meet_before(work.micro_batches.size());
   for (std::size_t stage = 0; stage < lanes_.size(); ++stage)
     lanes_[stage].set_slow_down(work.slow_down(stage));
   for (StateExchange& of_chunk : states_) of_chunk.wait_for_gradients();
@@ -93,24 +96,38 @@ bool RankSteps::advance(const Orders& orders) {
   return !is_done;
 }
 
+// Without a pipeline, and so one lane.
+void RankSteps::meet_before(std::size_t micro_batch) {
+  Lane& lane = lanes_.front();
+  lane.share_exchanges(nullptr);
+  for (; next_meeting_ < work_->meetings.size(); ++next_meeting_) {
+    const RankMeeting& meeting = work_->meetings[next_meeting_];
+    if (meeting.before > micro_batch) break;
+    lane.meet(meetings_->meeting(meeting.id), Cause::sequence);
+    if (meeting.is_shared) lane.share_exchanges(&meetings_->exchanges(meeting.id));
+  }
+}
+
 void RankSteps::make_pass(std::size_t chunk, const PipelinePass& pass, const Pass* waits_for) {
   Lane& lane = lane_of(chunk);
   const auto micro_batch = static_cast<std::size_t>(pass.micro_batch);
   const MicroBatchPrice& price = *work_->micro_batches[micro_batch];
+  const ChunkShape& shape = work_->plan_of(micro_batch).chunks[chunk];
   // The last chunk turns round by itself.
   const bool is_turn = !pass.is_forward && chunk == last_chunk();
   if (waits_for != nullptr && !is_turn) lane.wait_for(waits_for->sent);
   lane.set_slow_down(work_->slow_down(chunk, micro_batch, pass.is_forward));
   if (experts_->any()) experts_->begin_pass({rank_, chunk, micro_batch, pass.is_forward});
+  if (pass.is_forward && chunk == 0 && !work_->meetings.empty()) meet_before(micro_batch);
   const OpId first_op = lane.n_ops();
   Pass& made = (pass.is_forward ? forward_ : backward_)[index(chunk, pass.micro_batch)];
   made.is_made = true;
   if (pass.is_forward) {
-    forward(chunk, price, micro_batch == 0);
+    forward(chunk, shape, price, micro_batch == 0);
     if (chunk < last_chunk())
       made.sent = lane.send(price, true, lane_of(chunk + 1).gpu(), sends_in_node(chunk));
   } else {
-    backward(chunk, price, micro_batch == 0, micro_batch + 1 == work_->micro_batches.size());
+    backward(chunk, shape, price, micro_batch == 0, micro_batch + 1 == work_->micro_batches.size());
     if (chunk > 0) made.sent = lane.send(price, false, lane_of(chunk - 1).gpu(), sends_in_node(chunk - 1));
   }
   passes_->push_back({.lane = static_cast<std::uint32_t>(rank_ * lanes_.size() + chunk % lanes_.size()),
@@ -121,9 +138,9 @@ void RankSteps::make_pass(std::size_t chunk, const PipelinePass& pass, const Pas
                       .end_op = lane.n_ops()});
 }
 
-void RankSteps::forward(std::size_t chunk_index, const MicroBatchPrice& price, bool is_first) {
+void RankSteps::forward(std::size_t chunk_index, const ChunkShape& chunk, const MicroBatchPrice& price,
+                        bool is_first) {
   Lane& lane = lane_of(chunk_index);
-  const ChunkShape& chunk = plan_->chunks[chunk_index];
   const bool gathers = plan_->plan.zero_stage == 3 || (is_first && gathers_in_forward(plan_->plan));
   if (by_stage()) {
     lane.work(price.overhead_ns, Cause::overhead);
@@ -141,10 +158,10 @@ void RankSteps::forward(std::size_t chunk_index, const MicroBatchPrice& price, b
   }
 }
 
-void RankSteps::backward(std::size_t chunk_index, const MicroBatchPrice& price, bool is_first, bool is_last) {
+void RankSteps::backward(std::size_t chunk_index, const ChunkShape& chunk, const MicroBatchPrice& price,
+                         bool is_first, bool is_last) {
   Lane& lane = lane_of(chunk_index);
   StateExchange& states = states_[chunk_index];
-  const ChunkShape& chunk = plan_->chunks[chunk_index];
   const std::vector<StateUnit>& units = plan_->states[chunk_index].units;
   const int zero_stage = plan_->plan.zero_stage;
   const bool reduces = zero_stage >= 2 || is_last;

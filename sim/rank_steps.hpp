@@ -8,6 +8,7 @@
 #include "sim/expert_meetings.hpp"
 #include "sim/lane.hpp"
 #include "sim/pipeline_order.hpp"
+#include "sim/rank_meetings.hpp"
 #include "sim/rank_work.hpp"
 #include "sim/state_exchange.hpp"
 
@@ -33,7 +34,7 @@ class RankSteps {
   /// The rank is of this number. lanes: [n_stages]. states: [n_chunks]; begins their turn. Adds its passes to
   /// the end of passes.
   void make(const RankWork& work, std::size_t rank, std::span<Lane> lanes, std::span<StateExchange> states,
-            ExpertMeetings& experts, std::vector<MadePass>& passes);
+            ExpertMeetings& experts, RankMeetings& meetings, std::vector<MadePass>& passes);
 
  private:
   // A pass of a micro-batch through a chunk, once it has been made.
@@ -54,8 +55,10 @@ class RankSteps {
   bool advance(const Orders& orders);
   void make_pass(std::size_t chunk, const PipelinePass& pass, const Pass* waits_for);
 
-  void forward(std::size_t chunk, const MicroBatchPrice& price, bool is_first);
-  void backward(std::size_t chunk, const MicroBatchPrice& price, bool is_first, bool is_last);
+  void meet_before(std::size_t micro_batch);
+  void forward(std::size_t chunk_index, const ChunkShape& chunk, const MicroBatchPrice& price, bool is_first);
+  void backward(std::size_t chunk_index, const ChunkShape& chunk, const MicroBatchPrice& price, bool is_first,
+                bool is_last);
   void forward_layers(Lane& lane, const ChunkShape& chunk, const StateUnit& unit,
                       const MicroBatchPrice& price);
   void backward_layers(Lane& lane, const ChunkShape& chunk, const StateUnit& unit,
@@ -70,6 +73,8 @@ class RankSteps {
   std::span<Lane> lanes_;
   std::span<StateExchange> states_;
   ExpertMeetings* experts_ = nullptr;
+  RankMeetings* meetings_ = nullptr;
+  std::size_t next_meeting_ = 0;
   std::vector<MadePass>* passes_ = nullptr;
   std::size_t rank_ = 0;
 

@@ -5,6 +5,19 @@
 
 namespace packsim {
 
+namespace {
+
+// Whether the rank and all of its micro-batches go through pipelines like the first rank's.
+bool is_of_pipeline(const RankWork& rank, const PricedPlan& first) {
+  const auto is_like = [&](const PricedPlan& plan) {
+    return plan.chunks.size() == first.chunks.size() && plan.plan.pp_degree == first.plan.pp_degree;
+  };
+  return is_like(*rank.plan) &&
+         std::ranges::all_of(rank.places, [&](const MicroBatchPlace& place) { return is_like(*place.plan); });
+}
+
+}  // namespace
+
 StepBuilder::StepBuilder(StepDetail detail, const Topology* topology) : detail_(detail), rank_steps_(detail) {
   if (topology != nullptr) links_.emplace(*topology);
 }
@@ -25,7 +38,7 @@ void StepBuilder::build(std::span<const RankWork> ranks, OpGraph& graph) {
     states_[chunk].begin(graph, first.states[chunk], first.plan, links);
   for (std::size_t i = 0; i < n_lanes; ++i) {
     const RankWork& rank = ranks[i / n_stages];
-    if (rank.plan->chunks.size() != n_chunks || rank.plan->plan.pp_degree != first.plan.pp_degree)
+    if (!is_of_pipeline(rank, first))
       throw std::invalid_argument("expected ranks of equal pipelines in one step");
     const std::size_t stage = i % n_stages;
     const int gpu = rank.stage_gpu(stage);
@@ -34,10 +47,17 @@ void StepBuilder::build(std::span<const RankWork> ranks, OpGraph& graph) {
     lanes_[i].begin(graph, static_cast<std::uint32_t>(i), gpu, detail_, links);
   }
   experts_.begin(graph, ranks, links);
+  meetings_.begin(graph);
+  const bool meet = std::ranges::any_of(ranks, [](const RankWork& rank) { return !rank.meetings.empty(); });
+  if (meet && (n_stages > 1 || experts_.any())) {
+    throw std::invalid_argument(
+        "expected no pipeline and no experts over several ranks where ranks share micro-batches or meet "
+        "between them");
+  }
   const std::span<StateExchange> states(states_.data(), n_chunks);
   for (std::size_t r = 0; r < ranks.size(); ++r)
     rank_steps_.make(ranks[r], r, std::span(lanes_).subspan(r * n_stages, n_stages), states, experts_,
-                     passes_);
+                     meetings_, passes_);
   for (std::size_t i = 0; i < n_lanes; ++i) work_.push_back(lanes_[i].time());
 }
 

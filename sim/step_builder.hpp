@@ -10,6 +10,7 @@
 #include "sim/group_links.hpp"
 #include "sim/lane.hpp"
 #include "sim/op_graph.hpp"
+#include "sim/rank_meetings.hpp"
 #include "sim/rank_steps.hpp"
 #include "sim/rank_work.hpp"
 #include "sim/state_exchange.hpp"
@@ -40,7 +41,8 @@ class StepBuilder {
   /// topology: null where nothing contends.
   StepBuilder(StepDetail detail, const Topology* topology);
 
-  /// Throws std::invalid_argument for a pipeline that does not exist, and ranks of different pipelines.
+  /// Throws std::invalid_argument for a pipeline that does not exist, ranks or micro-batches of different
+  /// pipelines, and for meetings of ranks that are pipelines or share experts.
   void build(std::span<const RankWork> ranks, OpGraph& graph);
 
   /// Of the latest graph: its simulated ranks are [n_ranks x pp_degree], stages of one rank beside each
@@ -56,6 +58,7 @@ class StepBuilder {
   std::vector<Lane> lanes_;            // [n_ranks x pp_degree], and more of earlier steps
   std::vector<StateExchange> states_;  // [n_chunks], and more of earlier steps
   ExpertMeetings experts_;
+  RankMeetings meetings_;
   std::vector<WorkTime> work_;
   std::vector<MadePass> passes_;
 };

@@ -19,15 +19,6 @@ void check_variability(std::span<const PricedGroup> groups, const Variability& v
   if (!all.empty()) throw std::invalid_argument(all);
 }
 
-void set_work(std::span<const std::uint32_t> packs, const PricedGroup& group, std::size_t n_ranks,
-              std::size_t rank, RankWork& work) {
-  work.plan = &group.plan;
-  work.first_gpu = static_cast<int>(rank) * group.plan.plan.sequence_gpus();
-  work.micro_batches.clear();
-  for (std::size_t i = rank; i < packs.size(); i += n_ranks)
-    work.micro_batches.push_back(&group.packs[packs[i]]);
-}
-
 }  // namespace
 
 StepRanks::StepRanks(const Schedule& schedule, std::span<const PricedGroup> groups,
@@ -44,29 +35,121 @@ StepRanks::StepRanks(const Schedule& schedule, std::span<const PricedGroup> grou
   for (const PricedGroup& group : groups) classes_.push_back(price_classes(group.packs));
 }
 
+// Rounds meet with the numbers of the rounds behind them; shared packs with those after these.
+void StepRanks::name_shared(const Iteration& iteration) {
+  const std::span<const PlacedPack> packs = schedule_.packs(iteration);
+  std::uint32_t next = schedule_.rounds_meet ? packs.back().round : 0;
+  shared_ids_.assign(packs.size(), 0);
+  for (std::size_t i = 0; i < packs.size(); ++i) {
+    if (mesh_.is_shared(i)) shared_ids_[i] = next++;
+  }
+}
+
+void StepRanks::check_rounds(std::size_t iteration_index) const {
+  const Iteration& iteration = schedule_.iterations[iteration_index];
+  const std::span<const PlacedPack> packs = schedule_.packs(iteration);
+  if (groups_[packs.front().group].plan.plan.zero_stage < 2 || !mesh_.has_shared()) return;
+  for (std::size_t block = 0; block < mesh_.blocks().size(); ++block) {
+    std::uint32_t round = 0;
+    for (const std::uint32_t position : mesh_.packs(block)) {
+      if (packs[position].round == round++) continue;
+      throw std::invalid_argument("iterations[" + std::to_string(iteration_index) +
+                                  "]: expected a pack in every round of GPU " +
+                                  std::to_string(mesh_.blocks()[block].first_gpu) +
+                                  ", as all GPUs exchange states in every micro-batch, got none in round " +
+                                  std::to_string(round - 1));
+    }
+  }
+}
+
+void StepRanks::set_work(const Iteration& iteration, std::size_t block, RankWork& work) const {
+  const std::span<const PlacedPack> packs = schedule_.packs(iteration);
+  const std::span<const std::uint32_t> own = mesh_.packs(block);
+  const PlacedPack& first = own.empty() ? packs.front() : packs[own.front()];
+  // GPUs of a pipeline stage, of which tensor parallelism makes more than the schedule knows.
+  const auto stage_gpus = [&](std::uint32_t group, int n) {
+    return n * groups_[group].plan.plan.sequence_gpus() / schedule_.groups[group].sp_degree;
+  };
+  work.plan = &groups_[first.group].plan;
+  work.first_gpu = stage_gpus(first.group, mesh_.blocks()[block].first_gpu);
+  work.own_stage_gpus = stage_gpus(first.group, mesh_.blocks()[block].n_gpus);
+  work.micro_batches.clear();
+  work.places.clear();
+  bool is_plain = true;
+  for (const std::uint32_t position : own) {
+    const PlacedPack& placed = packs[position];
+    work.micro_batches.push_back(&groups_[placed.group].packs[placed.pack]);
+    is_plain = is_plain && placed.group == first.group && !mesh_.is_shared(position);
+  }
+  for (const std::uint32_t position : is_plain ? std::span<const std::uint32_t>() : own) {
+    const PlacedPack& placed = packs[position];
+    work.places.push_back({.plan = &groups_[placed.group].plan,
+                           .first_gpu = stage_gpus(placed.group, static_cast<int>(placed.first_gpu)),
+                           .id = position});
+  }
+}
+
+void StepRanks::set_meetings(const Iteration& iteration, std::size_t block, RankWork& work) const {
+  const std::span<const PlacedPack> packs = schedule_.packs(iteration);
+  work.meetings.clear();
+  std::uint32_t round = 0;
+  std::uint32_t micro_batch = 0;
+  const auto meet_up_to = [&](std::uint32_t next_round) {
+    for (; schedule_.rounds_meet && round < next_round; ++round)
+      work.meetings.push_back({.before = micro_batch, .id = round});
+  };
+  for (const std::uint32_t position : mesh_.packs(block)) {
+    meet_up_to(packs[position].round);
+    if (mesh_.is_shared(position))
+      work.meetings.push_back({.before = micro_batch, .id = shared_ids_[position], .is_shared = true});
+    ++micro_batch;
+  }
+  meet_up_to(packs.back().round);
+}
+
+void StepRanks::set_kinds(const Iteration& iteration) {
+  const std::span<const PlacedPack> packs = schedule_.packs(iteration);
+  kinds_.clear();
+  for (std::size_t block = 0; block < mesh_.blocks().size(); ++block) {
+    kinds_.kinds.push_back(static_cast<std::uint64_t>(mesh_.blocks()[block].n_gpus));
+    for (const std::uint32_t position : mesh_.packs(block)) {
+      const PlacedPack& placed = packs[position];
+      const std::uint64_t round = schedule_.rounds_meet ? placed.round : 0;
+      const std::uint64_t group = placed.group;
+      kinds_.kinds.push_back(round << 48U | group << 32U | classes_[placed.group][placed.pack]);
+    }
+    kinds_.end_rank();
+  }
+}
+
 std::span<const RankWork> StepRanks::of(std::size_t iteration_index) {
   const Iteration& iteration = schedule_.iterations[iteration_index];
-  const PricedGroup& group = groups_[iteration.group];
-  const std::span<const std::uint32_t> packs = schedule_.packs(iteration);
-  const auto n_ranks = static_cast<std::size_t>(schedule_.groups[iteration.group].n_dp_ranks);
-  std::size_t block = merges_ ? ranks_of_experts(group.plan.plan) : n_ranks;
+  mesh_.set(schedule_, iteration);
+  check_rounds(iteration_index);
+  name_shared(iteration);
+  const PricedGroup& first = groups_[schedule_.packs(iteration).front().group];
+  const std::size_t n_ranks = mesh_.blocks().size();
+  // Ranks that share packs are all there.
+  const bool merges = merges_ && !mesh_.has_shared();
+  std::size_t block = merges ? ranks_of_experts(first.plan.plan) : n_ranks;
   if (n_ranks % block != 0) block = n_ranks;
-  if (merges_) {
-    find_alike(packs, classes_[iteration.group], n_ranks, block, alike_);
+  if (merges) {
+    set_kinds(iteration);
+    find_alike(kinds_, block, alike_);
   } else {
     alike_.kinds.assign(1, {.first_block = 0, .n_blocks = 1});
   }
   const std::size_t n_works = alike_.kinds.size() * block;
   if (works_.size() < n_works) works_.resize(n_works);
   gpus_.clear();
-  const double gpus = static_cast<double>(schedule_.n_gpus) /
-                      static_cast<double>(n_ranks * static_cast<std::size_t>(group.plan.plan.pp_degree));
   for (const AlikeRanks::Kind& kind : alike_.kinds) {
     for (std::size_t r = 0; r < block; ++r) {
       RankWork& work = works_[gpus_.size()];
-      set_work(packs, group, n_ranks, kind.first_block * block + r, work);
+      set_work(iteration, kind.first_block * block + r, work);
+      set_meetings(iteration, kind.first_block * block + r, work);
       if (slow_down_) slow_down_->set(iteration_index, work);
-      gpus_.push_back(gpus * static_cast<double>(kind.n_blocks));
+      const double gpus = mesh_.blocks()[kind.first_block * block + r].n_gpus;
+      gpus_.push_back(gpus * static_cast<double>(kind.n_blocks) / work.plan->plan.pp_degree);
     }
   }
   return {works_.data(), n_works};

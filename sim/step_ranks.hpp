@@ -8,6 +8,7 @@
 #include "models/step/step_price.hpp"
 #include "packing/schedule.hpp"
 #include "sim/alike_ranks.hpp"
+#include "sim/iteration_mesh.hpp"
 #include "sim/rank_slow_down.hpp"
 #include "sim/rank_work.hpp"
 #include "sim/step_detail.hpp"
@@ -36,24 +37,37 @@ struct SimulationOptions {
 };
 
 /// The ranks of a schedule's iterations, each with its micro-batches; where nothing contends and all GPUs are
-/// the mean one, one rank of each kind. Keeps its memory from iteration to iteration.
+/// the mean one, one rank of each kind. GPUs that train the same packs in an iteration are a rank; those that
+/// share only some of them are several, which meet before each of these. Keeps its memory from iteration to
+/// iteration.
 class StepRanks {
  public:
   /// All but the options are kept by reference. Throws std::invalid_argument for a schedule that is not of
   /// the groups, and for mistakes in the variability of the plans' GPUs.
   StepRanks(const Schedule& schedule, std::span<const PricedGroup> groups, const SimulationOptions& options);
 
-  /// Of one iteration of the schedule; good until the next call.
+  /// Of one iteration of the schedule; good until the next call. Throws std::invalid_argument where ranks of
+  /// different plans would wait for each other for ever: under ZeRO 2 and 3, where a GPU skips a round.
   std::span<const RankWork> of(std::size_t iteration_index);
   /// GPUs that a lane, one pipeline stage of the rank, stands for.
   double gpus_of_lane(std::size_t rank) const { return gpus_[rank]; }
 
  private:
+  void set_work(const Iteration& iteration, std::size_t block, RankWork& work) const;
+  void set_meetings(const Iteration& iteration, std::size_t block, RankWork& work) const;
+  void set_kinds(const Iteration& iteration);
+  void name_shared(const Iteration& iteration);
+  void check_rounds(std::size_t iteration_index) const;
+
   const Schedule& schedule_;
   std::span<const PricedGroup> groups_;
   bool merges_;
   std::optional<RankSlowDown> slow_down_;            // where GPUs or kernels differ
-  std::vector<std::vector<std::uint32_t>> classes_;  // [n_groups][n_packs]
+  std::vector<std::vector<std::uint32_t>> classes_;  // [n_groups][n_packs], numbers for each group
+  IterationMesh mesh_;
+  std::vector<std::uint32_t>
+      shared_ids_;  // [n packs of the iteration] their meetings, of those that have one
+  RankKinds kinds_;
   AlikeRanks alike_;
   std::vector<RankWork> works_;  // and more of earlier iterations
   std::vector<double> gpus_;     // [n_works]

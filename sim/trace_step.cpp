@@ -18,7 +18,7 @@ std::vector<TracedLane> traced_lanes(std::span<const RankWork> ranks) {
       lanes.push_back({.rank = static_cast<int>(r),
                        .stage = stage,
                        .first_gpu = ranks[r].stage_gpu(static_cast<std::size_t>(stage)),
-                       .n_gpus = plan.sequence_gpus()});
+                       .n_gpus = ranks[r].stage_gpus()});
     }
   }
   return lanes;

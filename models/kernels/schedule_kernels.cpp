@@ -108,8 +108,8 @@ std::vector<KernelUse> schedule_kernels(const Transformer& model, const Cluster&
     add_tokens(uses, plan, batches[g], trainings.of_pack[g], gpu_fraction, sampling.token_steps_per_octave);
     add_sampled_attention(uses, plan, packing, g, batches[g], trainings.of_pack[g], gpu_fraction,
                           sampling.attention_packs);
-    add_gradient_sums(uses, plan, gpu_fraction * static_cast<double>(trainings.later_micro_batches[g]));
-    add_step_end(uses, plan, static_cast<double>(trainings.iterations[g]));
+    add_gradient_sums(uses, plan, gpu_fraction * trainings.later_micro_batches[g]);
+    add_step_end(uses, plan, gpu_fraction * trainings.rank_steps[g]);
   }
   add_launch_gaps(uses);
   return uses.all();

@@ -11,6 +11,7 @@
 #include "models/step/step_pricer.hpp"
 #include "sim/simulate.hpp"
 #include "tests/models/llama_8b.hpp"
+#include "tests/sim/hand_schedule.hpp"
 
 namespace {
 
@@ -74,13 +75,10 @@ std::unique_ptr<Run> make_run(int n_gpus, int n_iterations, bool alike) {
   for (int i = 0; i < n_iterations; ++i) {
     const std::uint32_t group = i % 10 == 0 ? 1 : 0;
     const auto n_ranks = static_cast<std::uint32_t>(run->schedule.groups[group].n_dp_ranks);
-    run->schedule.iterations.push_back(
-        {.group = group,
-         .first_pack = static_cast<std::uint32_t>(run->schedule.pack_order.size()),
-         .n_packs = n_ranks});
     const auto n_of_group = static_cast<std::uint32_t>(run->groups[group].packs.size());
-    for (std::uint32_t r = 0; r < n_ranks; ++r)
-      run->schedule.pack_order.push_back(next[group]++ % n_of_group);
+    std::vector<std::uint32_t> packs;
+    for (std::uint32_t r = 0; r < n_ranks; ++r) packs.push_back(next[group]++ % n_of_group);
+    add_iteration(run->schedule, group, packs);
   }
   return run;
 }

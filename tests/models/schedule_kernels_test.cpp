@@ -65,8 +65,8 @@ struct Trained {
 Trained trained_by(const Run& run) {
   Trained trained;
   for (const Iteration& iteration : run.schedule.iterations) {
-    for (const std::uint32_t pack : run.schedule.packs(iteration)) {
-      const MicroBatch& batch = run.batches[0][pack];
+    for (const PlacedPack& placed : run.schedule.packs(iteration)) {
+      const MicroBatch& batch = run.batches[0][placed.pack];
       trained.tokens += static_cast<double>(batch.tokens + batch.padded_tokens);
       trained.pairs += static_cast<double>(batch.computed_pairs);
     }

@@ -40,8 +40,8 @@ Schedule one_group(const std::vector<MicroBatch>& batches, const ScheduleOptions
 Orders packs_by_iteration(const Schedule& schedule) {
   Orders result;
   for (const Iteration& iteration : schedule.iterations) {
-    const auto packs = schedule.packs(iteration);
-    result.emplace_back(packs.begin(), packs.end());
+    result.emplace_back();
+    for (const PlacedPack& placed : schedule.packs(iteration)) result.back().push_back(placed.pack);
   }
   return result;
 }
@@ -108,7 +108,7 @@ TEST_CASE("rank r's micro-batch m is pack m * ranks + r") {
   REQUIRE(schedule.iterations.size() == 1);
   CHECK(schedule.groups[0].packs_per_iteration() == 6);
   std::vector<double> work;
-  attention_work(schedule, schedule.iterations[0], batches, work);
+  attention_work(schedule, schedule.iterations[0], {{batches}}, work);
   CHECK(work == std::vector<double>{50301, 604020});
 }
 
@@ -146,14 +146,23 @@ TEST_CASE("trained tokens are epochs x packed - dropped + repeated, and each pac
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> trained;
     std::int64_t n_trained = 0;
     for (const Iteration& iteration : schedule.iterations) {
-      const auto whole = static_cast<std::uint32_t>(schedule.groups[iteration.group].packs_per_iteration());
-      CHECK(iteration.n_packs <= whole);
-      CHECK(iteration.n_packs > 0);
-      if (options.last_iteration != LastIteration::shorten) CHECK(iteration.n_packs == whole);
-      for (const std::uint32_t pack : schedule.packs(iteration)) {
-        REQUIRE(pack < groups[iteration.group].size());
-        ++trained[{iteration.group, pack}];
+      REQUIRE(iteration.n_placed > 0);
+      const std::uint32_t group = schedule.packs(iteration).front().group;
+      const GroupPlan& plan = schedule.groups[group];
+      const auto whole = static_cast<std::uint32_t>(plan.packs_per_iteration());
+      CHECK(iteration.n_placed <= whole);
+      if (options.last_iteration != LastIteration::shorten) CHECK(iteration.n_placed == whole);
+      std::uint32_t i = 0;
+      for (const PlacedPack& placed : schedule.packs(iteration)) {
+        REQUIRE(placed.group == group);
+        REQUIRE(placed.pack < groups[group].size());
+        // Round and round the ranks.
+        const auto n_ranks = static_cast<std::uint32_t>(plan.n_dp_ranks);
+        REQUIRE(placed.first_gpu == i % n_ranks * static_cast<std::uint32_t>(plan.sp_degree));
+        REQUIRE(placed.round == i / n_ranks);
+        ++trained[{group, placed.pack}];
         ++n_trained;
+        ++i;
       }
     }
     CHECK(n_trained == options.epochs * n_packs - schedule.dropped_packs + schedule.repeated_packs);
@@ -176,7 +185,8 @@ TEST_CASE("the curriculum starts with the shortest group, as far as it goes, and
   const std::vector<GroupParallelism> parallelism(2);
   const auto group_sequence = [](const Schedule& schedule) {
     std::vector<std::uint32_t> sequence;
-    for (const Iteration& iteration : schedule.iterations) sequence.push_back(iteration.group);
+    for (const Iteration& iteration : schedule.iterations)
+      sequence.push_back(schedule.packs(iteration).front().group);
     return sequence;
   };
   ScheduleOptions options;
@@ -194,7 +204,7 @@ TEST_CASE("the curriculum starts with the shortest group, as far as it goes, and
     CHECK(std::count(sequence.begin(), sequence.begin() + expected, 0U) == expected);
     CHECK(std::count(sequence.begin(), sequence.begin() + 40, 0U) == 10);
     CHECK(std::count(sequence.begin() + 40, sequence.end(), 0U) == 10);
-    CHECK(schedule.pack_order == mixed.pack_order);
+    CHECK(schedule.placed == mixed.placed);
     // What follows keeps its order: without the first iterations, this is the mixed schedule.
     Orders rest = packs_by_iteration(mixed);
     Orders ours = packs_by_iteration(schedule);
@@ -224,7 +234,9 @@ TEST_CASE("in pack order, groups follow one another; shuffled, their iterations 
   const std::vector<GroupParallelism> parallelism(2);
   const auto sorted_by_group = [&](PackOrder order) {
     const Schedule schedule = make_schedule(groups, capacities, parallelism, {.order = order});
-    return std::ranges::is_sorted(schedule.iterations, {}, &Iteration::group);
+    return std::ranges::is_sorted(schedule.iterations, {}, [&](const Iteration& iteration) {
+      return schedule.packs(iteration).front().group;
+    });
   };
   CHECK(sorted_by_group(PackOrder::as_packed));
   CHECK(!sorted_by_group(PackOrder::shuffled));
@@ -387,7 +399,8 @@ TEST_CASE("Trainings count every micro-batch of the schedule, and those behind a
       {.n_gpus = 2, .micro_batches_per_rank = 2, .last_iteration = LastIteration::repeat, .epochs = 2});
   const Trainings trainings = count_trainings(groups, schedule);
   CHECK(trainings.iterations == std::vector<std::int64_t>{4, 0});
-  CHECK(trainings.later_micro_batches == std::vector<std::int64_t>{8, 0});
+  CHECK(trainings.later_micro_batches == std::vector<double>{8, 0});
+  CHECK(trainings.rank_steps == std::vector<double>{8, 0});  // 4 steps of 2 ranks
   REQUIRE(trainings.of_pack.size() == 2);
   CHECK(std::accumulate(trainings.of_pack[0].begin(), trainings.of_pack[0].end(), 0) == 16);
   CHECK(std::ranges::count_if(trainings.of_pack[0], [](std::int64_t times) { return times < 2; }) == 0);
@@ -397,7 +410,7 @@ TEST_CASE("Trainings count every micro-batch of the schedule, and those behind a
   const Schedule shortened =
       make_schedule(groups, capacities, parallelism,
                     {.n_gpus = 2, .micro_batches_per_rank = 2, .last_iteration = LastIteration::shorten});
-  CHECK(count_trainings(groups, shortened).later_micro_batches == std::vector<std::int64_t>{2, 0});
+  CHECK(count_trainings(groups, shortened).later_micro_batches == std::vector<double>{2, 0});
 }
 
 }  // namespace packsim::testing

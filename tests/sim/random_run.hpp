@@ -1,10 +1,12 @@
 #pragma once
 
 #include <deque>
+#include <numeric>
 #include <random>
 #include <vector>
 
 #include "sim/simulate.hpp"
+#include "tests/sim/hand_schedule.hpp"
 #include "tests/sim/random_steps.hpp"
 
 namespace packsim {
@@ -23,25 +25,24 @@ inline RandomRun random_run(RandomSteps& steps, std::mt19937& generator) {
     RandomStep& step = run.steps.emplace_back(steps.next());
     const ParallelPlan& plan = step.plan.plan;
     GroupPlan& group = run.schedule.groups.emplace_back();
-    group.sp_degree = plan.rank_gpus();
     group.n_dp_ranks = plan.dp_degree();
+    run.schedule.n_gpus = std::lcm(run.schedule.n_gpus, group.n_dp_ranks);
     // Full rounds, as an interleaved pipeline takes nothing else.
     const std::size_t unit = plan.virtual_stages > 1 ? static_cast<std::size_t>(plan.pp_degree) : 1;
     group.micro_batches_per_rank = static_cast<int>(unit * (1 + below(2)));
     run.groups.push_back({.plan = step.plan, .packs = {step.prices.begin(), step.prices.end()}});
   }
-  run.schedule.n_gpus = 64;
+  // Ranks of all groups cover the same GPUs.
+  for (GroupPlan& group : run.schedule.groups) group.sp_degree = run.schedule.n_gpus / group.n_dp_ranks;
   for (std::size_t n = below(5); n > 0; --n) {
-    Iteration& iteration = run.schedule.iterations.emplace_back();
-    iteration.group = static_cast<std::uint32_t>(below(run.groups.size()));
-    iteration.first_pack = static_cast<std::uint32_t>(run.schedule.pack_order.size());
-    const GroupPlan& group = run.schedule.groups[iteration.group];
-    iteration.n_packs = static_cast<std::uint32_t>(group.packs_per_iteration());
-    const bool may_be_short = run.groups[iteration.group].plan.plan.virtual_stages == 1;
-    if (may_be_short) iteration.n_packs -= static_cast<std::uint32_t>(below(iteration.n_packs + 1));
+    const auto group = static_cast<std::uint32_t>(below(run.groups.size()));
+    auto n_packs = static_cast<std::size_t>(run.schedule.groups[group].packs_per_iteration());
+    const bool may_be_short = run.groups[group].plan.plan.virtual_stages == 1;
+    if (may_be_short) n_packs -= below(n_packs);
     const std::size_t n_kinds = 1 + below(8);
-    for (std::uint32_t i = 0; i < iteration.n_packs; ++i)
-      run.schedule.pack_order.push_back(static_cast<std::uint32_t>(below(n_kinds)));
+    std::vector<std::uint32_t> packs;
+    for (std::size_t i = 0; i < n_packs; ++i) packs.push_back(static_cast<std::uint32_t>(below(n_kinds)));
+    add_iteration(run.schedule, group, packs);
   }
   return run;
 }

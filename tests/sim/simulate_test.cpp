@@ -1,4 +1,5 @@
 #include "sim/simulate.hpp"
+#include "tests/sim/hand_schedule.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -58,17 +59,16 @@ TEST_CASE("ZeRO 1 without overlap: steps and idle time are sums over ranks and p
       const GroupPlan& plan = schedule.groups[g];
       const auto n_packs =
           static_cast<std::uint32_t>(1 + below(static_cast<int>(plan.packs_per_iteration())));
-      schedule.iterations.push_back({.group = g,
-                                     .first_pack = static_cast<std::uint32_t>(schedule.pack_order.size()),
-                                     .n_packs = n_packs});
+      std::vector<std::uint32_t> packs;
       std::vector<std::int64_t> ranks(static_cast<std::size_t>(plan.n_dp_ranks));
       for (std::uint32_t p = 0; p < n_packs; ++p) {
-        schedule.pack_order.push_back(static_cast<std::uint32_t>(below(5)));
-        const MicroBatchPrice& price = groups[g].packs[schedule.pack_order.back()];
+        packs.push_back(static_cast<std::uint32_t>(below(5)));
+        const MicroBatchPrice& price = groups[g].packs[packs.back()];
         ranks[p % ranks.size()] +=
             n_layers * (tokens.layers[0].forward.total_ns + tokens.layers[0].backward.total_ns +
                         price.attention_forward.compute_ns + price.attention_backward.compute_ns);
       }
+      add_iteration(schedule, g, packs);
       // Ranks without a pack have no gradients to send: their optimizer is done by then.
       const std::int64_t slowest = *std::ranges::max_element(ranks);
       const std::int64_t step = slowest + 200 + 70 + 300 + 11;
@@ -156,8 +156,7 @@ TEST_CASE("Ranks that share experts are alike only together") {
   Schedule schedule;
   schedule.n_gpus = 4;
   schedule.groups = {{.n_dp_ranks = 4}};
-  schedule.pack_order = {0, 1, 0, 2};
-  schedule.iterations = {{.n_packs = 4}};
+  add_iteration(schedule, 0, std::vector<std::uint32_t>{0, 1, 0, 2});
   const SimulatedRun run = simulate(schedule, groups);
   // Rank 3 waits for rank 2 until 30, exchanges until 35, computes 40 + 10, exchanges until 90, computes 40.
   CHECK(run.step_s[0] == Approx(130e-9));
@@ -203,20 +202,27 @@ TEST_CASE("Alike are ranks whose packs cost the same, one after another") {
   CHECK(classes[1] == classes[4]);
   CHECK(std::set<std::uint32_t>(classes.begin(), classes.end()).size() == 4);
 
-  // Ranks 0..3 train 0 1, 3 4, 1 0 and 0.
-  const std::vector<std::uint32_t> order = {0, 3, 1, 0, 1, 4, 0};
+  const auto kinds_of = [&](const std::vector<std::vector<std::size_t>>& packs_of_ranks) {
+    RankKinds kinds;
+    for (const std::vector<std::size_t>& rank : packs_of_ranks) {
+      for (const std::size_t pack : rank) kinds.kinds.push_back(classes[pack]);
+      kinds.end_rank();
+    }
+    return kinds;
+  };
+  const RankKinds ranks = kinds_of({{0, 1}, {3, 4}, {1, 0}, {0}});
   AlikeRanks alike;
-  find_alike(order, classes, 4, 1, alike);
+  find_alike(ranks, 1, alike);
   REQUIRE(alike.kinds.size() == 3);
   CHECK(alike.kinds[0].first_block == 0);
   CHECK(alike.kinds[0].n_blocks == 2);
   CHECK(alike.kinds[1].first_block == 2);
   CHECK(alike.kinds[2].first_block == 3);
   // Ranks 0 and 1 together are not ranks 2 and 3.
-  find_alike(order, classes, 4, 2, alike);
+  find_alike(ranks, 2, alike);
   CHECK(alike.kinds.size() == 2);
   // No packs: all do nothing.
-  find_alike({}, classes, 4, 1, alike);
+  find_alike(kinds_of({{}, {}, {}, {}}), 1, alike);
   REQUIRE(alike.kinds.size() == 1);
   CHECK(alike.kinds[0].n_blocks == 4);
 }
@@ -235,8 +241,7 @@ TEST_CASE("Empty schedules, progress, the 99th percentile") {
   schedule.groups = {{.n_dp_ranks = 1}};
   for (std::uint32_t i = 0; i < 600; ++i) {
     groups[0].packs.push_back({.tokens = &tokens, .attention_forward = ring_of(i + 1)});
-    schedule.pack_order.push_back(i);
-    schedule.iterations.push_back({.first_pack = i, .n_packs = 1});
+    add_iteration(schedule, 0, std::vector<std::uint32_t>{i});
   }
   std::vector<std::int64_t> told;
   const SimulatedRun run = simulate(schedule, groups, {}, [&](std::int64_t done) { told.push_back(done); });
@@ -252,12 +257,18 @@ TEST_CASE("A schedule that speaks of what is not there is refused") {
   Schedule schedule;
   CHECK_THROWS_WITH(simulate(schedule, groups), Contains("expected 0 groups"));
   schedule.groups.resize(1);
-  schedule.iterations.push_back({.group = 1});
-  CHECK_THROWS_WITH(simulate(schedule, groups), Contains("iterations[0]: expected a group below 1"));
-  schedule.iterations[0] = {.group = 0, .first_pack = 0, .n_packs = 1};
-  CHECK_THROWS_WITH(simulate(schedule, groups), Contains("an end in pack_order"));
-  schedule.pack_order = {0};
-  CHECK_THROWS_WITH(simulate(schedule, groups), Contains("pack_order[0]: expected a pack of group 0"));
+  schedule.iterations = {{}};
+  CHECK_THROWS_WITH(simulate(schedule, groups), Contains("iterations[0]: expected packs, got none"));
+  schedule.iterations = {{.n_placed = 1}};
+  CHECK_THROWS_WITH(simulate(schedule, groups),
+                    Contains("iterations[0]: expected an end in placed of at most 0, got 1"));
+  schedule.placed = {{.group = 1}};
+  CHECK_THROWS_WITH(simulate(schedule, groups), Contains("placed[0]: expected a group below 1, got 1"));
+  schedule.placed = {{}};
+  CHECK_THROWS_WITH(simulate(schedule, groups), Contains("placed[0]: expected a pack of group 0 below 0"));
+  groups[0].packs.resize(1);
+  schedule.placed = {{.first_gpu = 1}};
+  CHECK_THROWS_WITH(simulate(schedule, groups), Contains("a multiple of 1 and at most 0, got 1"));
 }
 
 }  // namespace

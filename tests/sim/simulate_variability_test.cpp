@@ -5,6 +5,7 @@
 #include "sim/pass_spread.hpp"
 #include "sim/rank_slow_down.hpp"
 #include "sim/simulate.hpp"
+#include "tests/sim/hand_schedule.hpp"
 #include "tests/sim/random_run.hpp"
 
 namespace packsim {
@@ -32,11 +33,13 @@ struct BalancedStep {
     groups[0].plan.chunks.assign(n_stages, {.n_dense = kLayers});
     groups[0].plan.states.assign(n_stages, {.units = {{.n_layers = kLayers}}});
     groups[0].packs = {{.tokens = &tokens}};
-    schedule.n_gpus = plan.n_gpus;
     const int n_ranks = plan.dp_degree();
-    schedule.groups = {{.n_dp_ranks = n_ranks, .micro_batches_per_rank = n_micro_batches}};
-    schedule.pack_order.assign(static_cast<std::size_t>(n_ranks * n_micro_batches), 0);
-    schedule.iterations = {{.n_packs = static_cast<std::uint32_t>(n_ranks * n_micro_batches)}};
+    const int sp_degree = plan.sp_degree * plan.cp_degree;
+    schedule.n_gpus = n_ranks * sp_degree;
+    schedule.groups = {
+        {.sp_degree = sp_degree, .n_dp_ranks = n_ranks, .micro_batches_per_rank = n_micro_batches}};
+    add_iteration(schedule, 0,
+                  std::vector<std::uint32_t>(static_cast<std::size_t>(n_ranks * n_micro_batches), 0));
   }
 
   SimulatedRun run(const Variability& variability, StepDetail detail = StepDetail::micro_batches) const {

@@ -24,14 +24,15 @@ TEST_CASE("A traced step is the simulated one, and its passes are those of every
       ++n_traced;
       REQUIRE(to_seconds(step.end) == Approx(run.step_s[at]).epsilon(1e-12));
       const Iteration& iteration = random.schedule.iterations[at];
-      const ParallelPlan& plan = random.groups[iteration.group].plan.plan;
-      const std::size_t n_chunks = random.groups[iteration.group].plan.chunks.size();
+      const std::uint32_t group = random.schedule.packs(iteration).front().group;
+      const ParallelPlan& plan = random.groups[group].plan.plan;
+      const std::size_t n_chunks = random.groups[group].plan.chunks.size();
       REQUIRE(step.lanes.size() ==
-              static_cast<std::size_t>(random.schedule.groups[iteration.group].n_dp_ranks * plan.pp_degree));
+              static_cast<std::size_t>(random.schedule.groups[group].n_dp_ranks * plan.pp_degree));
       // Some made-up passes compute nothing.
-      REQUIRE(step.passes.size() <= 2 * n_chunks * iteration.n_packs);
+      REQUIRE(step.passes.size() <= 2 * n_chunks * iteration.n_placed);
       n_passes += step.passes.size();
-      n_all_passes += 2 * n_chunks * iteration.n_packs;
+      n_all_passes += 2 * n_chunks * iteration.n_placed;
 
       // Passes of a lane follow each other, and a micro-batch comes back after it has gone.
       std::map<std::uint32_t, SimTime> done;

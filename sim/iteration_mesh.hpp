@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "packing/schedule.hpp"
+
+namespace packsim {
+
+/// The GPUs of one iteration in blocks: all GPUs of a block train the same packs, in one or several blocks of
+/// them. With one SP degree a block is a data-parallel rank. Keeps its memory from iteration to iteration.
+class IterationMesh {
+ public:
+  struct Block {
+    int first_gpu = 0;
+    int n_gpus = 1;
+  };
+
+  /// Packs may lie on any GPUs that are there.
+  void set(const Schedule& schedule, const Iteration& iteration);
+
+  std::span<const Block> blocks() const { return blocks_; }
+  /// Positions of a block's packs in the iteration, rounds ascending.
+  std::span<const std::uint32_t> packs(std::size_t block) const {
+    return std::span(packs_).subspan(offsets_[block], offsets_[block + 1] - offsets_[block]);
+  }
+  /// Whether several blocks train the pack at this position together.
+  bool is_shared(std::size_t position) const { return n_blocks_[position] > 1; }
+  bool has_shared() const { return has_shared_; }
+
+ private:
+  void cut(const Schedule& schedule, const Iteration& iteration);
+
+  std::vector<Block> blocks_;
+  std::vector<std::uint32_t> offsets_;   // [n_blocks + 1]
+  std::vector<std::uint32_t> packs_;     // block after block
+  std::vector<std::uint32_t> n_blocks_;  // [n packs of the iteration]
+  std::vector<std::uint32_t> block_of_;  // [n_gpus]
+  std::vector<bool> cuts_;               // [n_gpus + 1]
+  bool has_shared_ = false;
+};
+
+}  // namespace packsim

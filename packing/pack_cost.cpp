@@ -19,11 +19,13 @@ double CostCurve::at(std::int64_t tokens_at) const {
 double pack_time_s(const PackCost& cost, std::span<const std::int32_t> lengths_tokens) {
   std::int64_t tokens = 0;
   double documents_s = 0;
+  std::int32_t longest_tokens = 0;
   for (const std::int32_t length : lengths_tokens) {
     tokens += length;
     documents_s += cost.document_s.at(length);
+    longest_tokens = std::max(longest_tokens, length);
   }
-  return cost.pack_s(tokens, documents_s);
+  return cost.pack_s(tokens, documents_s, longest_tokens);
 }
 
 }  // namespace packsim

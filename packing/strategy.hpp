@@ -18,10 +18,11 @@ struct StrategyOptions {
   int rounds = 50;                     ///< isf: C, how often badly filled packs are dissolved
   std::int64_t threshold_tokens = -1;  ///< isf: packs with at least as many tokens stay; -1: capacity - 128
   std::int64_t max_samples_per_pack = 0;  ///< spfhp, lpfhp: 0 means no limit
-  std::int64_t batch_samples = 1;   ///< none, sorted: rows of a micro-batch; 0: as many as capacity holds
-  bool padded_batches = true;       ///< sorted: a row counts as long as the longest of its micro-batch
-  std::string_view packer = "isf";  ///< hbp: the strategy inside each group
-  bool greedy_fill = true;          ///< hbp: top larger packs up with samples of smaller groups
+  std::int64_t batch_samples = 1;      ///< none, sorted: rows of a micro-batch; 0: as many as capacity holds
+  bool padded_batches = true;          ///< sorted: a row counts as long as the longest of its micro-batch
+  std::string_view packer = "isf";     ///< hbp: the strategy inside each group
+  bool greedy_fill = true;             ///< hbp: top larger packs up with samples of smaller groups
+  std::int64_t window_iterations = 0;  ///< planner: iterations within which samples stay; 0: all
 };
 
 /// What a strategy is given. Lengths longer than the capacity and lengths of zero are passed on as they are:

@@ -65,6 +65,14 @@ class AttentionDocuments {
   CurveTime pack(const AttentionSum& documents) const;
   std::string basis() const;
 
+  // pack() of documents of work w_i is launch_s() + ((longest_s_per_token() x the longest)^4 + (sum
+  // w_i)^4)^(1/4), where one document's w is document_work_s().
+  double launch_s() const { return head_dim_scale_ * launch_s_; }
+  double longest_s_per_token() const { return head_dim_scale_ * tail_s_per_token_; }
+  double document_work_s(double length_tokens) const {
+    return head_dim_scale_ * document(length_tokens).time_s;
+  }
+
  private:
   double pack_error(double longest_tokens) const;
   double outside(double longest_tokens) const;

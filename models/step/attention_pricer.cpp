@@ -44,6 +44,18 @@ const CurveTime& AttentionPricer::document(std::int32_t length_tokens) {
   return document;
 }
 
+AttentionPricer::Parts AttentionPricer::parts() const {
+  if (!attention_) return {};
+  return {.launch_s = scale_ * attention_->launch_s(),
+          .longest_s_per_token = scale_ * attention_->longest_s_per_token()};
+}
+
+double AttentionPricer::document_s(std::int32_t length_tokens, std::int64_t window_tokens) {
+  const double work_s =
+      attention_ ? scale_ * attention_->document_work_s(length_tokens) : document(length_tokens).time_s;
+  return windowed_share(length_tokens, window_tokens) * work_s;
+}
+
 KnownTime AttentionPricer::pack(std::span<const std::int32_t> lengths_tokens, std::int64_t window_tokens) {
   AttentionSum sum;
   for (const std::int32_t length : lengths_tokens) {

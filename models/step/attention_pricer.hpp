@@ -25,6 +25,15 @@ class AttentionPricer {
   /// On one GPU. Documents err together.
   KnownTime pack(std::span<const std::int32_t> lengths_tokens, std::int64_t window_tokens = 0);
 
+  /// The parts of pack(): launch_s + ((longest_s_per_token x the longest length)^4 + sum^4)^(1/4), where the
+  /// sum is over document_s() of all documents.
+  struct Parts {
+    double launch_s = 0;
+    double longest_s_per_token = 0;
+  };
+  Parts parts() const;
+  double document_s(std::int32_t length_tokens, std::int64_t window_tokens = 0);
+
  private:
   const CurveTime& document(std::int32_t length_tokens);
 

@@ -211,6 +211,32 @@ KnownTime StepPricer::attention(AttentionPricer& pricer, std::span<const std::in
   return price;
 }
 
+double StepPricer::document_s(AttentionPricer& pricer, std::int32_t length_tokens) {
+  double time_s = pricer.document_s(length_tokens);
+  if (model_.n_windowed_layers > 0 && model_.sliding_window_tokens > 0) {
+    const double part = static_cast<double>(model_.n_windowed_layers) / model_.n_layers;
+    time_s += part * (pricer.document_s(length_tokens, model_.sliding_window_tokens) - time_s);
+  }
+  return factors_.attention_factor * attention_share() * time_s;
+}
+
+StepPricer::AttentionCost StepPricer::document_cost(std::int32_t length_tokens) {
+  return {.forward_s = document_s(attention_forward_, length_tokens),
+          .backward_s = document_s(attention_backward_, length_tokens)};
+}
+
+StepPricer::AttentionCost StepPricer::attention_launch() const {
+  const double scale = factors_.attention_factor * attention_share();
+  return {.forward_s = scale * attention_forward_.parts().launch_s,
+          .backward_s = scale * attention_backward_.parts().launch_s};
+}
+
+StepPricer::AttentionCost StepPricer::longest_cost_per_token() const {
+  const double scale = factors_.attention_factor * attention_share();
+  return {.forward_s = scale * attention_forward_.parts().longest_s_per_token,
+          .backward_s = scale * attention_backward_.parts().longest_s_per_token};
+}
+
 int StepPricer::ring_nodes() const {
   const int stride = plan_.tp_degree * plan_.sp_degree;
   return nodes_of_group(plan_.cp_degree, stride, cluster_.gpus_per_node) > 1 ? 2 : 1;

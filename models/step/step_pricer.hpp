@@ -29,6 +29,15 @@ class StepPricer {
   MicroBatchPrice micro_batch(std::int64_t tokens, std::span<const std::int32_t> lengths_tokens);
   const TokenPrices& tokens(std::int64_t tokens_per_gpu);
   MicroBatchCurves micro_batch_curves() const;
+  /// One layer's attention of a document, as AttentionPricer::parts() adds them up, on one GPU of the rank;
+  /// of a ring, what it computes.
+  struct AttentionCost {
+    double forward_s = 0;
+    double backward_s = 0;
+  };
+  AttentionCost document_cost(std::int32_t length_tokens);
+  AttentionCost attention_launch() const;
+  AttentionCost longest_cost_per_token() const;
   /// Whether every GPU of a pipeline stage has its counterpart of the next one on its own node: [pp_degree],
   /// from the last stage to the first.
   std::vector<bool> sends_in_node() const;
@@ -40,6 +49,8 @@ class StepPricer {
   const Transformer& model() const { return model_; }
   const Cluster& cluster() const { return cluster_; }
   const ParallelPlan& plan() const { return plan_; }
+  /// Of all the model's layers. Prices do not depend on it; chunk() does.
+  void set_gc_layers(int gc_layers) { plan_.gc_layers = gc_layers; }
   const FrameworkFactors& factors() const { return factors_; }
 
  private:
@@ -51,6 +62,7 @@ class StepPricer {
   double exposed_part(const std::vector<LayerOp>& ops, std::size_t at, bool is_backward);
   double time_s(const std::vector<CountedKernel>& kernels, double factor);
   double attention_share() const;
+  double document_s(AttentionPricer& pricer, std::int32_t length_tokens);
   KnownTime attention(AttentionPricer& pricer, std::span<const std::int32_t> lengths_tokens);
   RingPrice ring(const KnownTime& computed, std::int64_t tokens_per_gpu, int blocks);
   int ring_nodes() const;

@@ -13,11 +13,12 @@ constexpr std::array<std::string_view, 2> kSortedOptions = {"batch_samples", "pa
 constexpr std::array<std::string_view, 2> kShuffleOptions = {"shuffle", "seed"};
 constexpr std::array<std::string_view, 4> kIsfOptions = {"rounds", "threshold_tokens", "shuffle", "seed"};
 constexpr std::array<std::string_view, 1> kHistogramOptions = {"max_samples_per_pack"};
+constexpr std::array<std::string_view, 3> kPlannerOptions = {"window_iterations", "shuffle", "seed"};
 constexpr std::array<std::string_view, 7> kHbpOptions = {
     "packer", "greedy_fill", "rounds", "threshold_tokens", "max_samples_per_pack", "shuffle", "seed"};
 
 // clang-format off
-constexpr std::array<Strategy, 12> kStrategies = {{
+constexpr std::array<Strategy, 13> kStrategies = {{
     {"none", "No packing: a row per sample, batch_samples rows a micro-batch, in shuffled order.",
      "O(N)", "the usual data loader", Layout::rows, d::none, nullptr, nullptr, false, kBatchOptions},
     {"random", "Shuffled next-fit: one open pack, closed when the next sample does not fit.",
@@ -47,6 +48,10 @@ constexpr std::array<Strategy, 12> kStrategies = {{
             "topped up with smaller samples.",
      "As its packer.", "HBP arXiv 2503.07680", Layout::packed, nullptr, d::hbp, nullptr, false, kHbpOptions,
      PackOrder::balanced},
+    {"planner", "Our own: whole iterations that keep all GPUs busy equally long, every pack at the SP degree, length "
+                "and checkpointing that cost least.",
+     "O(N log N)", "docs/planner.md", Layout::packed, nullptr, nullptr, d::planner, false, kPlannerOptions,
+     PackOrder::neighbours},
 }};
 // clang-format on
 

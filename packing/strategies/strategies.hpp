@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "packing/batch_problem.hpp"
 #include "packing/strategy.hpp"
 
 /// One function a file; the table in strategies.cpp names them.
@@ -19,6 +20,7 @@ PackSet best_fit_shuffle(const PackProblem& problem);
 PackSet spfhp(const PackProblem& problem);
 PackSet lpfhp(const PackProblem& problem);
 PackSet wrapped(const PackProblem& problem);
+BatchPlan planner(const BatchProblem& problem);
 std::vector<PackSet> hbp(const PackProblem& problem, std::span<const std::int64_t> capacities_tokens);
 
 }  // namespace packsim::strategies_detail

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "packing/batch_problem.hpp"
+
+namespace packsim {
+
+/// What packs cost at each SP degree of a setting, in the cheapest of its groups that hold them.
+class DegreeCosts {
+ public:
+  /// Kept by reference. groups: of each degree, with ascending capacities; all are priced.
+  explicit DegreeCosts(std::span<const BatchGroup> groups);
+
+  std::size_t n_degrees() const { return degrees_.size(); }
+  /// Ascending.
+  int sp_degree(std::size_t degree) const { return degrees_[degree].sp_degree; }
+  std::int64_t most_tokens(std::size_t degree) const { return degrees_[degree].points.back().tokens; }
+  /// Of a pack of so many tokens, at most most_tokens().
+  std::size_t group_of(std::size_t degree, std::int64_t tokens) const;
+
+  /// Tokens of a pack at which a token costs least.
+  std::int64_t best_tokens(std::size_t degree) const { return degrees_[degree].best_tokens; }
+  /// What a document adds to the time of its GPUs where it lies in the best pack that can hold it; infinite
+  /// where none can.
+  double share_s(std::size_t degree, std::int64_t length_tokens) const;
+  /// What it takes in a pack of its own; infinite where none can hold it.
+  double alone_s(std::size_t degree, std::int64_t length_tokens) const;
+  double pack_s(std::size_t degree, std::span<const std::int32_t> lengths_tokens) const;
+
+ private:
+  struct Point {
+    std::int64_t tokens = 0;
+    double least_s_per_token = 0;  // of all packs of at least so many tokens
+  };
+  struct Degree {
+    int sp_degree = 1;
+    std::vector<std::size_t> groups;
+    std::vector<Point> points;  // ascending
+    std::int64_t best_tokens = 0;
+  };
+
+  std::span<const BatchGroup> groups_;
+  std::vector<Degree> degrees_;
+};
+
+}  // namespace packsim

@@ -1,0 +1,63 @@
+#include "planning/candidate_groups.hpp"
+
+#include <algorithm>
+
+#include "models/step/step_pricer.hpp"
+#include "sim/plan_cost.hpp"
+
+namespace packsim {
+
+std::int64_t most_tokens_that_fit(const Job& job, const ParallelPlan& plan, std::int64_t most) {
+  const MemoryAssumptions assumptions{
+      .reserved_bytes = job.factors.reserved_bytes,
+      .logits_bytes_per_vocab_entry = job.factors.logits_bytes_per_vocab_entry};
+  const auto is_there_room = [&](std::int64_t tokens_per_gpu) {
+    // A full pipeline; more micro-batches keep no more.
+    return fits(job.cluster, peak_memory(job.model, job.cluster, plan, assumptions,
+                                         static_cast<double>(tokens_per_gpu), plan.pp_degree));
+  };
+  std::int64_t fitting = 0;
+  std::int64_t too_many = most + 1;
+  while (too_many - fitting > 1) {
+    const std::int64_t middle = fitting + (too_many - fitting) / 2;
+    (is_there_room(middle) ? fitting : too_many) = middle;
+  }
+  return fitting;
+}
+
+std::vector<CandidateGroup> candidate_groups(const Job& job, const ParallelPlan& plan,
+                                             const CandidateLimits& limits) {
+  std::vector<CandidateGroup> candidates;
+  const int depth = std::max(1, (job.model.n_layers + limits.most_depths - 2) / (limits.most_depths - 1));
+  const int most_degree = plan.n_gpus / (plan.tp_degree * plan.cp_degree * plan.pp_degree);
+  for (int sp_degree = 1; sp_degree <= most_degree; sp_degree *= 2) {
+    ParallelPlan candidate = plan;
+    candidate.sp_degree = sp_degree;
+    candidate.gc_layers = 0;
+    if (!plan_mistakes(job.model, job.cluster, candidate).empty()) continue;
+    const int gpus = candidate.sequence_gpus();
+    const std::int64_t most = (limits.most_tokens + gpus - 1) / gpus;
+    StepPricer pricer(job.model, job.cluster, candidate, job.hardware, job.factors);
+    std::int64_t before = 0;
+    for (int gc_layers = 0; before < most; gc_layers += depth) {
+      candidate.gc_layers = std::min(gc_layers, job.model.n_layers);
+      const std::int64_t tokens = most_tokens_that_fit(job, candidate, most);
+      if (tokens > before) {
+        pricer.set_gc_layers(candidate.gc_layers);
+        const PlanCost cost = plan_cost(pricer, tokens * gpus);
+        candidates.push_back({.plan = candidate,
+                              .group = {.capacity_tokens = tokens * gpus,
+                                        .sp_degree = gpus / candidate.tp_degree,
+                                        .cost = cost.pack},
+                              .step_s = cost.step_s});
+        before = tokens;
+      }
+      if (gc_layers >= job.model.n_layers) break;
+    }
+  }
+  std::ranges::stable_sort(candidates, {},
+                           [](const CandidateGroup& candidate) { return candidate.group.capacity_tokens; });
+  return candidates;
+}
+
+}  // namespace packsim

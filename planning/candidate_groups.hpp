@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/cluster.hpp"
+#include "models/framework_profile.hpp"
+#include "models/hardware_profile.hpp"
+#include "models/memory/peak_memory.hpp"
+#include "models/parallel_plan.hpp"
+#include "models/transformer.hpp"
+#include "packing/batch_problem.hpp"
+
+namespace packsim {
+
+/// What a job runs, on what.
+struct Job {
+  const Transformer& model;
+  const Cluster& cluster;
+  const HardwareProfile& hardware;
+  const FrameworkFactors& factors;
+};
+
+/// A way to run packs that a planner may choose: as many tokens as fit in memory at an SP degree and a number
+/// of checkpointed layers.
+struct CandidateGroup {
+  ParallelPlan plan;
+  BatchGroup group;   ///< priced
+  double step_s = 0;  ///< what a step takes beside its packs (PlanCost)
+};
+
+struct CandidateLimits {
+  std::int64_t most_tokens = 0;  ///< no pack needs more: the longest sample, or an iteration
+  int most_depths = 13;          ///< different numbers of checkpointed layers, evenly spaced, at each degree
+};
+
+/// Every SP degree that is a power of two and that the plan allows, each with numbers of checkpointed layers
+/// from none up to the first at which most_tokens fit, ascending in capacity. Empty where nothing fits.
+///
+/// plan: of all groups; its own sp_degree and gc_layers are not read. GPUs that share a pack by ring
+/// attention or tensor parallelism stay as they are.
+std::vector<CandidateGroup> candidate_groups(const Job& job, const ParallelPlan& plan,
+                                             const CandidateLimits& limits);
+
+/// Tokens of the largest pack on each of its GPUs that fits in memory under the plan, at most `most`; 0:
+/// none.
+std::int64_t most_tokens_that_fit(const Job& job, const ParallelPlan& plan, std::int64_t most);
+
+}  // namespace packsim

@@ -20,6 +20,10 @@ const Strategy& known_strategy(std::string_view name) {
 }
 
 void check_options(const Strategy& strategy, const PackRequest& request) {
+  if (strategy.pack == nullptr && strategy.pack_groups == nullptr) {
+    refuse("strategy: expected one that packs without knowing the GPUs, got " + std::string(strategy.name) +
+           ", which forms whole iterations");
+  }
   const auto& capacities = request.capacities_tokens;
   if (capacities.empty()) refuse("capacities_tokens: expected at least one pack length, got none");
   if (strategy.pack != nullptr && capacities.size() > 1) {
@@ -57,8 +61,7 @@ void check_options(const Strategy& strategy, const PackRequest& request) {
   }
   if (strategy.pack_groups != nullptr) {
     const Strategy* packer = find_strategy(request.options.packer);
-    if (packer == nullptr || packer->pack == nullptr || packer->layout != Layout::packed ||
-        packer->cuts_samples) {
+    if (packer == nullptr || !can_pack_a_group(*packer)) {
       refuse("packer: expected a strategy that packs whole samples into one row, got \"" +
              std::string(request.options.packer) + "\"");
     }

@@ -11,6 +11,9 @@ struct PlacedPack {
   std::uint32_t first_gpu = 0;  ///< a multiple of the group's SP degree
   std::uint16_t group = 0;
   std::uint16_t round = 0;
+  /// All GPUs of the cluster wait for each other before this pack's round, which is that of all packs with
+  /// this mark. Where a plan's rounds_meet says so they do before every round.
+  bool after_barrier = false;
 
   bool operator==(const PlacedPack&) const = default;
 };

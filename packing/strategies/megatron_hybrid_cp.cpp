@@ -3,7 +3,6 @@
 // CP degree of its block; all GPUs wait for each other between one set of blocks and the next.
 
 #include <algorithm>
-#include <limits>
 #include <set>
 
 #include "packing/batch_plan_builder.hpp"

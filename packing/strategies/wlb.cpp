@@ -1,4 +1,4 @@
-// WLB-LLM's variable-length packing with outlier delay (Wang et al., OSDI 2025, arXiv 2503.17924, section 4).
+// WLB-LLM's variable-length packing with outlier delay (Wang et al., OSDI 2025, arXiv 2503.17924).
 
 #include <algorithm>
 #include <deque>

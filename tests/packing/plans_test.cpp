@@ -257,6 +257,29 @@ TEST_CASE("the same problem gives the same plan, another seed another") {
   }
 }
 
+TEST_CASE("a strategy that forms iterations leaves alone the options that its row does not name") {
+  const BatchSetting setting = setting_of({{4096, 1}}, 8, 32768, false);
+  const Lengths lengths = lengths_for(setting, 6, false);
+  for (const Strategy& strategy : strategies()) {
+    if (!takes(strategy, setting)) continue;
+    const auto check = [&](std::string_view option, auto change) {
+      BatchProblem problem = problem_of(lengths, setting);
+      const BatchPlan plan = strategy.plan_batches(problem);
+      change(problem.items.options);
+      const BatchPlan changed = strategy.plan_batches(problem);
+      INFO(strategy.name << " " << option);
+      const bool differs =
+          plan.placed != changed.placed || packs_of(plan.groups[0]) != packs_of(changed.groups[0]);
+      CHECK(differs == (std::ranges::count(strategy.options, option) > 0));
+    };
+    check("shuffle", [](StrategyOptions& o) { o.shuffle = false; });
+    check("linear_weight_tokens", [](StrategyOptions& o) { o.linear_weight_tokens = 0; });
+    check("outlier_queues", [](StrategyOptions& o) { o.outlier_queues = 0; });
+    check("outlier_threshold_tokens", [](StrategyOptions& o) { o.outlier_threshold_tokens = 500; });
+    check("micro_batch_tokens", [](StrategyOptions& o) { o.micro_batch_tokens = 4096; });
+  }
+}
+
 TEST_CASE("an online strategy trains each global batch in its own iteration") {
   for (const BatchSetting& setting : {settings()[0], settings()[1], settings()[4], settings()[6]}) {
     const Lengths lengths = lengths_for(setting, 5, false);

@@ -163,6 +163,10 @@ TEST_CASE("a strategy leaves alone the options that its row does not name") {
     ignores("padded_batches", [](StrategyOptions& o) { o.padded_batches = false; });
     ignores("packer", [](StrategyOptions& o) { o.packer = "ffd"; });
     ignores("greedy_fill", [](StrategyOptions& o) { o.greedy_fill = false; });
+    ignores("linear_weight_tokens", [](StrategyOptions& o) { o.linear_weight_tokens = 0; });
+    ignores("outlier_queues", [](StrategyOptions& o) { o.outlier_queues = 0; });
+    ignores("outlier_threshold_tokens", [](StrategyOptions& o) { o.outlier_threshold_tokens = 500; });
+    ignores("micro_batch_tokens", [](StrategyOptions& o) { o.micro_batch_tokens = 4096; });
   }
 }
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/commands.hpp"
 #include "cli/progress.hpp"
@@ -27,6 +28,7 @@ struct PackArguments {
   int n_gpus = 0;  // 0: the largest SP degree
   std::int64_t tokens_per_iteration = 0;
   PackRequest request;
+  std::optional<std::int64_t> window_samples;  // none: the strategy's
   std::string packer = "isf";
   Padding padding = Padding::none;
   std::int64_t pad_multiple_tokens = 1;
@@ -57,6 +59,9 @@ PackOutcome pack_and_measure(const PackArguments& arguments, std::span<const std
   request.lengths_tokens = lengths_tokens;
   request.capacities_tokens = arguments.capacities_tokens;
   request.options.packer = arguments.packer;
+  if (const Strategy* strategy = find_strategy(arguments.strategy)) {
+    request.window_samples = arguments.window_samples.value_or(strategy->default_window_samples);
+  }
   PackOutcome outcome;
   const Stopwatch watch;
   outcome.packing = pack(arguments.strategy, request);
@@ -272,18 +277,18 @@ void add_pack_command(CLI::App& app, const CommandContext&) {
   add_policy(*command, "--last-iteration", a->last_iteration, kLastIterationNames,
              "Packs that are too few for an iteration");
   command
-      ->add_option("--window", a->request.window_samples, "Pack every so many samples on their own; 0: all")
+      ->add_option("--window", a->window_samples,
+                   "Pack every so many samples on their own; 0: all (default: the strategy's own)")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 32));
   StrategyOptions& options = a->request.options;
   command->add_option("--seed", options.seed, "Seed of every shuffle")->capture_default_str();
-  command->add_flag("!--no-shuffle", options.shuffle,
-                    "Take samples in file order (random, isf, ffs, bfs, none)");
+  command->add_flag("!--no-shuffle", options.shuffle, "Take samples in file order (strategies that shuffle)");
   command->add_option("--rounds", options.rounds, "isf: rounds of dissolving badly filled packs")
       ->capture_default_str();
   command->add_option("--threshold", options.threshold_tokens,
                       "isf: packs of so many tokens stay (default: capacity - 128)");
   command->add_option("--max-samples", options.max_samples_per_pack,
-                      "spfhp, lpfhp: samples a pack; 0: no limit");
+                      "spfhp, lpfhp: samples a pack; 0: no limit; axolotl_multipack: 0 for 200");
   command->add_option("--batch-samples", options.batch_samples,
                       "none, sorted: rows a micro-batch; sorted: 0 for as many as the capacity holds");
   command->add_option("--packer", a->packer, "hbp: strategy inside each group")->capture_default_str();

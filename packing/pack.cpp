@@ -54,7 +54,9 @@ void check_setting(const Strategy& strategy, const PackRequest& request) {
 void check_options(const Strategy& strategy, const PackRequest& request) {
   const auto& capacities = request.capacities_tokens;
   if (capacities.empty()) refuse("capacities_tokens: expected at least one pack length, got none");
-  if (strategy.pack != nullptr && capacities.size() > 1) {
+  const bool takes_one =
+      strategy.pack != nullptr || (strategy.plan_batches != nullptr && !strategy.mixes_groups);
+  if (takes_one && capacities.size() > 1) {
     refuse("capacities_tokens: expected one pack length for " + std::string(strategy.name) + ", got " +
            std::to_string(capacities.size()));
   }
@@ -91,8 +93,7 @@ void check_options(const Strategy& strategy, const PackRequest& request) {
   }
   if (strategy.pack_groups != nullptr) {
     const Strategy* packer = find_strategy(request.options.packer);
-    if (packer == nullptr || packer->pack == nullptr || packer->layout != Layout::packed ||
-        packer->cuts_samples) {
+    if (packer == nullptr || !can_pack_a_group(*packer)) {
       refuse("packer: expected a strategy that packs whole samples into one row, got \"" +
              std::string(request.options.packer) + "\"");
     }

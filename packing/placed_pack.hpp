@@ -12,6 +12,9 @@ struct PlacedPack {
   std::uint32_t first_gpu = 0;  ///< a multiple of the group's SP degree
   std::uint16_t group = 0;
   std::uint16_t round = 0;
+  /// All GPUs wait for each other before this pack's round, of which all packs have this mark; never the
+  /// first round.
+  bool after_barrier = false;
 
   bool operator==(const PlacedPack&) const = default;
 };
@@ -28,8 +31,6 @@ struct Iteration {
 struct PlannedIterations {
   std::vector<PlacedPack> placed;
   std::vector<Iteration> iterations;  ///< empty: packs are put together by a schedule
-  /// All GPUs wait for each other between rounds, as frameworks do that tell them then what comes next.
-  bool rounds_meet = false;
 };
 
 }  // namespace packsim

@@ -241,7 +241,6 @@ Schedule make_schedule(const PlannedIterations& planned, std::span<const GroupPa
   Schedule schedule;
   schedule.n_gpus = options.n_gpus;
   schedule.epochs = options.epochs;
-  schedule.rounds_meet = planned.rounds_meet;
   schedule.placed = planned.placed;
   ScheduleOptions own = options;
   own.tokens_per_iteration = 0;

@@ -63,7 +63,6 @@ struct Schedule {
   std::vector<GroupPlan> groups;
   std::vector<PlacedPack> placed;  ///< iteration after iteration
   std::vector<Iteration> iterations;
-  bool rounds_meet = false;  ///< all GPUs wait for each other between rounds
   int n_gpus = 1;
   int epochs = 1;
 

@@ -14,14 +14,22 @@ namespace packsim {
 /// row in the table names and leaves the others alone.
 struct StrategyOptions {
   std::uint32_t seed = 1024;           ///< of the shuffle; 1024 is OmniBal's
-  bool shuffle = true;                 ///< random, isf, ffs, bfs: false takes the samples in data set order
+  bool shuffle = true;                 ///< false takes the samples in data set order
   int rounds = 50;                     ///< isf: C, how often badly filled packs are dissolved
   std::int64_t threshold_tokens = -1;  ///< isf: packs with at least as many tokens stay; -1: capacity - 128
-  std::int64_t max_samples_per_pack = 0;  ///< spfhp, lpfhp: 0 means no limit
-  std::int64_t batch_samples = 1;      ///< none, sorted: rows of a micro-batch; 0: as many as capacity holds
-  bool padded_batches = true;          ///< sorted: a row counts as long as the longest of its micro-batch
-  std::string_view packer = "isf";     ///< hbp: the strategy inside each group
-  bool greedy_fill = true;             ///< hbp: top larger packs up with samples of smaller groups
+  std::int64_t max_samples_per_pack = 0;  ///< spfhp, lpfhp: 0 means no limit; axolotl_multipack: 200
+  std::int64_t batch_samples = 1;   ///< none, sorted: rows of a micro-batch; 0: as many as capacity holds
+  bool padded_batches = true;       ///< sorted: a row counts as long as the longest of its micro-batch
+  std::string_view packer = "isf";  ///< hbp: the strategy inside each group
+  bool greedy_fill = true;          ///< hbp: top larger packs up with samples of smaller groups
+  /// verl_kk, and wlb where packs have no price: a sample of s tokens weighs linear_weight_tokens * s + s^2.
+  /// 24576 is verl's, six times the hidden size of a model of 7B parameters.
+  std::int64_t linear_weight_tokens = 24576;
+  int outlier_queues = 2;  ///< wlb: queues in which long samples wait for each other
+  /// wlb: samples at least as long wait; -1: half the capacity.
+  std::int64_t outlier_threshold_tokens = -1;
+  /// wlb: mean tokens of a micro-batch, which says how many there are; -1: half the capacity.
+  std::int64_t micro_batch_tokens = -1;
   std::int64_t window_iterations = 0;  ///< planner: iterations within which samples stay; 0: all
 };
 
@@ -68,7 +76,19 @@ struct Strategy {
   std::span<const std::string_view> options = {};
   /// How its packs become iterations where nothing else is asked for.
   PackOrder default_order = PackOrder::shuffled;
+  /// What window_samples is where nothing else is asked for; 0: the whole data set.
+  std::int64_t default_window_samples = 0;
+  /// plan_batches: takes any number of groups. False: exactly one.
+  bool mixes_groups = false;
+  /// plan_batches: groups are not given but found, from what memory and prices allow.
+  bool chooses_groups = false;
 };
+
+/// What hbp can run inside a group: strategies that pack whole samples into one row, however many there are.
+inline bool can_pack_a_group(const Strategy& strategy) {
+  return strategy.pack != nullptr && strategy.layout == Layout::packed && !strategy.cuts_samples &&
+         strategy.default_window_samples == 0;
+}
 
 /// Every strategy, in the order in which lists show them.
 std::span<const Strategy> strategies();

@@ -35,10 +35,15 @@ StepRanks::StepRanks(const Schedule& schedule, std::span<const PricedGroup> grou
   for (const PricedGroup& group : groups) classes_.push_back(price_classes(group.packs));
 }
 
-// Rounds meet with the numbers of the rounds behind them; shared packs with those after these.
-void StepRanks::name_shared(const Iteration& iteration) {
+// Barriers come first, in their order; then the shared packs.
+void StepRanks::name_meetings(const Iteration& iteration) {
   const std::span<const PlacedPack> packs = schedule_.packs(iteration);
-  std::uint32_t next = schedule_.rounds_meet ? packs.back().round : 0;
+  barrier_rounds_.clear();
+  for (const PlacedPack& placed : packs) {
+    const bool is_known = !barrier_rounds_.empty() && barrier_rounds_.back() == placed.round;
+    if (placed.after_barrier && !is_known) barrier_rounds_.push_back(placed.round);
+  }
+  auto next = static_cast<std::uint32_t>(barrier_rounds_.size());
   shared_ids_.assign(packs.size(), 0);
   for (std::size_t i = 0; i < packs.size(); ++i) {
     if (mesh_.is_shared(i)) shared_ids_[i] = next++;
@@ -92,11 +97,11 @@ void StepRanks::set_work(const Iteration& iteration, std::size_t block, RankWork
 void StepRanks::set_meetings(const Iteration& iteration, std::size_t block, RankWork& work) const {
   const std::span<const PlacedPack> packs = schedule_.packs(iteration);
   work.meetings.clear();
-  std::uint32_t round = 0;
+  std::uint32_t next_barrier = 0;
   std::uint32_t micro_batch = 0;
-  const auto meet_up_to = [&](std::uint32_t next_round) {
-    for (; schedule_.rounds_meet && round < next_round; ++round)
-      work.meetings.push_back({.before = micro_batch, .id = round});
+  const auto meet_up_to = [&](std::uint32_t round) {
+    for (; next_barrier < barrier_rounds_.size() && barrier_rounds_[next_barrier] <= round; ++next_barrier)
+      work.meetings.push_back({.before = micro_batch, .id = next_barrier});
   };
   for (const std::uint32_t position : mesh_.packs(block)) {
     meet_up_to(packs[position].round);
@@ -114,7 +119,8 @@ void StepRanks::set_kinds(const Iteration& iteration) {
     kinds_.kinds.push_back(static_cast<std::uint64_t>(mesh_.blocks()[block].n_gpus));
     for (const std::uint32_t position : mesh_.packs(block)) {
       const PlacedPack& placed = packs[position];
-      const std::uint64_t round = schedule_.rounds_meet ? placed.round : 0;
+      // Ranks that come to barriers at other times are not alike.
+      const std::uint64_t round = barrier_rounds_.empty() ? 0 : placed.round;
       const std::uint64_t group = placed.group;
       kinds_.kinds.push_back(round << 48U | group << 32U | classes_[placed.group][placed.pack]);
     }
@@ -126,7 +132,7 @@ std::span<const RankWork> StepRanks::of(std::size_t iteration_index) {
   const Iteration& iteration = schedule_.iterations[iteration_index];
   mesh_.set(schedule_, iteration);
   check_rounds(iteration_index);
-  name_shared(iteration);
+  name_meetings(iteration);
   const PricedGroup& first = groups_[schedule_.packs(iteration).front().group];
   const std::size_t n_ranks = mesh_.blocks().size();
   // Ranks that share packs are all there.

@@ -56,7 +56,7 @@ class StepRanks {
   void set_work(const Iteration& iteration, std::size_t block, RankWork& work) const;
   void set_meetings(const Iteration& iteration, std::size_t block, RankWork& work) const;
   void set_kinds(const Iteration& iteration);
-  void name_shared(const Iteration& iteration);
+  void name_meetings(const Iteration& iteration);
   void check_rounds(std::size_t iteration_index) const;
 
   const Schedule& schedule_;

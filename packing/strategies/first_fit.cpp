@@ -10,22 +10,26 @@ namespace packsim::strategies_detail {
 namespace {
 
 // First fit leaves any two packs with more than one capacity between them, so there are never more packs than
-// twice the tokens over the capacity, plus one for an odd one out.
-std::size_t most_packs(const PackProblem& problem) {
+// twice the tokens over the capacity, plus one for an odd one out, and those that are closed with as many
+// items as a pack may have.
+std::size_t most_packs(const PackProblem& problem, std::uint32_t most_items) {
   std::int64_t tokens = 0;
   for (const std::int32_t length : problem.lengths_tokens) {
     if (!problem.skips(length)) tokens += std::min<std::int64_t>(length, problem.capacity_tokens);
   }
-  return std::min(static_cast<std::size_t>(2 * tokens / problem.capacity_tokens) + 2,
+  return std::min(static_cast<std::size_t>(2 * tokens / problem.capacity_tokens) + 2 +
+                      problem.lengths_tokens.size() / most_items,
                   problem.lengths_tokens.size() + 1);
 }
 
 // All packs exist from the start, empty, so the first one with room is also the next one to open.
 class FirstFit {
  public:
-  FirstFit(const PackProblem& problem, std::size_t n_items)
+  // most_items: of one pack.
+  FirstFit(const PackProblem& problem, std::size_t n_items, std::uint32_t most_items = ~std::uint32_t{0})
       : capacity_(static_cast<std::int32_t>(problem.capacity_tokens)),
-        free_(most_packs(problem), capacity_),
+        most_items_(most_items),
+        free_(most_packs(problem, most_items), capacity_),
         placements_(n_items) {}
 
   // `count` items of one length. Packs that had no room for one of them have none for the others.
@@ -38,8 +42,11 @@ class FirstFit {
       pack = free_.find(needed, pack);
       if (pack == placements_.n_packs()) placements_.open_pack();
       const std::int32_t room = free_.value(pack);
-      const auto n = needed == 0 ? count : std::min(count, static_cast<std::uint32_t>(room / needed));
-      free_.set(pack, own_pack ? FirstFitTree::kEmpty : room - static_cast<std::int32_t>(n) * needed);
+      const std::uint32_t n_before = placements_.n_items(static_cast<std::uint32_t>(pack));
+      auto n = std::min(count, most_items_ - n_before);
+      if (needed > 0) n = std::min(n, static_cast<std::uint32_t>(room / needed));
+      const bool closed = own_pack || n_before + n == most_items_;
+      free_.set(pack, closed ? FirstFitTree::kEmpty : room - static_cast<std::int32_t>(n) * needed);
       placements_.place(static_cast<std::uint32_t>(pack), n);
       count -= n;
     }
@@ -49,9 +56,17 @@ class FirstFit {
 
  private:
   std::int32_t capacity_;
+  std::uint32_t most_items_;
   FirstFitTree free_;
   Placements placements_;
 };
+
+PackSet first_fit_in_order(const PackProblem& problem, std::uint32_t most_items) {
+  const std::vector<ItemIndex> order = packing_order(problem);
+  FirstFit packer(problem, order.size(), most_items);
+  for (const ItemIndex item : order) packer.place(problem.lengths_tokens[item], 1);
+  return std::move(packer).finish(order);
+}
 
 }  // namespace
 
@@ -63,10 +78,14 @@ PackSet first_fit_decreasing(const PackProblem& problem) {
 }
 
 PackSet first_fit_shuffle(const PackProblem& problem) {
-  const std::vector<ItemIndex> order = packing_order(problem);
-  FirstFit packer(problem, order.size());
-  for (const ItemIndex item : order) packer.place(problem.lengths_tokens[item], 1);
-  return std::move(packer).finish(order);
+  return first_fit_in_order(problem, ~std::uint32_t{0});
+}
+
+PackSet axolotl_multipack(const PackProblem& problem) {
+  // sample_packing_bin_size of axolotl's configuration.
+  constexpr std::uint32_t kDefaultBinSize = 200;
+  const std::int64_t asked = problem.options.max_samples_per_pack;
+  return first_fit_in_order(problem, asked > 0 ? static_cast<std::uint32_t>(asked) : kDefaultBinSize);
 }
 
 }  // namespace packsim::strategies_detail

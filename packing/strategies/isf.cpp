@@ -43,7 +43,9 @@ void keep_full_packs(std::vector<PoolEntry>& pool, std::int64_t capacity_tokens,
   pool.resize(n_left);
 }
 
-PackSet shuffle_and_filter(const PackProblem& problem, int rounds, std::int64_t threshold_tokens) {
+// No pack of several items goes over `limit_tokens`.
+PackSet shuffle_and_filter(const PackProblem& problem, int rounds, std::int64_t threshold_tokens,
+                           std::int64_t limit_tokens) {
   const StrategyOptions& options = problem.options;
   std::vector<PoolEntry> pool(problem.lengths_tokens.size());
   for (std::size_t i = 0; i < pool.size(); ++i) {
@@ -56,10 +58,10 @@ PackSet shuffle_and_filter(const PackProblem& problem, int rounds, std::int64_t 
   PackSet packs;
   packs.items.reserve(pool.size());
   for (int round = 0; round + 1 < rounds && !pool.empty(); ++round) {
-    keep_full_packs(pool, problem.capacity_tokens, threshold_tokens, packs);
+    keep_full_packs(pool, limit_tokens, threshold_tokens, packs);
     if (options.shuffle) shuffle_pool(pool, options.seed + static_cast<std::uint32_t>(round));
   }
-  keep_full_packs(pool, problem.capacity_tokens, std::numeric_limits<std::int64_t>::min(), packs);
+  keep_full_packs(pool, limit_tokens, std::numeric_limits<std::int64_t>::min(), packs);
   return packs;
 }
 
@@ -70,18 +72,24 @@ PackSet isf(const PackProblem& problem) {
   constexpr std::int64_t kDefaultSlackTokens = 128;
   const std::int64_t threshold = problem.options.threshold_tokens;
   return shuffle_and_filter(problem, problem.options.rounds,
-                            threshold >= 0 ? threshold : problem.capacity_tokens - kDefaultSlackTokens);
+                            threshold >= 0 ? threshold : problem.capacity_tokens - kDefaultSlackTokens,
+                            problem.capacity_tokens);
 }
 
 PackSet random(const PackProblem& problem) {
-  return shuffle_and_filter(problem, 1, 0);
+  return shuffle_and_filter(problem, 1, 0, problem.capacity_tokens);
+}
+
+PackSet longalign(const PackProblem& problem) {
+  // sort_and_group.py adds a sample only where the sum stays below the capacity.
+  return shuffle_and_filter(problem, 1, 0, problem.capacity_tokens - 1);
 }
 
 PackSet wrapped(const PackProblem& problem) {
   // The samples arrive cut where packs end, so next-fit in data set order fills every pack to the brim.
   PackProblem in_order = problem;
   in_order.options.shuffle = false;
-  return shuffle_and_filter(in_order, 1, 0);
+  return shuffle_and_filter(in_order, 1, 0, problem.capacity_tokens);
 }
 
 }  // namespace packsim::strategies_detail

@@ -17,8 +17,22 @@ constexpr std::array<std::string_view, 3> kPlannerOptions = {"window_iterations"
 constexpr std::array<std::string_view, 7> kHbpOptions = {
     "packer", "greedy_fill", "rounds", "threshold_tokens", "max_samples_per_pack", "shuffle", "seed"};
 
+constexpr std::array<std::string_view, 3> kFirstFitOptions = {"max_samples_per_pack", "shuffle", "seed"};
+constexpr std::array<std::string_view, 6> kWlbOptions = {"outlier_queues",
+                                                         "outlier_threshold_tokens",
+                                                         "micro_batch_tokens",
+                                                         "linear_weight_tokens",
+                                                         "shuffle",
+                                                         "seed"};
+constexpr std::array<std::string_view, 3> kVerlOptions = {"linear_weight_tokens", "shuffle", "seed"};
+
+// The windows in which tools pack: rows of a batch of datasets.map, which TRL leaves as it is; axolotl's
+// sample_packing_group_size.
+constexpr std::int64_t kMapBatchRows = 1000;
+constexpr std::int64_t kAxolotlGroupSamples = 100'000;
+
 // clang-format off
-constexpr std::array<Strategy, 13> kStrategies = {{
+constexpr std::array<Strategy, 24> kStrategies = {{
     {"none", "No packing: a row per sample, batch_samples rows a micro-batch, in shuffled order.",
      "O(N)", "the usual data loader", Layout::rows, d::none, nullptr, nullptr, false, kBatchOptions},
     {"random", "Shuffled next-fit: one open pack, closed when the next sample does not fit.",
@@ -48,10 +62,47 @@ constexpr std::array<Strategy, 13> kStrategies = {{
             "topped up with smaller samples.",
      "As its packer.", "HBP arXiv 2503.07680", Layout::packed, nullptr, d::hbp, nullptr, false, kHbpOptions,
      PackOrder::balanced},
+    {"trl_bfd", "TRL's default: bfd within every 1000 samples. TRL cuts over-long ones short.",
+     "O(N)", "TRL packing_strategy bfd", Layout::packed, d::best_fit_decreasing, nullptr, nullptr, false, Names{},
+     PackOrder::shuffled, kMapBatchRows},
+    {"axolotl_multipack", "In shuffled order, into the first pack with room, 200 samples a pack, within every "
+                          "100000 samples.",
+     "O(N log M)", "axolotl multipack.py", Layout::packed, d::axolotl_multipack, nullptr, nullptr, false,
+     kFirstFitOptions, PackOrder::shuffled, kAxolotlGroupSamples},
+    {"nemo_ffs", "NeMo's default: ffs over the whole data set. NeMo gives over-long samples packs of their own.",
+     "O(N log M)", "NeMo first_fit_shuffle", Layout::packed, d::first_fit_shuffle, nullptr, nullptr, false,
+     kShuffleOptions},
+    {"longalign", "Shuffled next-fit, every pack of several samples below the capacity.",
+     "O(N)", "LongAlign arXiv 2401.18058", Layout::packed, d::longalign, nullptr, nullptr, false, kShuffleOptions},
+    {"longalign_sorted", "Neighbours by length, one sample a rank; a step accumulates such groups in shuffled "
+                         "order.",
+     "O(N log N)", "LongAlign arXiv 2401.18058", Layout::packed, nullptr, nullptr, d::longalign_sorted, false,
+     kShuffleOptions},
+    {"wlb", "A global batch at a time, longest first to the micro-batch with the least work; long samples wait "
+            "until there is one for each micro-batch.",
+     "O(N B)", "WLB-LLM arXiv 2503.17924", Layout::packed, nullptr, nullptr, d::wlb, false, kWlbOptions},
+    {"megatron_hybrid_cp", "A global batch at a time, each sample alone on as few GPUs as hold it, sets of GPUs "
+                           "with equal sums of squared lengths, a barrier between sets.",
+     "O(N B)", "Megatron-LM hybrid_cp_schedule.py", Layout::packed, nullptr, nullptr, d::megatron_hybrid_cp,
+     false, kShuffleOptions, PackOrder::shuffled, 0, true},
+    {"megatron_dynamic_cp", "A global batch at a time, packs on blocks of GPUs with equal sums of squared "
+                            "lengths, more GPUs than needed where that evens out the work.",
+     "O(N B)", "Megatron-LM dev data_schedule_utils.py", Layout::packed, nullptr, nullptr,
+     d::megatron_dynamic_cp, false, kShuffleOptions, PackOrder::shuffled, 0, true},
+    {"megatron_dp_balanced", "A global batch at a time, next-fit; last samples become packs until every rank has "
+                             "as many.",
+     "O(N)", "Megatron-LM data_schedule.py", Layout::packed, nullptr, nullptr, d::megatron_dp_balanced, false,
+     kShuffleOptions},
+    {"verl_kk", "A global batch at a time, Karmarkar-Karp over ranks, then over each rank's micro-batches.",
+     "O(N B log N)", "verl seqlen_balancing.py", Layout::packed, nullptr, nullptr, d::verl_kk, false,
+     kVerlOptions},
+    {"trl_lpt", "A global batch at a time, longest first to the rank with the least sum of squared lengths that "
+                "has room.",
+     "O(N B)", "TRL async GRPO", Layout::packed, nullptr, nullptr, d::trl_lpt, false, kShuffleOptions},
     {"planner", "Our own: whole iterations that keep all GPUs busy equally long, every pack at the SP degree, length "
                 "and checkpointing that cost least.",
      "O(N log N)", "docs/planner.md", Layout::packed, nullptr, nullptr, d::planner, false, kPlannerOptions,
-     PackOrder::neighbours},
+     PackOrder::neighbours, 0, true, true},
 }};
 // clang-format on
 

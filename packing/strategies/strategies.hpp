@@ -20,7 +20,16 @@ PackSet best_fit_shuffle(const PackProblem& problem);
 PackSet spfhp(const PackProblem& problem);
 PackSet lpfhp(const PackProblem& problem);
 PackSet wrapped(const PackProblem& problem);
-BatchPlan planner(const BatchProblem& problem);
+PackSet longalign(const PackProblem& problem);
+PackSet axolotl_multipack(const PackProblem& problem);
 std::vector<PackSet> hbp(const PackProblem& problem, std::span<const std::int64_t> capacities_tokens);
+BatchPlan wlb(const BatchProblem& problem);
+BatchPlan megatron_hybrid_cp(const BatchProblem& problem);
+BatchPlan megatron_dynamic_cp(const BatchProblem& problem);
+BatchPlan megatron_dp_balanced(const BatchProblem& problem);
+BatchPlan verl_kk(const BatchProblem& problem);
+BatchPlan trl_lpt(const BatchProblem& problem);
+BatchPlan longalign_sorted(const BatchProblem& problem);
+BatchPlan planner(const BatchProblem& problem);
 
 }  // namespace packsim::strategies_detail

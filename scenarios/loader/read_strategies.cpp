@@ -122,7 +122,8 @@ StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKey
   spec.strategy = strategy == nullptr ? "" : strategy->name;
   spec.name = reader.has("name") ? reader.string("name") : reader.string("name", spec.strategy);
   if (strategy != nullptr) reader.describe_as("strategy " + spec.strategy);
-  if (strategy == nullptr ? reader.has("groups") : strategy->pack_groups != nullptr) {
+  if (strategy == nullptr ? reader.has("groups")
+                          : strategy->pack_groups != nullptr || strategy->mixes_groups) {
     spec.groups = read_groups(reader, defaults, keys, machine);
   } else {
     spec.groups.push_back(read_group(entry, keys, machine));
@@ -134,7 +135,7 @@ StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKey
   spec.options = keys.options;
   spec.over_long = keys.over_long;
   spec.empty = keys.empty;
-  spec.window_samples = keys.window_samples;
+  spec.window_samples = keys.window_samples.value_or(strategy->default_window_samples);
   spec.padding = keys.padding;
   spec.pad_multiple_tokens = keys.pad_multiple_tokens.value_or(1);
   spec.order = keys.order.value_or(strategy->default_order);

@@ -13,7 +13,7 @@ namespace {
 std::vector<std::string> packer_names() {
   std::vector<std::string> names;
   for (const Strategy& strategy : strategies()) {
-    if (strategy.pack != nullptr && strategy.layout == Layout::packed && !strategy.cuts_samples) {
+    if (can_pack_a_group(strategy)) {
       names.emplace_back(strategy.name);
     }
   }
@@ -33,8 +33,9 @@ struct Option {
 };
 
 constexpr int kMostRounds = 1'000'000;
+constexpr int kMostQueues = 1000;
 
-constexpr std::array<Option, 9> kOptions = {{
+constexpr std::array<Option, 13> kOptions = {{
     {"seed", [](JsonReader& r, StrategyOptions& o) { o.seed = r.integer("seed", 0, 4294967295U, o.seed); }},
     {"shuffle", [](JsonReader& r, StrategyOptions& o) { o.shuffle = r.boolean("shuffle", o.shuffle); }},
     {"rounds",
@@ -58,6 +59,23 @@ constexpr std::array<Option, 9> kOptions = {{
     {"packer", read_packer},
     {"greedy_fill",
      [](JsonReader& r, StrategyOptions& o) { o.greedy_fill = r.boolean("greedy_fill", o.greedy_fill); }},
+    {"linear_weight_tokens",
+     [](JsonReader& r, StrategyOptions& o) {
+       o.linear_weight_tokens = r.integer("linear_weight_tokens", 0, kMostTokens, o.linear_weight_tokens);
+     }},
+    {"outlier_queues",
+     [](JsonReader& r, StrategyOptions& o) {
+       o.outlier_queues = r.integer("outlier_queues", 0, kMostQueues, o.outlier_queues);
+     }},
+    {"outlier_threshold_tokens",
+     [](JsonReader& r, StrategyOptions& o) {
+       o.outlier_threshold_tokens =
+           r.integer("outlier_threshold_tokens", -1, kMostTokens, o.outlier_threshold_tokens);
+     }},
+    {"micro_batch_tokens",
+     [](JsonReader& r, StrategyOptions& o) {
+       o.micro_batch_tokens = r.integer("micro_batch_tokens", -1, kMostTokens, o.micro_batch_tokens);
+     }},
 }};
 
 // "balance" is short for the order that balances, or for the one that does not.
@@ -72,8 +90,8 @@ void read_order(JsonReader& reader, std::optional<PackOrder>& order) {
 }
 
 template <typename T>
-void read_optional(JsonReader& reader, std::string_view key, T high, std::optional<T>& value) {
-  const std::optional<T> read = reader.optional_integer(key, 1, high);
+void read_optional(JsonReader& reader, std::string_view key, T high, std::optional<T>& value, T low = 1) {
+  const std::optional<T> read = reader.optional_integer(key, low, high);
   if (reader.has(key)) value = read;
 }
 
@@ -100,7 +118,7 @@ void read_policy_keys(JsonReader& reader, StrategyKeys& keys) {
   read_order(reader, keys.order);
   keys.over_long = reader.one_of("over_long", kOverLongNames, keys.over_long);
   keys.empty = reader.one_of("empty", kEmptyNames, keys.empty);
-  keys.window_samples = reader.integer("window_samples", 0, kMostSamples, keys.window_samples);
+  read_optional<std::int64_t>(reader, "window_samples", kMostSamples, keys.window_samples, 0);
   keys.padding = reader.one_of("padding", kPaddingNames, keys.padding);
   read_optional(reader, "pad_multiple_tokens", kMostTokens, keys.pad_multiple_tokens);
   keys.last_iteration = reader.one_of("last_iteration", kLastIterationNames, keys.last_iteration);

@@ -22,7 +22,7 @@ struct StrategyKeys {
   std::optional<PackOrder> order;
   OverLong over_long = OverLong::error;
   Empty empty = Empty::drop;
-  std::int64_t window_samples = 0;
+  std::optional<std::int64_t> window_samples;  ///< none: the strategy's own
   Padding padding = Padding::none;
   std::optional<std::int64_t> pad_multiple_tokens;
   LastIteration last_iteration = LastIteration::repeat;

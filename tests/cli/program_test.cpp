@@ -280,6 +280,26 @@ TEST_CASE("pack reads CSV, JSON lines, NPY and histograms alike") {
   }
 }
 
+TEST_CASE("pack packs in the strategy's window unless told another") {
+  const TemporaryFolder folder;
+  std::string text = "tokens\n";
+  for (int i = 0; i < 1001; ++i) text += i % 2 == 0 ? "2\n" : "3\n";
+  write_text(folder / "lengths.csv", text);
+  const auto n_packs = [&](const std::string& arguments) {
+    const ProgramRun run =
+        run_shell(folder, "packsim pack lengths.csv --capacity 6 --json --strategy " + arguments);
+    INFO(run.err);
+    REQUIRE(run.exit_code == 0);
+    return json::parse(run.out)["packs"].get<int>();
+  };
+  // 501 twos and 500 threes. All together: 250 packs of 3 + 3 and 167 of 2 + 2 + 2. The first 1000 samples
+  // alone: 250, 166 and one of 2 + 2; then one more for the last sample.
+  CHECK(n_packs("bfd") == 417);
+  CHECK(n_packs("trl_bfd") == 418);
+  CHECK(n_packs("trl_bfd --window 0") == 417);
+  CHECK(n_packs("bfd --window 1000") == 418);
+}
+
 TEST_CASE("The user's mistakes exit with 2 and say what was expected") {
   const TemporaryFolder folder;
   write_text(folder / "small.json", kScenario);
@@ -300,6 +320,7 @@ TEST_CASE("The user's mistakes exit with 2 and say what was expected") {
   fails("packsim pack lengths.csv --strategy best --capacity 100", "expected one of none, random");
   fails("packsim pack lengths.csv --strategy ffd --capacity 0", "expected 1..16777216, got 0");
   fails("packsim pack lengths.csv --strategy hbp --capacity 20,10", "got 10");
+  fails("packsim pack lengths.csv --strategy wlb --capacity 100", "wlb, which forms whole iterations");
   fails("packsim pack lengths.csv --strategy ffd --capacity 100 --sp 3 --gpus 4",
         "a divisor of 4 GPUs, got 3");
 }

@@ -159,6 +159,31 @@ TEST_CASE("every member of a scenario is read") {
   CHECK_FALSE(two.groups[1].gc_layers);
 }
 
+TEST_CASE("A strategy that is named after a tool packs in the tool's window unless the scenario names one") {
+  const auto window_of = [](const std::string& strategy) {
+    return load_text(scenario_text(strategy)).strategies.at(0).window_samples;
+  };
+  CHECK(window_of(R"({"strategy": "trl_bfd", "capacity_tokens": 1000})") == 1000);
+  CHECK(window_of(R"({"strategy": "axolotl_multipack", "capacity_tokens": 1000})") == 100'000);
+  CHECK(window_of(R"({"strategy": "trl_bfd", "capacity_tokens": 1000, "window_samples": 7})") == 7);
+  CHECK(window_of(R"({"strategy": "trl_bfd", "capacity_tokens": 1000, "window_samples": 0})") == 0);
+  CHECK(window_of(R"({"strategy": "bfd", "capacity_tokens": 1000})") == 0);
+}
+
+TEST_CASE("Options of the rivals are read, and groups where a strategy mixes them") {
+  const Scenario scenario = load_text(scenario_text(R"(
+      {"strategy": "wlb", "capacity_tokens": 1000, "linear_weight_tokens": 0, "outlier_queues": 3,
+       "outlier_threshold_tokens": 500, "micro_batch_tokens": 800},
+      {"strategy": "megatron_hybrid_cp",
+       "groups": [{"capacity_tokens": 1000}, {"capacity_tokens": 2000, "sp_degree": 2}]})"));
+  const StrategyOptions& wlb = scenario.strategies.at(0).options;
+  CHECK(wlb.linear_weight_tokens == 0);
+  CHECK(wlb.outlier_queues == 3);
+  CHECK(wlb.outlier_threshold_tokens == 500);
+  CHECK(wlb.micro_batch_tokens == 800);
+  CHECK(scenario.strategies.at(1).groups.size() == 2);
+}
+
 TEST_CASE("A plan that cannot exist is refused where a group or its defaults can be put right") {
   // 8 key-value heads: 5 neither divides them nor is a multiple; nor does it divide 32 GPUs or heads.
   CHECK_THROWS_WITH(

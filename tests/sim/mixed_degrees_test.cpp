@@ -60,8 +60,8 @@ struct MixedRun {
     }
   }
 
-  // Some of the GPUs' aligned blocks get a pack in every round.
-  void add_iteration(std::mt19937& generator) {
+  // Some of the GPUs' aligned blocks get a pack in every round; all wait before each of the `barriers`.
+  void add_iteration(std::mt19937& generator, unsigned barriers = 0) {
     const auto first = static_cast<std::uint32_t>(schedule.placed.size());
     const std::uint32_t n_rounds = 1 + generator() % 4;
     for (std::uint32_t round = 0; round < n_rounds; ++round) {
@@ -73,7 +73,8 @@ struct MixedRun {
           schedule.placed.push_back({.pack = static_cast<std::uint32_t>(generator() % 4),
                                      .first_gpu = gpu,
                                      .group = static_cast<std::uint16_t>(g),
-                                     .round = static_cast<std::uint16_t>(round)});
+                                     .round = static_cast<std::uint16_t>(round),
+                                     .after_barrier = round > 0 && (barriers >> round) % 2 == 1});
         }
         gpu += 1U << g;
       }
@@ -90,23 +91,22 @@ struct MixedRun {
   }
 };
 
-// A pack starts when all of its GPUs are free and, where rounds meet, all packs of earlier rounds have ended.
+// A pack starts when all of its GPUs are free and all packs before the latest barrier have ended.
 struct NaiveStep {
   std::int64_t end_ns = 0;
   double busy_gpu_ns = 0;
 };
 NaiveStep naive_step(const MixedRun& run, const Iteration& iteration) {
   std::vector<std::int64_t> free_ns(kGpus);
-  std::int64_t ended_ns = 0;  // packs of all earlier rounds
+  std::int64_t ended_ns = 0;  // packs before the barrier
   int round = 0;
   NaiveStep step;
   for (const PlacedPack& placed : run.schedule.packs(iteration)) {
-    if (placed.round != round) ended_ns = step.end_ns;
+    if (placed.round != round && placed.after_barrier) ended_ns = step.end_ns;
     round = placed.round;
     const int degree = run.schedule.groups[placed.group].sp_degree;
     const auto gpus = std::span(free_ns).subspan(placed.first_gpu, static_cast<std::size_t>(degree));
-    const std::int64_t start =
-        std::max(*std::ranges::max_element(gpus), run.schedule.rounds_meet ? ended_ns : 0);
+    const std::int64_t start = std::max(*std::ranges::max_element(gpus), ended_ns);
     const std::int64_t end = start + run.pack_ns(placed);
     std::ranges::fill(gpus, end);
     step.end_ns = std::max(step.end_ns, end);
@@ -119,8 +119,7 @@ TEST_CASE("A pack of several GPUs starts when the last of them is free, at both 
   std::mt19937 generator(7);
   for (int trial = 0; trial < 200; ++trial) {
     MixedRun run(generator, 1);
-    run.schedule.rounds_meet = trial % 2 == 1;
-    for (int i = 0; i < 4; ++i) run.add_iteration(generator);
+    for (int i = 0; i < 4; ++i) run.add_iteration(generator, trial % 2 == 1 ? generator() % 16 : 0);
     for (const StepDetail detail : {StepDetail::micro_batches, StepDetail::stages}) {
       const SimulatedRun simulated = simulate(run.schedule, run.groups, {.detail = detail});
       double busy = 0;
@@ -144,8 +143,7 @@ TEST_CASE("Merging ranks that do the same changes nothing, with mixed degrees to
   std::mt19937 generator(11);
   for (int trial = 0; trial < 50; ++trial) {
     MixedRun run(generator, trial % 2);
-    run.schedule.rounds_meet = trial % 3 == 0;
-    for (int i = 0; i < 4; ++i) run.add_iteration(generator);
+    for (int i = 0; i < 4; ++i) run.add_iteration(generator, trial % 3 == 0 ? generator() % 16 : 0);
     const SimulatedRun merged = simulate(run.schedule, run.groups);
     const SimulatedRun all = simulate(run.schedule, run.groups, {.merges_alike = false});
     REQUIRE(merged.step_s == all.step_s);

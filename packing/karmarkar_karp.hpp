@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace packsim {
+
+/// Partitions values into `n_parts` parts with sums close to each other, by largest differencing: of all
+/// partial partitions, the two with the largest spread are merged, largest part to smallest (Karmarkar and
+/// Karp, UCB/CSD 82/113). Ties are decided as in verl's seqlen_balancing.py: larger sum, then more values,
+/// then larger indices first.
+///
+/// values: [n_values], each >= 0. n_parts: at least 1. Returns [n_parts] indices of values, ascending within
+/// a part; parts by descending sum. Some are empty where there are fewer values than parts.
+std::vector<std::vector<std::uint32_t>> karmarkar_karp(std::span<const std::int64_t> values,
+                                                       std::size_t n_parts);
+
+}  // namespace packsim

@@ -1,0 +1,104 @@
+#include <algorithm>
+
+#include "packing/batch_plan_builder.hpp"
+#include "packing/karmarkar_karp.hpp"
+#include "packing/strategies/strategies.hpp"
+
+namespace packsim::strategies_detail {
+namespace {
+
+using Items = std::vector<ItemIndex>;
+
+class Balancer {
+ public:
+  explicit Balancer(const PackProblem& problem) : problem_(problem) {}
+
+  std::int64_t length(ItemIndex item) const { return problem_.lengths_tokens[item]; }
+  std::int64_t tokens(const Items& items) const {
+    std::int64_t sum = 0;
+    for (const ItemIndex item : items) sum += length(item);
+    return sum;
+  }
+  std::int64_t work(const Items& items) const {
+    std::int64_t sum = 0;
+    for (const ItemIndex item : items) sum += work(item);
+    return sum;
+  }
+
+  std::vector<Items> balance(const Items& items, std::size_t n_parts) const {
+    std::vector<std::int64_t> values(items.size());
+    std::ranges::transform(items, values.begin(), [&](ItemIndex item) { return work(item); });
+    std::vector<Items> parts = karmarkar_karp(values, n_parts);
+    for (Items& part : parts) {
+      for (ItemIndex& index : part) index = items[index];
+    }
+    return parts;
+  }
+
+  // A micro-batch of one sample is as small as it gets, whatever the sample's length.
+  bool keeps_limit(const Items& part) const {
+    return part.size() <= 1 || tokens(part) <= problem_.capacity_tokens;
+  }
+
+  std::size_t least_micro_batches(const Items& items) const {
+    return static_cast<std::size_t>((tokens(items) + problem_.capacity_tokens - 1) /
+                                    problem_.capacity_tokens);
+  }
+
+ private:
+  std::int64_t work(ItemIndex item) const {
+    return length(item) * (problem_.options.linear_weight_tokens + length(item));
+  }
+
+  const PackProblem& problem_;
+};
+
+// As many micro-batches on every rank, the fewest that keep all of them within the limit of tokens.
+std::vector<std::vector<Items>> micro_batches_of(const Balancer& balancer, const std::vector<Items>& ranks) {
+  std::size_t n = 1;
+  for (const Items& items : ranks) n = std::max(n, balancer.least_micro_batches(items));
+  std::vector<std::vector<Items>> result(ranks.size());
+  for (std::size_t rank = 0; rank < ranks.size();) {
+    if (result[rank].size() != n) result[rank] = balancer.balance(ranks[rank], n);
+    if (std::ranges::all_of(result[rank], [&](const Items& part) { return balancer.keeps_limit(part); })) {
+      ++rank;
+    } else {
+      ++n;
+      rank = 0;
+    }
+  }
+  return result;
+}
+
+// verl runs the smallest micro-batches at both ends, where a pipeline fills and drains: every second one
+// backwards, then the others.
+std::vector<Items> smallest_at_both_ends(const Balancer& balancer, std::vector<Items> micro_batches) {
+  std::ranges::stable_sort(micro_batches, std::greater{},
+                           [&](const Items& items) { return balancer.work(items); });
+  std::vector<Items> result;
+  for (std::size_t i = (micro_batches.size() + 1) / 2; i-- > 0;) result.push_back(micro_batches[2 * i]);
+  for (std::size_t i = 1; i < micro_batches.size(); i += 2) result.push_back(micro_batches[i]);
+  return result;
+}
+
+}  // namespace
+
+BatchPlan verl_kk(const BatchProblem& problem) {
+  const std::size_t n_ranks = uniform_dp_ranks(problem.setting, "verl_kk");
+  const auto sp_degree = static_cast<std::size_t>(problem.setting.groups[0].sp_degree);
+  const Balancer balancer(problem.items);
+  BatchPlanBuilder plan(problem.setting);
+  for (const Items& batch : global_batches(problem)) {
+    const auto ranks = micro_batches_of(balancer, balancer.balance(batch, n_ranks));
+    for (std::size_t rank = 0; rank < n_ranks; ++rank) {
+      const std::vector<Items> in_order = smallest_at_both_ends(balancer, ranks[rank]);
+      for (std::size_t round = 0; round < in_order.size(); ++round) {
+        plan.place(in_order[round], 0, rank * sp_degree, round);
+      }
+    }
+    plan.end_iteration();
+  }
+  return std::move(plan).finish();
+}
+
+}  // namespace packsim::strategies_detail

@@ -28,6 +28,7 @@ struct TuneArguments {
   std::vector<std::int64_t> lengths_tokens;  // empty: the default
   std::vector<int> sp_degrees;
   int n_iterations = 10;
+  std::string order = "balanced";
   double near_tie_fraction = 0.015;
   std::string stopwatch;
   std::string write_scenario;
@@ -141,10 +142,12 @@ TuneOutcome tune_by_simulation(const TuneArguments& arguments, const Scenario& s
   const Profiler profiler =
       simulated_profiler(scenario, lengths_tokens,
                          {.n_iterations = arguments.n_iterations,
+                          .order = arguments.order == "balanced" ? PackOrder::balanced : PackOrder::shuffled,
                           .progress = [&](const std::string& what) { progress.say(what); }});
   return {.request = request,
           .stopwatch = "",
           .n_iterations = arguments.n_iterations,
+          .order = arguments.order,
           .tuning = tune(request, profiler),
           .fewer_layers = {}};
 }
@@ -214,6 +217,13 @@ void add_tune_command(CLI::App& app, const CommandContext& context) {
       command->add_option("--iterations", arguments->n_iterations, "Iterations to simulate of every case")
           ->check(CLI::Range(1, 100'000))
           ->capture_default_str();
+  CLI::Option* order =
+      command
+          ->add_option(
+              "--order", arguments->order,
+              "How simulated packs become iterations: balanced, as HBP trains its groups, or shuffled")
+          ->check(CLI::IsMember({"balanced", "shuffled"}))
+          ->capture_default_str();
   command
       ->add_option("--near-tie", arguments->near_tie_fraction,
                    "Name other choices that the best one saves at most this fraction of")
@@ -231,7 +241,7 @@ void add_tune_command(CLI::App& app, const CommandContext& context) {
   CLI::Option* json =
       command->add_flag("--json", arguments->json, "Print JSON on stdout instead of the table");
   command->add_flag("--quiet", arguments->quiet, "Print nothing but errors, and the JSON with --json");
-  stopwatch->excludes(iterations)->excludes(write_template);
+  stopwatch->excludes(iterations)->excludes(order)->excludes(write_template);
   write_template->excludes(json);
   command->callback([arguments, context] { run_tune(*arguments, context); });
 }

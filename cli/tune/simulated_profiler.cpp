@@ -45,14 +45,14 @@ const StrategySpec* find_like(const Scenario& scenario) {
   return nullptr;
 }
 
-StrategySpec isf_spec(const Scenario& scenario, const GroupResult& group) {
+StrategySpec isf_spec(const Scenario& scenario, const GroupResult& group, PackOrder order) {
   StrategySpec spec;
   spec.options.seed = scenario.seed;
   if (const StrategySpec* like = find_like(scenario)) spec = *like;
   spec.name = spec.strategy = "isf";
   spec.groups = {
       {.capacity_tokens = group.capacity_tokens, .sp_degree = group.sp_degree, .gc_layers = group.gc_layers}};
-  spec.order = PackOrder::shuffled;
+  spec.order = order;
   spec.curriculum_iterations = 0;
   spec.micro_batches_per_rank.reset();
   spec.last_iteration = LastIteration::drop;
@@ -85,19 +85,19 @@ double simulate_s(const Scenario& scenario, const PlannedStrategy& plan) {
          static_cast<double>(n_tokens);
 }
 
-ProfiledCase profile(const Scenario& scenario, std::span<const std::int32_t> lengths_tokens, int n_iterations,
-                     std::int64_t pack_tokens, int sp_degree) {
+ProfiledCase profile(const Scenario& scenario, std::span<const std::int32_t> lengths_tokens,
+                     const ProfilerOptions& options, std::int64_t pack_tokens, int sp_degree) {
   ProfiledCase one{.pack_tokens = pack_tokens, .sp_degree = sp_degree};
   one.obstacle = find_obstacle(scenario, one);
   if (!one.obstacle.empty()) return one;
   // Packs hold no more than their length, so these are enough for the iterations.
-  const std::int64_t n_tokens = n_iterations * scenario.training.tokens_per_iteration;
+  const std::int64_t n_tokens = options.n_iterations * scenario.training.tokens_per_iteration;
   const std::vector<std::int32_t> samples = first_samples(lengths_tokens, pack_tokens, n_tokens);
   if (samples.empty()) {
     one.obstacle = "every sample is longer";
     return one;
   }
-  StrategySpec spec = isf_spec(scenario, plan_full_packs(scenario, pack_tokens, sp_degree));
+  StrategySpec spec = isf_spec(scenario, plan_full_packs(scenario, pack_tokens, sp_degree), options.order);
   PlannedStrategy plan = plan_strategy(scenario, spec, samples);
   if (plan.schedule.iterations.empty()) {  // the data are less than an iteration
     spec.last_iteration = LastIteration::repeat;
@@ -117,7 +117,7 @@ Profiler simulated_profiler(const Scenario& scenario, std::span<const std::int32
   return [&scenario, ordered = std::move(ordered), options](std::int64_t pack_tokens, int sp_degree) {
     if (options.progress)
       options.progress(fmt::format("simulating packs of {}, SP {}", capacity(pack_tokens), sp_degree));
-    return std::vector{profile(scenario, ordered, options.n_iterations, pack_tokens, sp_degree)};
+    return std::vector{profile(scenario, ordered, options, pack_tokens, sp_degree)};
   };
 }
 

@@ -12,6 +12,8 @@ namespace packsim {
 
 struct ProfilerOptions {
   int n_iterations = 10;  ///< HBP's
+  /// How packs become iterations: balanced, as HBP then trains its groups, or shuffled, as it trains ISF.
+  PackOrder order = PackOrder::balanced;
   /// Called with what is going on.
   std::function<void(const std::string&)> progress;
 };

@@ -83,6 +83,7 @@ std::string tune_json(const Scenario& scenario, const TuneOutcome& outcome, cons
                {"profile", scenario.profile.name},
                {"stopwatch", outcome.stopwatch.empty() ? Json(nullptr) : Json(outcome.stopwatch)},
                {"iterations", outcome.n_iterations},
+               {"order", outcome.order.empty() ? Json(nullptr) : Json(outcome.order)},
                {"seed", scenario.seed},
                {"tokens_per_iteration", scenario.training.tokens_per_iteration},
                {"near_tie_fraction", outcome.request.near_tie_fraction},

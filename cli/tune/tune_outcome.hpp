@@ -12,8 +12,9 @@ namespace packsim {
 /// What `packsim tune` found, and what it was asked.
 struct TuneOutcome {
   TuneRequest request;
-  std::string stopwatch;  ///< the file; empty: the simulator
-  int n_iterations = 0;   ///< simulated; 0 with a stopwatch
+  std::string stopwatch;   ///< the file; empty: the simulator
+  int n_iterations = 0;    ///< simulated; 0 with a stopwatch
+  std::string order = {};  ///< of the simulated packs, by its name
   Tuning tuning;
   std::vector<FewerLayers> fewer_layers;  ///< what timed memory leaves room for
 };

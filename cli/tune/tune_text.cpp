@@ -41,8 +41,9 @@ std::string case_table(const Scenario& scenario, const TuneOutcome& outcome) {
   std::vector<std::string> remarks = {""};
   for (const ProfiledCase& one : outcome.tuning.cases) {
     const bool runs = one.feasible();
+    const bool has_layers = runs || one.peak_memory_bytes || !outcome.stopwatch.empty();
     rows.push_back({capacity(one.pack_tokens), fmt::format("{}", one.sp_degree),
-                    runs || one.peak_memory_bytes ? fmt::format("{}", one.gc_layers) : "-",
+                    has_layers ? fmt::format("{}", one.gc_layers) : "-",
                     one.peak_memory_bytes ? gibibytes(*one.peak_memory_bytes) : "-",
                     runs ? seconds(*one.step_s) : "-",
                     runs ? fmt::format("{:.0f}", tokens_per_gpu_second(scenario, one)) : "-"});
@@ -76,8 +77,9 @@ std::string role_text(const Tuning& tuning, LengthRole role) {
 std::string group_text(const Tuning& tuning, const TunedGroup& group) {
   std::string reasons;
   for (const LengthRole role : group.roles) {
-    // A pack on one GPU is what that GPU holds of it: no reason of its own.
-    const bool is_whole = role == LengthRole::gpu_of_fastest && group.roles.size() > 1;
+    // A whole pack on one GPU: that the GPU holds it is no reason of its own.
+    const bool of_gpu = role == LengthRole::gpu_of_fastest || role == LengthRole::gpu_of_longest;
+    const bool is_whole = of_gpu && group.roles.size() > 1;
     if (!is_whole) reasons += (reasons.empty() ? "" : "; ") + role_text(tuning, role);
   }
   std::string text =
@@ -126,8 +128,8 @@ std::string ties_text(const TuneOutcome& outcome) {
 
 std::string source_text(const Scenario& scenario, const TuneOutcome& outcome) {
   if (!outcome.stopwatch.empty()) return "timed steps of " + printable(outcome.stopwatch);
-  return fmt::format("simulated with profile {}: {} iterations of ISF packs, seed {}", scenario.profile.name,
-                     outcome.n_iterations, scenario.seed);
+  return fmt::format("simulated with profile {}: {} iterations of ISF packs, {}, seed {}",
+                     scenario.profile.name, outcome.n_iterations, outcome.order, scenario.seed);
 }
 
 }  // namespace
@@ -155,6 +157,9 @@ std::string tune_text(const Scenario& scenario, const TuneOutcome& outcome) {
   text += "\nGroups:\n";
   for (const TunedGroup& group : tuning.groups) text += group_text(tuning, group);
   for (const LeftOutLength& left_out : tuning.left_out) text += left_out_text(tuning, left_out);
+  const std::vector<std::int64_t>& lengths = outcome.request.lengths_tokens;
+  if (lengths.size() > 1 && tuning.fastest->pack_tokens == lengths.front())
+    text += "  the fastest length is the shortest candidate: shorter ones may be faster still (--lengths)\n";
   return text + ties_text(outcome);
 }
 

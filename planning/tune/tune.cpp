@@ -73,10 +73,11 @@ void choose_groups(const ProfiledCase& longest, const TuneRequest& request, cons
       tuning.left_out.push_back({one, LeftOutLength::Reason::cannot_run});
     }
   }
-  if (std::ranges::find(listed, LengthRole::gpu_of_longest, &ListedLength::role) == listed.end()) {
-    tuning.left_out.push_back({{longest.pack_tokens / longest.sp_degree, LengthRole::gpu_of_longest},
-                               LeftOutLength::Reason::not_over_fastest});
-  }
+  const ListedLength gpu_of_longest{longest.pack_tokens / longest.sp_degree, LengthRole::gpu_of_longest};
+  const bool is_listed = std::ranges::find(listed, gpu_of_longest.role, &ListedLength::role) != listed.end();
+  const auto same = std::ranges::find(tuning.groups, gpu_of_longest.pack_tokens, &TunedGroup::pack_tokens);
+  if (!is_listed && same == tuning.groups.end())
+    tuning.left_out.push_back({gpu_of_longest, LeftOutLength::Reason::not_over_fastest});
 }
 
 void find_tied_lengths(const ProfiledCase& longest, const TuneRequest& request, Tuning& tuning) {

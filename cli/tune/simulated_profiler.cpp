@@ -19,8 +19,6 @@ namespace packsim {
 namespace {
 
 using formats_detail::capacity;
-using formats_detail::gibibytes_used;
-using formats_detail::grouped;
 
 // The first samples, of those that are not longer than the packs, with at least so many tokens together; all
 // of them where they have fewer.
@@ -45,35 +43,18 @@ const StrategySpec* find_like(const Scenario& scenario) {
   return nullptr;
 }
 
-StrategySpec isf_spec(const Scenario& scenario, const GroupResult& group, PackOrder order) {
+StrategySpec isf_spec(const Scenario& scenario, const ProfiledCase& one, PackOrder order) {
   StrategySpec spec;
   spec.options.seed = scenario.seed;
   if (const StrategySpec* like = find_like(scenario)) spec = *like;
   spec.name = spec.strategy = "isf";
   spec.groups = {
-      {.capacity_tokens = group.capacity_tokens, .sp_degree = group.sp_degree, .gc_layers = group.gc_layers}};
+      {.capacity_tokens = one.pack_tokens, .sp_degree = one.sp_degree, .gc_layers = one.gc_layers}};
   spec.order = order;
   spec.curriculum_iterations = 0;
   spec.micro_batches_per_rank.reset();
   spec.last_iteration = LastIteration::drop;
   return spec;
-}
-
-// What keeps packs from running, whatever the data; empty: nothing. Sets what is known of their memory.
-std::string find_obstacle(const Scenario& scenario, ProfiledCase& one) {
-  if (const std::string mistake = degree_mistake(scenario, one.sp_degree); !mistake.empty()) return mistake;
-  if (one.pack_tokens % one.sp_degree != 0)
-    return fmt::format("SP {} does not divide the pack length", one.sp_degree);
-  const GroupResult group = plan_full_packs(scenario, one.pack_tokens, one.sp_degree);
-  one.gc_layers = group.gc_layers;
-  one.peak_memory_bytes = group.peak_memory_bytes;
-  if (!group.feasible)
-    return "does not fit: " + gibibytes_used(group.peak_memory_bytes, group.gpu_memory_bytes);
-  const std::int64_t smallest = smallest_iteration_tokens(scenario, one.pack_tokens, one.sp_degree);
-  if (smallest > scenario.training.tokens_per_iteration)
-    return fmt::format("a pack a rank is {} tokens, over the {} of an iteration", grouped(smallest),
-                       grouped(scenario.training.tokens_per_iteration));
-  return "";
 }
 
 // Mean seconds of so many tokens of data.
@@ -87,8 +68,7 @@ double simulate_s(const Scenario& scenario, const PlannedStrategy& plan) {
 
 ProfiledCase profile(const Scenario& scenario, std::span<const std::int32_t> lengths_tokens,
                      const ProfilerOptions& options, std::int64_t pack_tokens, int sp_degree) {
-  ProfiledCase one{.pack_tokens = pack_tokens, .sp_degree = sp_degree};
-  one.obstacle = find_obstacle(scenario, one);
+  ProfiledCase one = planned_case(scenario, pack_tokens, sp_degree);
   if (!one.obstacle.empty()) return one;
   // Packs hold no more than their length, so these are enough for the iterations.
   const std::int64_t n_tokens = options.n_iterations * scenario.training.tokens_per_iteration;
@@ -97,7 +77,7 @@ ProfiledCase profile(const Scenario& scenario, std::span<const std::int32_t> len
     one.obstacle = "every sample is longer";
     return one;
   }
-  StrategySpec spec = isf_spec(scenario, plan_full_packs(scenario, pack_tokens, sp_degree), options.order);
+  StrategySpec spec = isf_spec(scenario, one, options.order);
   PlannedStrategy plan = plan_strategy(scenario, spec, samples);
   if (plan.schedule.iterations.empty()) {  // the data are less than an iteration
     spec.last_iteration = LastIteration::repeat;

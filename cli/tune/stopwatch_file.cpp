@@ -185,16 +185,11 @@ std::string stopwatch_template(const Scenario& scenario, std::span<const std::in
   std::string rows;
   for (const std::int64_t pack_tokens : lengths_tokens) {
     for (const int sp_degree : sp_degrees) {
-      if (!degree_mistake(scenario, sp_degree).empty() || pack_tokens % sp_degree != 0) continue;
-      if (smallest_iteration_tokens(scenario, pack_tokens, sp_degree) >
-          scenario.training.tokens_per_iteration)
-        continue;
-      const GroupResult group = plan_full_packs(scenario, pack_tokens, sp_degree);
-      if (group.feasible) {
-        rows += fmt::format("{},{},{},,\n", pack_tokens, sp_degree, group.gc_layers);
+      const ProfiledCase one = planned_case(scenario, pack_tokens, sp_degree);
+      if (one.obstacle.empty()) {
+        rows += fmt::format("{},{},{},,\n", pack_tokens, sp_degree, one.gc_layers);
       } else {
-        comments += fmt::format("# not here, as the memory model has it not fit: {} tokens, SP {}\n",
-                                pack_tokens, sp_degree);
+        comments += fmt::format("# not here: {} tokens at SP {}: {}\n", pack_tokens, sp_degree, one.obstacle);
       }
     }
   }

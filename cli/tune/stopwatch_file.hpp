@@ -19,8 +19,8 @@ namespace packsim {
 std::vector<ProfiledCase> read_stopwatch(const std::string& path, const Scenario& scenario);
 
 /// The same file to fill in, with the cases that a cluster should be timed on: every length and degree that
-/// the memory model has fit, with the fewest checkpointed layers that it has fit. Those that it does not are
-/// named in a comment.
+/// can run and that the memory model has fit, with the fewest checkpointed layers that it has fit. The others
+/// are named in comments.
 std::string stopwatch_template(const Scenario& scenario, std::span<const std::int64_t> lengths_tokens,
                                std::span<const int> sp_degrees);
 

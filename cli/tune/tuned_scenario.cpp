@@ -13,9 +13,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A file found from the current folder, as seen from another one. It stays a path, not a name.
+// A file found from the current folder, as seen from another one, whose path is absolute. It stays a path,
+// not a name.
 std::string seen_from(const fs::path& folder, const std::string& file) {
-  const fs::path relative = fs::proximate(fs::absolute(file), fs::absolute(folder));
+  const fs::path relative = fs::proximate(fs::absolute(file), folder);
   return relative.has_parent_path() ? relative.string() : (fs::path(".") / relative).string();
 }
 
@@ -26,7 +27,9 @@ bool is_relative(const std::string& path) {
 class PathMover {
  public:
   PathMover(const Scenario& scenario, const std::string& to, const DataPaths& data)
-      : from_(fs::path(scenario.path).parent_path().string()), to_(fs::path(to).parent_path()), data_(data) {}
+      : from_(fs::path(scenario.path).parent_path().string()),
+        to_(fs::absolute(to).parent_path()),
+        data_(data) {}
 
   // A model, cluster type or profile, where it is not named but given by its path.
   void move_named(Json& object, const char* key, const NamedFiles& kind) const {

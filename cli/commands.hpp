@@ -23,6 +23,7 @@ void add_list_command(CLI::App& app, const CommandContext& context);
 void add_check_command(CLI::App& app, const CommandContext& context);
 void add_calibrate_command(CLI::App& app, const CommandContext& context);
 void add_trace_command(CLI::App& app, const CommandContext& context);
+void add_tune_command(CLI::App& app, const CommandContext& context);
 void add_validate_command(CLI::App& app, const CommandContext& context);
 
 }  // namespace packsim

@@ -64,6 +64,7 @@ int run_commands(int argc, char** argv) {
   add_list_command(app, context);
   add_check_command(app, context);
   add_calibrate_command(app, context);
+  add_tune_command(app, context);
   add_validate_command(app, context);
   try {
     app.parse(argc, argv);

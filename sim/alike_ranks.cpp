@@ -23,8 +23,10 @@ auto key_of(const MicroBatchPrice& price) {
 }  // namespace
 
 std::vector<std::uint32_t> price_classes(std::span<const MicroBatchPrice> packs) {
-  std::vector<std::uint32_t> order(packs.size());
-  std::iota(order.begin(), order.end(), 0U);
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t i = 0; i < packs.size(); ++i) {
+    if (packs[i].tokens != nullptr) order.push_back(i);
+  }
   std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) {
     const auto key_a = key_of(packs[a]);
     const auto key_b = key_of(packs[b]);

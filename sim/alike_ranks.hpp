@@ -8,7 +8,8 @@
 
 namespace packsim {
 
-/// A number for each pack: equal ones for packs that cost the same in every way. packs: of one pricer.
+/// A number for each pack: equal ones for packs that cost the same in every way. packs: of one pricer; those
+/// that are never trained have no price, and a number of no meaning.
 std::vector<std::uint32_t> price_classes(std::span<const MicroBatchPrice> packs);
 
 /// Blocks of ranks that do the same in a step where nothing contends: what one does all do at the same time,

@@ -65,8 +65,8 @@ class StepRanks {
   std::optional<RankSlowDown> slow_down_;            // where GPUs or kernels differ
   std::vector<std::vector<std::uint32_t>> classes_;  // [n_groups][n_packs], numbers for each group
   IterationMesh mesh_;
-  std::vector<std::uint32_t>
-      shared_ids_;  // [n packs of the iteration] their meetings, of those that have one
+  std::vector<std::uint32_t> barrier_rounds_;  // of the iteration: those behind a barrier, ascending
+  std::vector<std::uint32_t> shared_ids_;      // [n packs of the iteration] meetings of the shared ones
   RankKinds kinds_;
   AlikeRanks alike_;
   std::vector<RankWork> works_;  // and more of earlier iterations

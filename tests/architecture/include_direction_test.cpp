@@ -17,10 +17,11 @@ const std::map<std::string, std::set<std::string>> kAllowed = {
     {"packing", {}},
     {"models", {"packing"}},
     {"sim", {"packing", "models"}},
+    {"planning", {"packing", "models", "sim"}},
     {"scenarios", {"packing", "models", "sim"}},
     {"reports", {"packing", "models", "sim"}},
     {"calibration", {"packing", "models", "scenarios"}},
-    {"cli", {"packing", "models", "sim", "scenarios", "reports", "calibration"}},
+    {"cli", {"packing", "models", "sim", "planning", "scenarios", "reports", "calibration"}},
 };
 
 struct Include {

@@ -49,6 +49,20 @@ TEST_CASE("compare prints the table and writes three reports") {
   CHECK(read_text(folder / "report/report.html").find("vegaEmbed") != std::string::npos);
 }
 
+TEST_CASE("Packs that last iterations leave out for good need no price") {
+  const TemporaryFolder folder;
+  std::string scenario = kScenario;
+  scenario.replace(scenario.find("\"epochs\": 2"), 11, "\"epochs\": 1");
+  scenario.replace(scenario.find("\"truncate\""), 10, "\"truncate\", \"last_iteration\": \"drop\"");
+  write_text(folder / "small.json", scenario);
+  const ProgramRun run = run_shell(folder, "packsim compare small.json --json");
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  const json report = json::parse(run.out);
+  CHECK(report["runs"][0]["dropped_tokens"] > 0);
+  CHECK(report["runs"][0]["gpu_days"] > 0);
+}
+
 TEST_CASE("report.json keeps its shape") {
   const TemporaryFolder folder;
   write_text(folder / "small.json", kScenario);

@@ -227,6 +227,18 @@ TEST_CASE("Alike are ranks whose packs cost the same, one after another") {
   CHECK(alike.kinds[0].n_blocks == 4);
 }
 
+TEST_CASE("Packs without a price, which are never trained, leave the others' classes as they are") {
+  TokenPrices tokens;
+  // Enough of them that a sort would go out of its bounds, were they compared.
+  std::vector<MicroBatchPrice> packs(100);
+  for (const std::size_t i : {10, 50, 90}) packs[i].tokens = &tokens;
+  packs[50].overhead_ns = 1;
+  const std::vector<std::uint32_t> classes = price_classes(packs);
+  REQUIRE(classes.size() == 100);
+  CHECK(classes[10] == classes[90]);
+  CHECK(classes[10] != classes[50]);
+}
+
 TEST_CASE("Empty schedules, progress, the 99th percentile") {
   CHECK(simulate({}, {}).total_s == 0);
   CHECK(simulate({}, {}).step_s.empty());

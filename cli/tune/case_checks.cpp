@@ -1,0 +1,51 @@
+#include "cli/tune/case_checks.hpp"
+
+#include <fmt/format.h>
+
+#include "cli/plan_strategy.hpp"
+#include "reports/formats/numbers.hpp"
+
+namespace packsim {
+
+using formats_detail::gibibytes_used;
+using formats_detail::grouped;
+
+std::string degree_mistake(const Scenario& scenario, int sp_degree) {
+  const GroupSpec group{.capacity_tokens = 0, .sp_degree = sp_degree, .gc_layers = std::nullopt};
+  const auto mistakes = plan_mistakes(scenario.model, scenario.cluster, group_plan(scenario.plan, group, 0));
+  if (mistakes.empty()) return "";
+  const PlanMistake& first = mistakes.front();
+  const std::string of = first.keys.size() > 1 ? first.names() + " to be " : "";
+  return fmt::format("expected {}{}, got {}", of, first.expected, first.got);
+}
+
+std::int64_t smallest_iteration_tokens(const Scenario& scenario, std::int64_t pack_tokens, int sp_degree) {
+  return packed_gpus(scenario) / sp_degree * pack_tokens;
+}
+
+ProfiledCase planned_case(const Scenario& scenario, std::int64_t pack_tokens, int sp_degree) {
+  ProfiledCase one{.pack_tokens = pack_tokens, .sp_degree = sp_degree};
+  one.obstacle = degree_mistake(scenario, sp_degree);
+  if (!one.obstacle.empty()) return one;
+  if (pack_tokens % sp_degree != 0) {
+    one.obstacle = fmt::format("SP {} does not divide the pack length", sp_degree);
+    return one;
+  }
+  const std::int64_t tokens_per_iteration = scenario.training.tokens_per_iteration;
+  const GroupSpec spec{.capacity_tokens = pack_tokens, .sp_degree = sp_degree, .gc_layers = std::nullopt};
+  const GroupResult group = plan_group(
+      scenario, spec, pack_tokens,
+      micro_batches_that_fit(tokens_per_iteration, packed_gpus(scenario) / sp_degree, pack_tokens));
+  one.gc_layers = group.gc_layers;
+  one.peak_memory_bytes = group.peak_memory_bytes;
+  const std::int64_t smallest = smallest_iteration_tokens(scenario, pack_tokens, sp_degree);
+  if (!group.feasible) {
+    one.obstacle = "does not fit: " + gibibytes_used(group.peak_memory_bytes, group.gpu_memory_bytes);
+  } else if (smallest > tokens_per_iteration) {
+    one.obstacle = fmt::format("a pack a rank is {} tokens, over the {} of an iteration", grouped(smallest),
+                               grouped(tokens_per_iteration));
+  }
+  return one;
+}
+
+}  // namespace packsim

@@ -1,0 +1,249 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "cli/commands.hpp"
+#include "cli/progress.hpp"
+#include "cli/run_scenario.hpp"
+#include "cli/stopwatch.hpp"
+#include "cli/tune/case_checks.hpp"
+#include "cli/tune/simulated_profiler.hpp"
+#include "cli/tune/stopwatch_file.hpp"
+#include "cli/tune/tune_outcome.hpp"
+#include "cli/tune/tuned_scenario.hpp"
+#include "reports/write_file.hpp"
+#include "scenarios/loader/draw_lengths.hpp"
+#include "scenarios/loader/limits.hpp"
+#include "scenarios/loader/load_scenario.hpp"
+
+namespace packsim {
+namespace {
+
+struct TuneArguments {
+  std::string scenario;
+  std::vector<std::int64_t> lengths_tokens;  // empty: the default
+  std::vector<int> sp_degrees;
+  int n_iterations = 10;
+  std::string order = "balanced";
+  double near_tie_fraction = 0.015;
+  std::string stopwatch;
+  std::string write_scenario;
+  bool write_template = false;
+  bool json = false;
+  bool quiet = false;
+};
+
+// The shortest pack length that holds what the scenario's strategies train: its longest sample, or the
+// longest pack under a policy that takes longer ones apart or out.
+std::int64_t needed_tokens(const Scenario& scenario, std::span<const std::int32_t> lengths_tokens) {
+  std::int64_t longest_pack = 0;
+  for (const StrategySpec& spec : scenario.strategies)
+    longest_pack = std::max(longest_pack, spec.groups.back().capacity_tokens);
+  return std::min<std::int64_t>(*std::ranges::max_element(lengths_tokens), longest_pack);
+}
+
+// HBP's candidates, 8K, 16K and so on, up to the first that is long enough.
+std::vector<std::int64_t> default_lengths(std::int64_t needed) {
+  std::vector<std::int64_t> lengths = {8192};
+  while (lengths.back() < needed) lengths.push_back(2 * lengths.back());
+  return lengths;
+}
+
+// HBP's degrees, as far as the scenario can have them.
+std::vector<int> default_degrees(const Scenario& scenario) {
+  std::vector<int> degrees;
+  for (const int degree : {1, 2, 4, 8, 16}) {
+    if (degree_mistake(scenario, degree).empty()) degrees.push_back(degree);
+  }
+  return degrees;
+}
+
+template <typename T>
+std::vector<T> sorted_once(const std::vector<T>& values) {
+  const std::set<T> unique(values.begin(), values.end());
+  return {unique.begin(), unique.end()};
+}
+
+void check_long_enough(std::int64_t longest, std::int64_t needed, const std::string& where) {
+  if (longest >= needed) return;
+  throw std::invalid_argument(
+      fmt::format("{}: expected packs of at least {} tokens among them, which the data need, got at most {}",
+                  where, needed, longest));
+}
+
+void check_degrees(const std::vector<int>& degrees, const Scenario& scenario) {
+  for (const int degree : degrees) {
+    const std::string mistake = degree_mistake(scenario, degree);
+    if (!mistake.empty()) throw std::invalid_argument("--sp: " + mistake);
+  }
+}
+
+// Lengths and degrees that the stopwatch file has; those asked for have to be among them.
+template <typename T>
+std::vector<T> timed_values(const std::vector<ProfiledCase>& cases, T ProfiledCase::*member,
+                            const std::vector<T>& asked, const std::string& option,
+                            const std::string& stopwatch) {
+  std::set<T> timed;
+  for (const ProfiledCase& one : cases) timed.insert(one.*member);
+  for (const T value : asked) {
+    if (!timed.contains(value))
+      throw std::invalid_argument(fmt::format("{}: expected one of {} (those of {}), got {}", option,
+                                              fmt::join(timed, ", "), stopwatch, value));
+  }
+  return asked.empty() ? std::vector<T>(timed.begin(), timed.end()) : sorted_once(asked);
+}
+
+Profiler stopwatch_profiler(const std::vector<ProfiledCase>& cases) {
+  return [&cases](std::int64_t pack_tokens, int sp_degree) {
+    std::vector<ProfiledCase> found;
+    std::ranges::copy_if(cases, std::back_inserter(found), [&](const ProfiledCase& one) {
+      return one.pack_tokens == pack_tokens && one.sp_degree == sp_degree;
+    });
+    return found;
+  };
+}
+
+TuneOutcome tune_by_stopwatch(const TuneArguments& arguments, const Scenario& scenario, std::int64_t needed) {
+  const std::string& file = arguments.stopwatch;
+  const std::vector<ProfiledCase> cases = read_stopwatch(file, scenario);
+  TuneOutcome outcome;
+  outcome.stopwatch = file;
+  outcome.request = {
+      .lengths_tokens =
+          timed_values(cases, &ProfiledCase::pack_tokens, arguments.lengths_tokens, "--lengths", file),
+      .sp_degrees = timed_values(cases, &ProfiledCase::sp_degree, arguments.sp_degrees, "--sp", file),
+      .near_tie_fraction = arguments.near_tie_fraction};
+  check_long_enough(outcome.request.lengths_tokens.back(), needed,
+                    arguments.lengths_tokens.empty() ? file : "--lengths");
+  outcome.tuning = tune(outcome.request, stopwatch_profiler(cases));
+  outcome.fewer_layers = fewer_layers_that_fit(
+      outcome.tuning.cases, static_cast<double>(scenario.cluster.gpu_memory_bytes), scenario.model.n_layers);
+  return outcome;
+}
+
+TuneRequest simulated_request(const TuneArguments& arguments, const Scenario& scenario, std::int64_t needed) {
+  check_degrees(arguments.sp_degrees, scenario);
+  TuneRequest request{.lengths_tokens = sorted_once(arguments.lengths_tokens),
+                      .sp_degrees = sorted_once(arguments.sp_degrees),
+                      .near_tie_fraction = arguments.near_tie_fraction};
+  if (request.lengths_tokens.empty()) request.lengths_tokens = default_lengths(needed);
+  if (request.sp_degrees.empty()) request.sp_degrees = default_degrees(scenario);
+  check_long_enough(request.lengths_tokens.back(), needed, "--lengths");
+  return request;
+}
+
+TuneOutcome tune_by_simulation(const TuneArguments& arguments, const Scenario& scenario,
+                               std::span<const std::int32_t> lengths_tokens, const TuneRequest& request,
+                               Progress& progress) {
+  const Profiler profiler =
+      simulated_profiler(scenario, lengths_tokens,
+                         {.n_iterations = arguments.n_iterations,
+                          .order = arguments.order == "balanced" ? PackOrder::balanced : PackOrder::shuffled,
+                          .progress = [&](const std::string& what) { progress.say(what); }});
+  return {.request = request,
+          .stopwatch = "",
+          .n_iterations = arguments.n_iterations,
+          .order = arguments.order,
+          .tuning = tune(request, profiler),
+          .fewer_layers = {}};
+}
+
+void write_tuned(const TuneArguments& arguments, const Scenario& scenario, const TuneOutcome& outcome,
+                 const DataPaths& data) {
+  if (outcome.tuning.groups.empty())
+    throw std::invalid_argument(fmt::format("--write-scenario: expected groups to write to {}, found none",
+                                            arguments.write_scenario));
+  write_file(arguments.write_scenario,
+             tuned_scenario(scenario, outcome.tuning.groups, arguments.write_scenario, data));
+}
+
+void run_tune(const TuneArguments& arguments, const CommandContext& context) {
+  const Stopwatch watch;
+  const DataPaths data{.root = context.data_root};
+  const Scenario scenario = load_scenario(arguments.scenario, data);
+  TuneOutcome outcome;
+  {
+    Progress progress(arguments.quiet);
+    progress.say("reading lengths");
+    const DrawnLengths drawn = draw_lengths(scenario.lengths, scenario.seed);
+    check_strategies(scenario, drawn.lengths_tokens);
+    const std::int64_t needed = needed_tokens(scenario, drawn.lengths_tokens);
+    if (arguments.stopwatch.empty()) {
+      const TuneRequest request = simulated_request(arguments, scenario, needed);
+      if (arguments.write_template) {
+        fmt::print("{}", stopwatch_template(scenario, request.lengths_tokens, request.sp_degrees));
+        return;
+      }
+      outcome = tune_by_simulation(arguments, scenario, drawn.lengths_tokens, request, progress);
+    } else {
+      outcome = tune_by_stopwatch(arguments, scenario, needed);
+    }
+  }
+  if (arguments.json) {
+    fmt::print("{}\n", tune_json(scenario, outcome, context.version));
+  } else if (!arguments.quiet) {
+    fmt::print("{}\nTook {:.1f} s.\n", tune_text(scenario, outcome), watch.seconds());
+  }
+  if (arguments.write_scenario.empty()) return;
+  write_tuned(arguments, scenario, outcome, data);
+  if (!arguments.quiet && !arguments.json)
+    fmt::print("Scenario: {0}, with strategy {1}; packsim compare {0}\n", arguments.write_scenario,
+               kTunedStrategy);
+}
+
+}  // namespace
+
+void add_tune_command(CLI::App& app, const CommandContext& context) {
+  auto arguments = std::make_shared<TuneArguments>();
+  CLI::App* command = app.add_subcommand(
+      "tune", "Choose HBP's packing groups, SP degrees and checkpointed layers by profiling pack lengths");
+  command->add_option("scenario", arguments->scenario, "Scenario file, or the name of a shipped one")
+      ->required();
+  command
+      ->add_option("--lengths", arguments->lengths_tokens,
+                   "Candidate pack lengths in tokens (default: 8192, 16384, ... until the data fit)")
+      ->delimiter(',')
+      ->check(CLI::Range(std::int64_t{1}, kMostTokens));
+  command
+      ->add_option("--sp", arguments->sp_degrees,
+                   "Candidate SP degrees (default: those of 1, 2, 4, 8, 16 that the scenario can have)")
+      ->delimiter(',')
+      ->check(CLI::Range(1, kMostGpus));
+  CLI::Option* iterations =
+      command->add_option("--iterations", arguments->n_iterations, "Iterations to simulate of every case")
+          ->check(CLI::Range(1, 100'000))
+          ->capture_default_str();
+  CLI::Option* order =
+      command
+          ->add_option(
+              "--order", arguments->order,
+              "How simulated packs become iterations: balanced, as HBP trains its groups, or shuffled")
+          ->check(CLI::IsMember({"balanced", "shuffled"}))
+          ->capture_default_str();
+  command
+      ->add_option("--near-tie", arguments->near_tie_fraction,
+                   "Name other choices that the best one saves at most this fraction of")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  CLI::Option* stopwatch = command->add_option("--stopwatch", arguments->stopwatch,
+                                               "CSV of steps timed on a cluster; nothing is simulated then");
+  CLI::Option* write_template =
+      command->add_flag("--write-template", arguments->write_template,
+                        "Print the CSV for --stopwatch with the cases to time, and do nothing else");
+  command
+      ->add_option("--write-scenario", arguments->write_scenario,
+                   "File for the scenario with a strategy hbp-tuned of the chosen groups")
+      ->excludes(write_template);
+  CLI::Option* json =
+      command->add_flag("--json", arguments->json, "Print JSON on stdout instead of the table");
+  command->add_flag("--quiet", arguments->quiet, "Print nothing but errors, and the JSON with --json");
+  stopwatch->excludes(iterations)->excludes(order)->excludes(write_template);
+  write_template->excludes(json);
+  command->callback([arguments, context] { run_tune(*arguments, context); });
+}
+
+}  // namespace packsim

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace packsim {
+
+/// Why HBP's algorithm 1 lists a pack length.
+enum class LengthRole {
+  gpu_of_fastest,  ///< l1: what one GPU holds of a pack of the fastest length
+  fastest,         ///< l_best
+  gpu_of_longest,  ///< l2: what one GPU holds of a pack of the longest length
+  longest,         ///< l_max
+};
+
+struct ListedLength {
+  std::int64_t pack_tokens = 0;
+  LengthRole role = LengthRole::fastest;
+
+  bool operator==(const ListedLength&) const = default;
+};
+
+/// A length and the SP degree that it runs fastest with.
+struct LengthAndDegree {
+  std::int64_t pack_tokens = 0;
+  int sp_degree = 1;
+};
+
+/// The lengths of the groups by HBP's algorithm 1 (arXiv 2503.07680): [l1, l_best, l2, l_max], l2 only where
+/// it is over l_best. Ascending; equal ones are still there. l1 = floor(l_best / SP), l2 = floor(l_max / SP).
+///
+/// Throws std::invalid_argument unless 1 <= SP degree <= length of both and fastest <= longest.
+std::vector<ListedLength> listed_lengths(const LengthAndDegree& fastest, const LengthAndDegree& longest);
+
+/// Each of the listed lengths once: those of the groups.
+std::vector<std::int64_t> merged_lengths(const std::vector<ListedLength>& listed);
+
+}  // namespace packsim

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace packsim {
+
+/// Packs of one length at one SP degree and number of checkpointed layers, and what running them showed.
+struct ProfiledCase {
+  std::int64_t pack_tokens = 0;
+  int sp_degree = 1;
+  int gc_layers = 0;
+  /// Mean seconds of an iteration. All cases of a profile are of the same tokens an iteration. None where the
+  /// case cannot run.
+  std::optional<double> step_s = {};
+  std::optional<double> peak_memory_bytes = {};  ///< of the fullest GPU; none where nobody has read it
+  std::string obstacle = {};                     ///< why it cannot run
+
+  bool feasible() const { return step_s.has_value(); }
+  bool operator==(const ProfiledCase&) const = default;
+};
+
+/// Runs packs of a length at an SP degree with the fewest checkpointed layers that fit, or with several
+/// numbers of them. Returns nothing where it has no way to run them.
+using Profiler = std::function<std::vector<ProfiledCase>(std::int64_t pack_tokens, int sp_degree)>;
+
+}  // namespace packsim

@@ -21,6 +21,10 @@ const Strategy& known_strategy(std::string_view name) {
 
 void check_options(const Strategy& strategy, const PackRequest& request) {
   const auto& capacities = request.capacities_tokens;
+  if (strategy.plan_batches != nullptr) {
+    refuse("strategy: " + std::string(strategy.name) +
+           " forms whole iterations, for which pack() knows no GPUs");
+  }
   if (capacities.empty()) refuse("capacities_tokens: expected at least one pack length, got none");
   if (strategy.pack != nullptr && capacities.size() > 1) {
     refuse("capacities_tokens: expected one pack length for " + std::string(strategy.name) + ", got " +

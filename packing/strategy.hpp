@@ -22,6 +22,12 @@ struct StrategyOptions {
   bool padded_batches = true;       ///< sorted: a row counts as long as the longest of its micro-batch
   std::string_view packer = "isf";  ///< hbp: the strategy inside each group
   bool greedy_fill = true;          ///< hbp: top larger packs up with samples of smaller groups
+  int flexsp_buckets = 16;          ///< flexsp: Q, more where so few would not fit
+  int micro_batch_tries = 5;  ///< flexsp: M', numbers of micro-batches that are tried, from the fewest on
+  int min_sp = 1;             ///< flexsp: groups of fewer GPUs are not formed; the released code has 2
+  std::string_view costs = "profile";  ///< flexsp: what it plans by; see flexsp_costs()
+  double solve_time_limit_s = 0;       ///< flexsp: of one integer program; 0: none
+  std::int64_t solve_nodes = 1;        ///< flexsp: of the search tree of one integer program; 0: no limit
 };
 
 /// What a strategy is given. Lengths longer than the capacity and lengths of zero are passed on as they are:
@@ -71,6 +77,10 @@ struct Strategy {
 
 /// Every strategy, in the order in which lists show them.
 std::span<const Strategy> strategies();
+
+/// The values of StrategyOptions::costs: "profile" for BatchGroup::cost, or one of the models whose constants
+/// FlexSP's code ships.
+std::span<const std::string_view> flexsp_costs();
 
 /// The strategy of that name, or null.
 const Strategy* find_strategy(std::string_view name);

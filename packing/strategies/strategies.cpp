@@ -15,9 +15,12 @@ constexpr std::array<std::string_view, 4> kIsfOptions = {"rounds", "threshold_to
 constexpr std::array<std::string_view, 1> kHistogramOptions = {"max_samples_per_pack"};
 constexpr std::array<std::string_view, 7> kHbpOptions = {
     "packer", "greedy_fill", "rounds", "threshold_tokens", "max_samples_per_pack", "shuffle", "seed"};
+constexpr std::array<std::string_view, 8> kFlexspOptions = {
+    "flexsp_buckets",     "micro_batch_tries", "min_sp",  "costs",
+    "solve_time_limit_s", "solve_nodes",       "shuffle", "seed"};
 
 // clang-format off
-constexpr std::array<Strategy, 12> kStrategies = {{
+constexpr std::array<Strategy, 13> kStrategies = {{
     {"none", "No packing: a row per sample, batch_samples rows a micro-batch, in shuffled order.",
      "O(N)", "the usual data loader", Layout::rows, d::none, nullptr, nullptr, false, kBatchOptions},
     {"random", "Shuffled next-fit: one open pack, closed when the next sample does not fit.",
@@ -47,6 +50,10 @@ constexpr std::array<Strategy, 12> kStrategies = {{
             "topped up with smaller samples.",
      "As its packer.", "HBP arXiv 2503.07680", Layout::packed, nullptr, d::hbp, nullptr, false, kHbpOptions,
      PackOrder::balanced},
+    {"flexsp", "Groups of different SP degree side by side, an integer program for each micro-batch of a global "
+               "batch.",
+     "An integer program a micro-batch", "FlexSP arXiv 2412.01523", Layout::packed, nullptr, nullptr, d::flexsp,
+     false, kFlexspOptions, PackOrder::as_packed},
 }};
 // clang-format on
 

@@ -20,5 +20,6 @@ PackSet spfhp(const PackProblem& problem);
 PackSet lpfhp(const PackProblem& problem);
 PackSet wrapped(const PackProblem& problem);
 std::vector<PackSet> hbp(const PackProblem& problem, std::span<const std::int64_t> capacities_tokens);
+BatchPlan flexsp(const BatchProblem& problem);
 
 }  // namespace packsim::strategies_detail

@@ -27,7 +27,8 @@ struct StrategyOptions {
   int min_sp = 1;             ///< flexsp: groups of fewer GPUs are not formed; the released code has 2
   std::string_view costs = "profile";  ///< flexsp: what it plans by; see flexsp_costs()
   double solve_time_limit_s = 0;       ///< flexsp: of one integer program; 0: none
-  std::int64_t solve_nodes = 1;        ///< flexsp: of the search tree of one integer program; 0: no limit
+  bool integer_programs = false;       ///< flexsp: false lets our local search do without them
+  std::int64_t solve_nodes = 1000;     ///< flexsp: of the search tree of one integer program; 0: no limit
 };
 
 /// What a strategy is given. Lengths longer than the capacity and lengths of zero are passed on as they are:

@@ -8,6 +8,8 @@
 namespace packsim {
 namespace {
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 [[noreturn]] void refuse(const std::string& what) {
   throw std::invalid_argument("assignment problem: " + what);
 }
@@ -25,6 +27,68 @@ std::string group_trouble(const AssignmentProblem& problem, const Assignment::Gr
     return "is over its capacity";
   }
   return "";
+}
+
+// All sequences at their cheapest in GPU-seconds, spread over all GPUs.
+double area_bound_s(const AssignmentProblem& problem) {
+  double fixed_s = kInfinity;
+  for (const AssignmentProblem::Degree& degree : problem.degrees) fixed_s = std::min(fixed_s, degree.fixed_s);
+  double gpu_s = 0;
+  for (std::size_t q = 0; q < problem.buckets.size(); ++q) {
+    double cheapest_s = kInfinity;
+    for (std::size_t d = 0; d < problem.degrees.size(); ++d) {
+      const AssignmentProblem::Degree& degree = problem.degrees[d];
+      if (problem.fits(q, d)) cheapest_s = std::min(cheapest_s, degree.sp_degree * degree.sequence_s[q]);
+    }
+    gpu_s += cheapest_s * problem.buckets[q].n_sequences;
+  }
+  return fixed_s + gpu_s / problem.n_gpus;
+}
+
+// Tokens that the groups of any assignment leave empty, all together, at most.
+double most_room_tokens(const AssignmentProblem& problem) {
+  double gpu_tokens = 0;
+  for (const AssignmentProblem::Degree& degree : problem.degrees) {
+    gpu_tokens = std::max(gpu_tokens, static_cast<double>(degree.capacity_tokens) / degree.sp_degree);
+  }
+  double room_tokens = gpu_tokens * problem.n_gpus;
+  for (const AssignmentProblem::Bucket& bucket : problem.buckets) {
+    room_tokens -= static_cast<double>(bucket.boundary_tokens) * bucket.n_sequences;
+  }
+  return room_tokens;
+}
+
+// The cheapest token in a group.
+double least_token_s(const AssignmentProblem& problem, const AssignmentProblem::Degree& degree) {
+  double least_s = kInfinity;
+  for (std::size_t q = 0; q < problem.buckets.size(); ++q) {
+    const std::int64_t tokens = problem.buckets[q].boundary_tokens;
+    if (tokens > 0) least_s = std::min(least_s, degree.sequence_s[q] / static_cast<double>(tokens));
+  }
+  return least_s == kInfinity ? 0 : least_s;
+}
+
+// Each sequence on its best group, with the company that it must have there.
+double company_bound_s(const AssignmentProblem& problem) {
+  const double room_tokens = most_room_tokens(problem);
+  std::vector<double> token_s;
+  for (const AssignmentProblem::Degree& degree : problem.degrees) {
+    token_s.push_back(least_token_s(problem, degree));
+  }
+  double slowest_s = 0;
+  for (std::size_t q = 0; q < problem.buckets.size(); ++q) {
+    const auto own_tokens = static_cast<double>(problem.buckets[q].boundary_tokens);
+    double best_s = kInfinity;
+    for (std::size_t d = 0; d < problem.degrees.size(); ++d) {
+      if (!problem.fits(q, d)) continue;
+      const AssignmentProblem::Degree& degree = problem.degrees[d];
+      const double others_tokens = static_cast<double>(degree.capacity_tokens) - room_tokens - own_tokens;
+      best_s =
+          std::min(best_s, degree.fixed_s + degree.sequence_s[q] + token_s[d] * std::max(0.0, others_tokens));
+    }
+    slowest_s = std::max(slowest_s, best_s);
+  }
+  return slowest_s;
 }
 
 }  // namespace
@@ -109,25 +173,7 @@ std::optional<Assignment> homogeneous_start(const AssignmentProblem& problem, st
 }
 
 double makespan_bound_s(const AssignmentProblem& problem) {
-  double least_fixed_s = std::numeric_limits<double>::infinity();
-  for (const AssignmentProblem::Degree& degree : problem.degrees) {
-    least_fixed_s = std::min(least_fixed_s, degree.fixed_s);
-  }
-  double longest_s = 0;
-  double gpu_s = 0;
-  for (std::size_t q = 0; q < problem.buckets.size(); ++q) {
-    double alone_s = std::numeric_limits<double>::infinity();
-    double cheapest_gpu_s = alone_s;
-    for (std::size_t d = 0; d < problem.degrees.size(); ++d) {
-      const AssignmentProblem::Degree& degree = problem.degrees[d];
-      if (!problem.fits(q, d)) continue;
-      alone_s = std::min(alone_s, degree.fixed_s + degree.sequence_s[q]);
-      cheapest_gpu_s = std::min(cheapest_gpu_s, degree.sp_degree * degree.sequence_s[q]);
-    }
-    longest_s = std::max(longest_s, alone_s);
-    gpu_s += cheapest_gpu_s * problem.buckets[q].n_sequences;
-  }
-  return std::max(longest_s, least_fixed_s + gpu_s / problem.n_gpus);
+  return std::max(area_bound_s(problem), company_bound_s(problem));
 }
 
 }  // namespace packsim

@@ -80,8 +80,9 @@ std::string what_is_wrong(const AssignmentProblem& problem, const Assignment& as
 /// sequence, the group that it has just filled; that looks unintended and is not repeated.)
 std::optional<Assignment> homogeneous_start(const AssignmentProblem& problem, std::size_t degree);
 
-/// No assignment is faster, and it takes no solver to know: the longest sequence alone on its best group, and
-/// all sequences at their cheapest in GPU-seconds spread over all GPUs. Ours.
+/// No assignment is faster, and it takes no solver to know. The most of: each sequence on its best group,
+/// with as many tokens of others, at their cheapest, as must go there because all groups together have only
+/// so much room to spare; and all sequences at their cheapest in GPU-seconds spread over all GPUs. Ours.
 double makespan_bound_s(const AssignmentProblem& problem);
 
 }  // namespace packsim

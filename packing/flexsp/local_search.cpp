@@ -242,6 +242,38 @@ class Balance {
   std::vector<std::int64_t> tokens_;
 };
 
+// An arrangement with its balanced assignment.
+struct Found {
+  Arrangement arrangement;
+  Assignment assignment;
+  double makespan_s() const { return assignment.makespan_s; }
+};
+
+Found balanced(const AssignmentProblem& problem, Greedy& greedy, const Candidate& candidate) {
+  Found found{candidate.arrangement, greedy.assign(candidate.arrangement, candidate.by_tokens)};
+  drop_idle_groups(found.assignment);
+  balance(problem, found.assignment);
+  return found;
+}
+
+// As climb(), judging arrangements after the sequences have moved. Only those whose greedy assignment is not
+// far off are worth the time.
+void climb_balanced(const AssignmentProblem& problem, Greedy& greedy, double enough_s, Found& best) {
+  constexpr double kFarOff = 1.1;
+  for (bool better = true; better && best.makespan_s() > enough_s;) {
+    better = false;
+    const Arrangement from = best.arrangement;
+    for (const Arrangement& arrangement : neighbours(problem, from)) {
+      const Candidate candidate = evaluate(greedy, arrangement);
+      if (candidate.makespan_s > best.makespan_s() * kFarOff) continue;
+      Found found = balanced(problem, greedy, candidate);
+      if (found.makespan_s() >= best.makespan_s() * (1 - kLeastGain)) continue;
+      best = std::move(found);
+      better = true;
+    }
+  }
+}
+
 }  // namespace
 
 void balance(const AssignmentProblem& problem, Assignment& assignment) {
@@ -256,27 +288,29 @@ void balance(const AssignmentProblem& problem, Assignment& assignment) {
   }
 }
 
-std::optional<Assignment> local_search(const AssignmentProblem& problem) {
+std::optional<Assignment> local_search(const AssignmentProblem& problem, double gap_fraction) {
+  const double enough_s = makespan_bound_s(problem) * (1 + gap_fraction);
   Greedy greedy(problem);
-  std::optional<Assignment> best;
+  std::optional<Found> best;
   for (std::size_t d = 0; d < problem.degrees.size(); ++d) {
     Arrangement arrangement(problem.degrees.size(), 0);
     arrangement[d] = problem.n_gpus / problem.degrees[d].sp_degree;
-    const Candidate found = climb(problem, greedy, evaluate(greedy, arrangement));
-    if (found.makespan_s == kNever) continue;
-    Assignment assignment = greedy.assign(found.arrangement, found.by_tokens);
-    drop_idle_groups(assignment);
-    balance(problem, assignment);
-    if (!best || assignment.makespan_s < best->makespan_s) best = std::move(assignment);
+    const Candidate candidate = climb(problem, greedy, evaluate(greedy, arrangement));
+    if (candidate.makespan_s == kNever) continue;
+    Found found = balanced(problem, greedy, candidate);
+    if (!best || found.makespan_s() < best->makespan_s()) best = std::move(found);
+    if (best->makespan_s() <= enough_s) break;
   }
-  return best;
+  if (!best) return std::nullopt;
+  climb_balanced(problem, greedy, enough_s, *best);
+  return std::move(best->assignment);
 }
 
 std::optional<Assignment> LocalSearchSolver::solve(const AssignmentProblem& problem, const SolveLimits&,
                                                    const std::optional<Assignment>& start) {
   std::optional<Assignment> best = start;
   if (best) balance(problem, *best);
-  std::optional<Assignment> found = local_search(problem);
+  std::optional<Assignment> found = local_search(problem, gap_fraction_);
   if (found && (!best || found->makespan_s < best->makespan_s)) best = std::move(found);
   return best;
 }

@@ -15,8 +15,8 @@ constexpr std::array<std::string_view, 4> kIsfOptions = {"rounds", "threshold_to
 constexpr std::array<std::string_view, 1> kHistogramOptions = {"max_samples_per_pack"};
 constexpr std::array<std::string_view, 7> kHbpOptions = {
     "packer", "greedy_fill", "rounds", "threshold_tokens", "max_samples_per_pack", "shuffle", "seed"};
-constexpr std::array<std::string_view, 8> kFlexspOptions = {
-    "flexsp_buckets",     "micro_batch_tries", "min_sp",  "costs",
+constexpr std::array<std::string_view, 9> kFlexspOptions = {
+    "flexsp_buckets",     "micro_batch_tries", "min_sp",  "costs", "integer_programs",
     "solve_time_limit_s", "solve_nodes",       "shuffle", "seed"};
 
 // clang-format off

@@ -43,7 +43,7 @@ constexpr int kMostBuckets = 1'000'000;
 constexpr int kMostTries = 1000;
 constexpr std::int64_t kMostNodes = 1'000'000'000;
 
-constexpr std::array<Option, 15> kOptions = {{
+constexpr std::array<Option, 16> kOptions = {{
     {"seed", [](JsonReader& r, StrategyOptions& o) { o.seed = r.integer("seed", 0, 4294967295U, o.seed); }},
     {"shuffle", [](JsonReader& r, StrategyOptions& o) { o.shuffle = r.boolean("shuffle", o.shuffle); }},
     {"rounds",
@@ -78,6 +78,10 @@ constexpr std::array<Option, 15> kOptions = {{
     {"min_sp",
      [](JsonReader& r, StrategyOptions& o) { o.min_sp = r.integer("min_sp", 1, kMostGpus, o.min_sp); }},
     {"costs", read_costs},
+    {"integer_programs",
+     [](JsonReader& r, StrategyOptions& o) {
+       o.integer_programs = r.boolean("integer_programs", o.integer_programs);
+     }},
     {"solve_time_limit_s",
      [](JsonReader& r, StrategyOptions& o) {
        if (r.has("solve_time_limit_s")) o.solve_time_limit_s = r.number("solve_time_limit_s", 0);

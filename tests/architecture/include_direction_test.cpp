@@ -17,10 +17,11 @@ const std::map<std::string, std::set<std::string>> kAllowed = {
     {"packing", {}},
     {"models", {"packing"}},
     {"sim", {"packing", "models"}},
+    {"planning", {"packing", "models", "sim"}},
     {"scenarios", {"packing", "models", "sim"}},
     {"reports", {"packing", "models", "sim"}},
     {"calibration", {"packing", "models", "scenarios"}},
-    {"cli", {"packing", "models", "sim", "scenarios", "reports", "calibration"}},
+    {"cli", {"packing", "models", "sim", "planning", "scenarios", "reports", "calibration"}},
 };
 
 struct Include {
@@ -81,6 +82,19 @@ TEST_CASE("The packing core includes the standard library alone") {
   for (const Include& include : includes_of("packing")) {
     CAPTURE(include.file, include.to);
     CHECK((include.to == "packing" || include.to.find_first_of("./") == std::string::npos));
+  }
+}
+
+TEST_CASE("Only the planner's .cpp files know the solver's headers") {
+  for (const auto& [folder, allowed] : kAllowed) {
+    for (const Include& include : includes_of(folder)) {
+      const bool of_solver = include.to.starts_with("Cbc") || include.to.starts_with("Osi") ||
+                             include.to.starts_with("Clp") || include.to.starts_with("Coin");
+      if (!of_solver) continue;
+      CAPTURE(include.file, include.to);
+      CHECK(folder == "planning");
+      CHECK(include.file.ends_with(".cpp"));
+    }
   }
 }
 

@@ -84,7 +84,7 @@ constexpr std::array<Option, 16> kOptions = {{
      }},
     {"solve_time_limit_s",
      [](JsonReader& r, StrategyOptions& o) {
-       if (r.has("solve_time_limit_s")) o.solve_time_limit_s = r.number("solve_time_limit_s", 0);
+       if (const auto limit = r.optional_positive("solve_time_limit_s")) o.solve_time_limit_s = *limit;
      }},
     {"solve_nodes",
      [](JsonReader& r, StrategyOptions& o) {

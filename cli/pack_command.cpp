@@ -54,6 +54,17 @@ PackOrder pack_order(const PackArguments& arguments, const Strategy& strategy) {
   return strategy.default_order;
 }
 
+// Where a strategy that forms iterations runs, without prices.
+BatchSetting batch_setting(const PackArguments& arguments, int n_gpus) {
+  BatchSetting setting;
+  setting.n_gpus = n_gpus;
+  setting.tokens_per_iteration = arguments.tokens_per_iteration;
+  const std::vector<int>& degrees = arguments.sp_degrees;
+  for (std::size_t g = 0; g < arguments.capacities_tokens.size(); ++g)
+    setting.groups.push_back({arguments.capacities_tokens[g], degrees[std::min(g, degrees.size() - 1)], {}});
+  return setting;
+}
+
 PackOutcome pack_and_measure(const PackArguments& arguments, std::span<const std::int32_t> lengths_tokens) {
   PackRequest request = arguments.request;
   request.lengths_tokens = lengths_tokens;
@@ -62,6 +73,12 @@ PackOutcome pack_and_measure(const PackArguments& arguments, std::span<const std
   if (const Strategy* strategy = find_strategy(arguments.strategy)) {
     request.window_samples = arguments.window_samples.value_or(strategy->default_window_samples);
   }
+  const int widest = *std::ranges::max_element(arguments.sp_degrees);
+  const int n_gpus = arguments.n_gpus > 0 ? arguments.n_gpus : widest;
+  const BatchSetting setting = batch_setting(arguments, n_gpus);
+  const Strategy* named = find_strategy(arguments.strategy);
+  const bool plans_batches = named != nullptr && named->plan_batches != nullptr;
+  if (plans_batches) request.setting = &setting;
   PackOutcome outcome;
   const Stopwatch watch;
   outcome.packing = pack(arguments.strategy, request);
@@ -80,13 +97,14 @@ PackOutcome pack_and_measure(const PackArguments& arguments, std::span<const std
     parallelism.push_back({.sp_degree = arguments.sp_degrees[arguments.sp_degrees.size() == 1 ? 0 : g]});
     batches.push_back(micro_batches(outcome.packing, g, arguments.padding, arguments.pad_multiple_tokens));
   }
-  const int widest = *std::ranges::max_element(arguments.sp_degrees);
-  outcome.schedule = make_schedule(batches, outcome.packing.capacities_tokens, parallelism,
-                                   {.n_gpus = arguments.n_gpus > 0 ? arguments.n_gpus : widest,
-                                    .tokens_per_iteration = arguments.tokens_per_iteration,
-                                    .order = pack_order(arguments, *outcome.packing.strategy),
-                                    .last_iteration = arguments.last_iteration,
-                                    .seed = request.options.seed});
+  const ScheduleOptions options{.n_gpus = n_gpus,
+                                .tokens_per_iteration = arguments.tokens_per_iteration,
+                                .order = pack_order(arguments, *outcome.packing.strategy),
+                                .last_iteration = arguments.last_iteration,
+                                .seed = request.options.seed};
+  outcome.schedule = plans_batches
+                         ? make_schedule(outcome.packing.planned, parallelism, options)
+                         : make_schedule(batches, outcome.packing.capacities_tokens, parallelism, options);
   outcome.metrics = measure(outcome.schedule, batches);
   return outcome;
 }

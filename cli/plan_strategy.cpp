@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/batch_run.hpp"
 #include "cli/stopwatch.hpp"
 #include "models/memory/peak_memory.hpp"
 #include "models/pipeline_chunks.hpp"
@@ -23,14 +24,15 @@ int sequence_degree(const GroupSpec& group) {
 
 }  // namespace
 
-PackRequest pack_request(const StrategySpec& spec, std::span<const std::int32_t> lengths_tokens) {
+PackRequest pack_request(const StrategySpec& spec, std::span<const GroupSpec> groups,
+                         std::span<const std::int32_t> lengths_tokens) {
   PackRequest request{.lengths_tokens = lengths_tokens,
                       .capacities_tokens = {},
                       .over_long = spec.over_long,
                       .empty = spec.empty,
                       .window_samples = spec.window_samples,
                       .options = spec.options};
-  for (const GroupSpec& group : spec.groups) request.capacities_tokens.push_back(group.capacity_tokens);
+  for (const GroupSpec& group : groups) request.capacities_tokens.push_back(group.capacity_tokens);
   return request;
 }
 
@@ -70,14 +72,28 @@ PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec
                               std::span<const std::int32_t> lengths_tokens) {
   PlannedStrategy plan;
   const Stopwatch packing_watch;
-  plan.packing = pack(spec.strategy, pack_request(spec, lengths_tokens));
+  const Strategy& strategy = *find_strategy(spec.strategy);
+  const bool plans_batches = strategy.plan_batches != nullptr;
+  std::vector<GroupSpec> groups = spec.groups;
+  if (plans_batches) {
+    const auto longest = std::ranges::max_element(lengths_tokens);
+    BatchRun run = batch_run(scenario, spec, longest == lengths_tokens.end() ? 0 : *longest);
+    groups = std::move(run.groups);
+    PackRequest request = pack_request(spec, groups, lengths_tokens);
+    request.setting = &run.setting;
+    plan.packing = pack(spec.strategy, request);
+    plan.solves = run.solver->log();
+    if (strategy.chooses_groups) drop_empty_groups(plan.packing, groups);
+  } else {
+    plan.packing = pack(spec.strategy, pack_request(spec, groups, lengths_tokens));
+  }
   plan.packing_s = packing_watch.seconds();
 
   const Stopwatch scheduling_watch;
   const int n_gpus = packed_gpus(scenario);
   std::vector<GroupParallelism> parallelism;
-  for (std::size_t g = 0; g < spec.groups.size(); ++g) {
-    const GroupSpec& group = spec.groups[g];
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const GroupSpec& group = groups[g];
     plan.batches.push_back(micro_batches(plan.packing, g, spec.padding, spec.pad_multiple_tokens));
     const int n_micro_batches = spec.micro_batches_per_rank.value_or(micro_batches_that_fit(
         scenario.training.tokens_per_iteration, n_gpus / sequence_degree(group), group.capacity_tokens));
@@ -86,16 +102,18 @@ PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec
     parallelism.push_back({.sp_degree = sequence_degree(group), .gc_layers = plan.groups[g].gc_layers});
   }
   const bool by_tokens = !spec.micro_batches_per_rank.has_value();
-  plan.schedule =
-      make_schedule(plan.batches, plan.packing.capacities_tokens, parallelism,
-                    {.n_gpus = n_gpus,
-                     .tokens_per_iteration = by_tokens ? scenario.training.tokens_per_iteration : 0,
-                     .micro_batches_per_rank = spec.micro_batches_per_rank.value_or(1),
-                     .order = spec.order,
-                     .last_iteration = spec.last_iteration,
-                     .curriculum_iterations = spec.curriculum_iterations,
-                     .epochs = scenario.training.epochs,
-                     .seed = spec.options.seed});
+  const ScheduleOptions options{
+      .n_gpus = n_gpus,
+      .tokens_per_iteration = by_tokens ? scenario.training.tokens_per_iteration : 0,
+      .micro_batches_per_rank = spec.micro_batches_per_rank.value_or(1),
+      .order = spec.order,
+      .last_iteration = spec.last_iteration,
+      .curriculum_iterations = spec.curriculum_iterations,
+      .epochs = scenario.training.epochs,
+      .seed = spec.options.seed};
+  plan.schedule = plans_batches
+                      ? make_schedule(plan.packing.planned, parallelism, options)
+                      : make_schedule(plan.batches, plan.packing.capacities_tokens, parallelism, options);
   for (std::size_t g = 0; g < plan.groups.size(); ++g) {
     plan.groups[g].packs = static_cast<std::int64_t>(plan.batches[g].size());
     plan.groups[g].n_dp_ranks = plan.schedule.groups[g].n_dp_ranks;

@@ -5,6 +5,7 @@
 
 #include "packing/pack.hpp"
 #include "packing/schedule.hpp"
+#include "planning/cbc_assignment_solver.hpp"
 #include "reports/report.hpp"
 #include "scenarios/scenario.hpp"
 
@@ -20,14 +21,16 @@ struct PlannedStrategy {
   std::vector<ParallelPlan> plans;  ///< [n_groups]
   std::vector<GroupResult> groups;  ///< degrees, checkpointing, memory and iterations
   Schedule schedule;
-  double packing_s = 0;     ///< it took to pack
-  double scheduling_s = 0;  ///< and to make the schedule
+  std::vector<SolveRecord> solves;  ///< of integer programs
+  double packing_s = 0;             ///< it took to pack
+  double scheduling_s = 0;          ///< and to make the schedule
 };
 
 PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec,
                               std::span<const std::int32_t> lengths_tokens);
 
-PackRequest pack_request(const StrategySpec& spec, std::span<const std::int32_t> lengths_tokens);
+PackRequest pack_request(const StrategySpec& spec, std::span<const GroupSpec> groups,
+                         std::span<const std::int32_t> lengths_tokens);
 
 /// Memory and plan of one group, before anything is simulated. pack_tokens: of its largest pack, padding
 /// included. n_micro_batches: of a rank in one iteration.

@@ -10,6 +10,7 @@
 #include <optional>
 #include <thread>
 
+#include "cli/batch_run.hpp"
 #include "cli/plan_strategy.hpp"
 #include "cli/price_strategy.hpp"
 #include "cli/run_failures.hpp"
@@ -247,7 +248,12 @@ void check_strategies(const Scenario& scenario, std::span<const std::int32_t> le
   for (std::size_t i = 0; i < scenario.strategies.size(); ++i) {
     const StrategySpec& spec = scenario.strategies[i];
     try {
-      check_request(spec.strategy, pack_request(spec, lengths_tokens));
+      const Strategy& strategy = *find_strategy(spec.strategy);
+      if (strategy.chooses_groups) continue;  // there are none yet
+      PackRequest request = pack_request(spec, spec.groups, lengths_tokens);
+      const BatchSetting setting = unpriced_setting(scenario, spec);
+      if (strategy.plan_batches != nullptr) request.setting = &setting;
+      check_request(spec.strategy, request);
       for (const GroupSpec& group : spec.groups) {
         if (spec.micro_batches_per_rank) continue;
         micro_batches_that_fit(scenario.training.tokens_per_iteration,

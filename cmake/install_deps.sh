@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(g++ cmake ninja-build python3 python3-venv libeigen3-dev libboost-graph-dev nlohmann-json3-dev
-          libcli11-dev libfmt-dev libxxhash-dev catch2 libbenchmark-dev)
+          libcli11-dev libfmt-dev libxxhash-dev catch2 libbenchmark-dev pkg-config coinor-libcbc-dev)
 missing=()
 for package in "${packages[@]}"; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")

@@ -25,6 +25,8 @@ struct BatchSetting {
   std::vector<BatchGroup> groups;  ///< ascending capacity
   int n_gpus = 1;
   std::int64_t tokens_per_iteration = 0;
+  /// All GPUs meet in every round, as ZeRO 2 and 3 make them; else at the end of an iteration.
+  bool rounds_in_step = false;
   AssignmentSolver* solver = nullptr;  ///< flexsp: what solves its integer programs
 };
 

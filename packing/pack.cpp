@@ -30,6 +30,9 @@ void check_setting(const Strategy& strategy, const PackRequest& request) {
     refuse("tokens_per_iteration: expected >= 1 for " + name + ", got " +
            std::to_string(setting.tokens_per_iteration));
   }
+  if (strategy.chooses_groups && request.over_long == OverLong::own_pack) {
+    refuse("over_long: expected error, drop, truncate or split for " + name + ", got \"own_pack\"");
+  }
   if (request.window_samples > 0) {
     refuse("window_samples: expected 0 for " + name + ", whose window is a global batch, got " +
            std::to_string(request.window_samples));

@@ -31,6 +31,13 @@ struct StrategyOptions {
   /// wlb: mean tokens of a micro-batch, which says how many there are; -1: half the capacity.
   std::int64_t micro_batch_tokens = -1;
   std::int64_t window_iterations = 0;  ///< planner: iterations within which samples stay; 0: all
+  int flexsp_buckets = 16;             ///< flexsp: Q, more where so few would not fit
+  int micro_batch_tries = 5;  ///< flexsp: M', numbers of micro-batches that are tried, from the fewest on
+  int min_sp = 1;             ///< flexsp: groups of fewer GPUs are not formed; the released code has 2
+  std::string_view costs = "profile";  ///< flexsp: what it plans by; see flexsp_costs()
+  double solve_time_limit_s = 0;       ///< flexsp: of one integer program; 0: none
+  bool integer_programs = false;       ///< flexsp: false lets our local search do without them
+  std::int64_t solve_nodes = 1000;     ///< flexsp: of the search tree of one integer program; 0: no limit
 };
 
 /// What a strategy is given. Lengths longer than the capacity and lengths of zero are passed on as they are:
@@ -92,6 +99,10 @@ inline bool can_pack_a_group(const Strategy& strategy) {
 
 /// Every strategy, in the order in which lists show them.
 std::span<const Strategy> strategies();
+
+/// The values of StrategyOptions::costs: "profile" for BatchGroup::cost, or one of the models whose constants
+/// FlexSP's code ships.
+std::span<const std::string_view> flexsp_costs();
 
 /// The strategy of that name, or null.
 const Strategy* find_strategy(std::string_view name);

@@ -21,10 +21,14 @@ DegreeCosts::DegreeCosts(std::span<const BatchGroup> groups) : groups_(groups) {
   for (Degree& degree : degrees_) {
     std::int64_t before_tokens = 0;
     for (const std::size_t g : degree.groups) {
-      for (const std::int64_t tokens : groups[g].cost.tokens_s.tokens) {
-        if (tokens <= before_tokens || tokens > groups[g].capacity_tokens) continue;
-        degree.points.push_back({tokens, groups[g].cost.tokens_s.at(tokens) / static_cast<double>(tokens)});
+      const CostCurve& curve = groups[g].cost.tokens_s;
+      const auto add = [&](std::int64_t tokens) {
+        degree.points.push_back({tokens, curve.at(tokens) / static_cast<double>(tokens)});
+      };
+      for (const std::int64_t tokens : curve.tokens) {
+        if (tokens > before_tokens && tokens < groups[g].capacity_tokens) add(tokens);
       }
+      if (groups[g].capacity_tokens > before_tokens) add(groups[g].capacity_tokens);
       before_tokens = groups[g].capacity_tokens;
     }
     const auto best = std::ranges::min_element(degree.points, {}, &Point::least_s_per_token);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -9,13 +10,40 @@
 
 namespace packsim::strategies_detail {
 
-BatchPlan planner(const BatchProblem& problem) {
+namespace {
+
+void check_groups(const BatchProblem& problem) {
+  const auto refuse = [](std::size_t group, const std::string& what) {
+    throw std::invalid_argument("planner: setting.groups[" + std::to_string(group) + "]." + what);
+  };
+  if (problem.items.own_packs)
+    throw std::invalid_argument("planner: expected no packs over the capacity of all groups");
   const BatchSetting& setting = problem.setting;
   for (std::size_t g = 0; g < setting.groups.size(); ++g) {
-    if (setting.groups[g].cost.tokens_s.tokens.empty())
-      throw std::invalid_argument("setting.groups[" + std::to_string(g) +
-                                  "].cost: expected a price, got none");
+    const BatchGroup& group = setting.groups[g];
+    if (group.cost.tokens_s.tokens.empty()) refuse(g, "cost: expected a price, got none");
+    // Blocks of GPUs lie inside each other.
+    const auto nests = [&](int other) {
+      return std::max(group.sp_degree, other) % std::min(group.sp_degree, other) == 0;
+    };
+    for (const BatchGroup& other : setting.groups) {
+      if (!nests(other.sp_degree)) {
+        refuse(g, "sp_degree: expected a divisor or a multiple of " + std::to_string(other.sp_degree) +
+                      ", got " + std::to_string(group.sp_degree));
+      }
+    }
+    if (setting.n_gpus % group.sp_degree != 0) {
+      refuse(g, "sp_degree: expected a divisor of " + std::to_string(setting.n_gpus) + " GPUs, got " +
+                    std::to_string(group.sp_degree));
+    }
   }
+}
+
+}  // namespace
+
+BatchPlan planner(const BatchProblem& problem) {
+  check_groups(problem);
+  const BatchSetting& setting = problem.setting;
   const DegreeCosts costs(setting.groups);
   const std::span<const std::int32_t> lengths = problem.items.lengths_tokens;
   const std::vector<ItemIndex> order = packing_order(problem.items);

@@ -16,6 +16,9 @@ constexpr std::array<std::string_view, 1> kHistogramOptions = {"max_samples_per_
 constexpr std::array<std::string_view, 3> kPlannerOptions = {"window_iterations", "shuffle", "seed"};
 constexpr std::array<std::string_view, 7> kHbpOptions = {
     "packer", "greedy_fill", "rounds", "threshold_tokens", "max_samples_per_pack", "shuffle", "seed"};
+constexpr std::array<std::string_view, 9> kFlexspOptions = {
+    "flexsp_buckets",     "micro_batch_tries", "min_sp",  "costs", "integer_programs",
+    "solve_time_limit_s", "solve_nodes",       "shuffle", "seed"};
 
 constexpr std::array<std::string_view, 3> kFirstFitOptions = {"max_samples_per_pack", "shuffle", "seed"};
 constexpr std::array<std::string_view, 6> kWlbOptions = {"outlier_queues",
@@ -32,7 +35,7 @@ constexpr std::int64_t kMapBatchRows = 1000;
 constexpr std::int64_t kAxolotlGroupSamples = 100'000;
 
 // clang-format off
-constexpr std::array<Strategy, 24> kStrategies = {{
+constexpr std::array<Strategy, 25> kStrategies = {{
     {"none", "No packing: a row per sample, batch_samples rows a micro-batch, in shuffled order.",
      "O(N)", "the usual data loader", Layout::rows, d::none, nullptr, nullptr, false, kBatchOptions},
     {"random", "Shuffled next-fit: one open pack, closed when the next sample does not fit.",
@@ -103,6 +106,10 @@ constexpr std::array<Strategy, 24> kStrategies = {{
                 "and checkpointing that cost least.",
      "O(N log N)", "docs/planner.md", Layout::packed, nullptr, nullptr, d::planner, false, kPlannerOptions,
      PackOrder::neighbours, 0, true, true},
+    {"flexsp", "Groups of different SP degree side by side, an integer program for each micro-batch of a global "
+               "batch.",
+     "An integer program a micro-batch", "FlexSP arXiv 2412.01523", Layout::packed, nullptr, nullptr, d::flexsp,
+     false, kFlexspOptions, PackOrder::as_packed, 0, true},
 }};
 // clang-format on
 

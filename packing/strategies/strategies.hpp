@@ -31,5 +31,6 @@ BatchPlan verl_kk(const BatchProblem& problem);
 BatchPlan trl_lpt(const BatchProblem& problem);
 BatchPlan longalign_sorted(const BatchProblem& problem);
 BatchPlan planner(const BatchProblem& problem);
+BatchPlan flexsp(const BatchProblem& problem);
 
 }  // namespace packsim::strategies_detail

@@ -100,6 +100,20 @@ void check_policies(const Entry& entry, const Strategy& strategy, const Strategy
   }
 }
 
+// What a strategy that forms iterations decides itself.
+void check_iterations(const Entry& entry, const Strategy& strategy, const StrategyKeys& keys) {
+  if (strategy.plan_batches == nullptr) return;
+  for (const std::string_view key : {"last_iteration", "micro_batches_per_rank"}) {
+    if (entry.own.has(key))
+      entry.own.refuse(key, fmt::format("no such key for {}, which forms iterations itself", strategy.name));
+  }
+  if (keys.order == PackOrder::balanced) {
+    entry.with("order").refuse(
+        "order", fmt::format("as_packed, neighbours or shuffled for {}, which forms iterations itself",
+                             strategy.name));
+  }
+}
+
 // Batches of rows come one a rank and step; how many packs go into a step follows from their tokens.
 std::optional<int> default_micro_batches(const Strategy& strategy, const StrategyOptions& options) {
   if (strategy.layout == Layout::rows && options.batch_samples >= 1) return 1;
@@ -122,16 +136,18 @@ StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKey
   spec.strategy = strategy == nullptr ? "" : strategy->name;
   spec.name = reader.has("name") ? reader.string("name") : reader.string("name", spec.strategy);
   if (strategy != nullptr) reader.describe_as("strategy " + spec.strategy);
-  if (strategy == nullptr ? reader.has("groups")
-                          : strategy->pack_groups != nullptr || strategy->mixes_groups) {
+  if (strategy == nullptr
+          ? reader.has("groups")
+          : strategy->pack_groups != nullptr || (strategy->mixes_groups && !strategy->chooses_groups)) {
     spec.groups = read_groups(reader, defaults, keys, machine);
-  } else {
+  } else if (strategy == nullptr || !strategy->chooses_groups) {
     spec.groups.push_back(read_group(entry, keys, machine));
   }
   read_option_keys(reader, strategy, keys.options);
   read_policy_keys(reader, keys);
   if (strategy == nullptr) return spec;
   check_policies(entry, *strategy, keys);
+  check_iterations(entry, *strategy, keys);
   spec.options = keys.options;
   spec.over_long = keys.over_long;
   spec.empty = keys.empty;
@@ -141,6 +157,11 @@ StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKey
   spec.order = keys.order.value_or(strategy->default_order);
   spec.last_iteration = keys.last_iteration;
   spec.curriculum_iterations = keys.curriculum_iterations;
+  if (strategy->plan_batches != nullptr) {
+    // Iterations are what the strategy makes of them.
+    spec.last_iteration = LastIteration::shorten;
+    return spec;
+  }
   spec.micro_batches_per_rank = keys.micro_batches_per_rank ? keys.micro_batches_per_rank
                                                             : default_micro_batches(*strategy, keys.options);
   return spec;

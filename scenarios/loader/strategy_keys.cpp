@@ -27,6 +27,12 @@ void read_packer(JsonReader& reader, StrategyOptions& options) {
   options.packer = find_strategy(names[chosen])->name;  // the table's text lives as long as the program
 }
 
+void read_costs(JsonReader& reader, StrategyOptions& options) {
+  const std::vector<std::string> names(flexsp_costs().begin(), flexsp_costs().end());
+  const auto fallback = std::ranges::find(names, options.costs) - names.begin();
+  options.costs = flexsp_costs()[reader.one_of("costs", names, static_cast<std::size_t>(fallback))];
+}
+
 struct Option {
   std::string_view key;
   void (*read)(JsonReader& reader, StrategyOptions& options);
@@ -34,8 +40,11 @@ struct Option {
 
 constexpr int kMostRounds = 1'000'000;
 constexpr int kMostQueues = 1000;
+constexpr int kMostBuckets = 1'000'000;
+constexpr int kMostTries = 1000;
+constexpr std::int64_t kMostNodes = 1'000'000'000;
 
-constexpr std::array<Option, 13> kOptions = {{
+constexpr std::array<Option, 21> kOptions = {{
     {"seed", [](JsonReader& r, StrategyOptions& o) { o.seed = r.integer("seed", 0, 4294967295U, o.seed); }},
     {"shuffle", [](JsonReader& r, StrategyOptions& o) { o.shuffle = r.boolean("shuffle", o.shuffle); }},
     {"rounds",
@@ -75,6 +84,33 @@ constexpr std::array<Option, 13> kOptions = {{
     {"micro_batch_tokens",
      [](JsonReader& r, StrategyOptions& o) {
        o.micro_batch_tokens = r.integer("micro_batch_tokens", -1, kMostTokens, o.micro_batch_tokens);
+     }},
+    {"window_iterations",
+     [](JsonReader& r, StrategyOptions& o) {
+       o.window_iterations = r.integer("window_iterations", 0, kMostTokens, o.window_iterations);
+     }},
+    {"flexsp_buckets",
+     [](JsonReader& r, StrategyOptions& o) {
+       o.flexsp_buckets = r.integer("flexsp_buckets", 1, kMostBuckets, o.flexsp_buckets);
+     }},
+    {"micro_batch_tries",
+     [](JsonReader& r, StrategyOptions& o) {
+       o.micro_batch_tries = r.integer("micro_batch_tries", 1, kMostTries, o.micro_batch_tries);
+     }},
+    {"min_sp",
+     [](JsonReader& r, StrategyOptions& o) { o.min_sp = r.integer("min_sp", 1, kMostGpus, o.min_sp); }},
+    {"costs", read_costs},
+    {"integer_programs",
+     [](JsonReader& r, StrategyOptions& o) {
+       o.integer_programs = r.boolean("integer_programs", o.integer_programs);
+     }},
+    {"solve_time_limit_s",
+     [](JsonReader& r, StrategyOptions& o) {
+       if (const auto limit = r.optional_positive("solve_time_limit_s")) o.solve_time_limit_s = *limit;
+     }},
+    {"solve_nodes",
+     [](JsonReader& r, StrategyOptions& o) {
+       o.solve_nodes = r.integer("solve_nodes", 0, kMostNodes, o.solve_nodes);
      }},
 }};
 

@@ -85,6 +85,19 @@ TEST_CASE("The packing core includes the standard library alone") {
   }
 }
 
+TEST_CASE("Only the planner's .cpp files know the solver's headers") {
+  for (const auto& [folder, allowed] : kAllowed) {
+    for (const Include& include : includes_of(folder)) {
+      const bool of_solver = include.to.starts_with("Cbc") || include.to.starts_with("Osi") ||
+                             include.to.starts_with("Clp") || include.to.starts_with("Coin");
+      if (!of_solver) continue;
+      CAPTURE(include.file, include.to);
+      CHECK(folder == "planning");
+      CHECK(include.file.ends_with(".cpp"));
+    }
+  }
+}
+
 TEST_CASE("The packing core does no input or output, reads no clock, and starts no threads") {
   for (const Include& include : includes_of("packing")) {
     CAPTURE(include.file);

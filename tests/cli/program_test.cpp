@@ -334,7 +334,8 @@ TEST_CASE("The user's mistakes exit with 2 and say what was expected") {
   fails("packsim pack lengths.csv --strategy best --capacity 100", "expected one of none, random");
   fails("packsim pack lengths.csv --strategy ffd --capacity 0", "expected 1..16777216, got 0");
   fails("packsim pack lengths.csv --strategy hbp --capacity 20,10", "got 10");
-  fails("packsim pack lengths.csv --strategy wlb --capacity 100", "wlb, which forms whole iterations");
+  fails("packsim pack lengths.csv --strategy wlb --capacity 100",
+        "tokens_per_iteration: expected >= 1 for wlb, got 0");
   fails("packsim pack lengths.csv --strategy ffd --capacity 100 --sp 3 --gpus 4",
         "a divisor of 4 GPUs, got 3");
 }

@@ -58,7 +58,7 @@ TEST_CASE("an unknown strategy is answered with the known ones") {
   CHECK(refusal("first", [](PackRequest&) {}) ==
         "strategy: expected one of none, random, sorted, isf, ffd, ffs, bfd, bfs, spfhp, lpfhp, wrapped, "
         "hbp, trl_bfd, axolotl_multipack, nemo_ffs, longalign, longalign_sorted, wlb, megatron_hybrid_cp, "
-        "megatron_dynamic_cp, megatron_dp_balanced, verl_kk, trl_lpt, got \"first\"");
+        "megatron_dynamic_cp, megatron_dp_balanced, verl_kk, trl_lpt, planner, flexsp, got \"first\"");
   CHECK(refusal("", [](PackRequest&) {}).starts_with("strategy: expected one of "));
   CHECK(find_strategy("FFD") == nullptr);
 }
@@ -125,7 +125,7 @@ TEST_CASE("hbp packs its groups with strategies that pack whole samples into one
 
 TEST_CASE("a strategy that forms whole iterations does not pack where GPUs are not known") {
   CHECK(refusal("wlb", [](PackRequest&) {}) ==
-        "strategy: expected one that packs without knowing the GPUs, got wlb, which forms whole iterations");
+        "setting: expected GPUs and tokens_per_iteration for wlb, got none");
 }
 
 TEST_CASE("lengths that break a promise are named, three at most, and counted") {

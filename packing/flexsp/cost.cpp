@@ -1,0 +1,71 @@
+#include "packing/flexsp/cost.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+namespace packsim::flexsp {
+namespace {
+
+constexpr double kSecondsPerMs = 1e-3;
+
+double single_ms(const PublishedModel& model, double length, int sp_degree) {
+  return (model.attention_ms * (length * length) + model.token_ms * length) / sp_degree;
+}
+
+}  // namespace
+
+double SequenceCost::group_s(std::span<const std::int32_t> lengths_tokens) const {
+  if (lengths_tokens.empty()) return 0;
+  double time_s = fixed_s;
+  for (const std::int32_t length : lengths_tokens) time_s += sequence_s(length);
+  return time_s;
+}
+
+double published_compute_ms(const PublishedModel& model, std::span<const std::int32_t> lengths_tokens,
+                            int sp_degree) {
+  double time_ms = 0;
+  for (const std::int32_t length : lengths_tokens) time_ms += single_ms(model, length, sp_degree);
+  return time_ms + model.fixed_ms;
+}
+
+double published_all_to_all_ms(const PublishedModel& model, std::int64_t tokens, int sp_degree,
+                               std::span<const AllToAllRate> rates) {
+  if (sp_degree == 1) return 0;
+  const auto rate = std::ranges::find(rates, sp_degree, &AllToAllRate::sp_degree);
+  if (rate == rates.end()) {
+    throw std::invalid_argument("flexsp: no published all-to-all bandwidth for SP degree " +
+                                std::to_string(sp_degree));
+  }
+  constexpr double kTensorsBothWays = 4 * 2;
+  constexpr double kBytes = 2;
+  constexpr double kMb = 1024.0 * 1024.0;
+  const double size_mb = kTensorsBothWays * model.n_layers * model.hidden_size * static_cast<double>(tokens) *
+                         kBytes / kMb / sp_degree;
+  return size_mb / rate->gb_per_s;
+}
+
+double published_memory_mb(const PublishedModel& model, std::int64_t tokens, int sp_degree, int n_gpus) {
+  const double states_mb = model.billion_parameters * 16 / n_gpus * 1024;
+  return states_mb + model.token_mb * static_cast<double>(tokens) / sp_degree;
+}
+
+SequenceCost published_cost(const PublishedModel& model, int sp_degree, std::span<const AllToAllRate> rates) {
+  constexpr std::int64_t kMany = 1 << 20;  // the exchange is proportional to the tokens
+  const double exchange_ms = published_all_to_all_ms(model, kMany, sp_degree, rates) / kMany;
+  return {.fixed_s = model.fixed_ms * kSecondsPerMs,
+          .token_s = (model.token_ms / sp_degree + exchange_ms) * kSecondsPerMs,
+          .squared_token_s = model.attention_ms / sp_degree * kSecondsPerMs};
+}
+
+SequenceCost profile_cost(const PackCost& cost, std::int64_t capacity_tokens) {
+  const std::int64_t half_tokens = capacity_tokens / 2;
+  const double half_s = cost.tokens_s.at(half_tokens);
+  const double slope_s = (cost.tokens_s.at(capacity_tokens) - half_s) /
+                         static_cast<double>(std::max<std::int64_t>(1, capacity_tokens - half_tokens));
+  // A curve that bends upwards must not give time back to small packs.
+  const double fixed_s = std::max(0.0, half_s - slope_s * static_cast<double>(half_tokens));
+  return {.fixed_s = fixed_s, .token_s = slope_s, .document_s = cost.document_s};
+}
+
+}  // namespace packsim::flexsp

@@ -1,0 +1,206 @@
+#include "packing/flexsp/global_batch.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+
+#include "packing/flexsp/buckets.hpp"
+#include "packing/shuffle.hpp"
+
+namespace packsim::flexsp {
+namespace {
+
+// Sequences of a global batch with their place in the random draw, which does not depend on how the batch is
+// cut.
+class Draw {
+ public:
+  Draw(std::span<const ItemIndex> items, std::uint32_t seed) : order_(items.begin(), items.end()) {
+    Generator generator(seed);
+    shuffle(std::span(order_), generator);
+    places_.resize(items.empty() ? 0 : *std::ranges::max_element(items) + std::size_t{1});
+    for (std::size_t i = 0; i < order_.size(); ++i) places_[order_[i]] = i;
+  }
+  std::size_t place(ItemIndex item) const { return places_[item]; }
+
+ private:
+  std::vector<ItemIndex> order_;
+  std::vector<std::size_t> places_;
+};
+
+std::vector<std::int32_t> lengths_of(std::span<const std::int32_t> lengths,
+                                     std::span<const ItemIndex> items) {
+  std::vector<std::int32_t> result;
+  for (const ItemIndex item : items) result.push_back(lengths[item]);
+  return result;
+}
+
+// The published warm starts: the best of the homogeneous ones.
+std::optional<Assignment> warm_start(const AssignmentProblem& problem) {
+  std::optional<Assignment> best;
+  for (std::size_t d = 0; d < problem.degrees.size(); ++d) {
+    std::optional<Assignment> start = homogeneous_start(problem, d);
+    if (start && (!best || start->makespan_s < best->makespan_s)) best = std::move(start);
+  }
+  return best;
+}
+
+// Groups to GPU ranges. They end at the last GPU: every degree divides those after it, so what follows a
+// group is a multiple of its degree, whether or not GPUs stay idle at the beginning.
+void place(std::vector<PlacedGroup>& groups, const Cluster& cluster) {
+  std::ranges::stable_sort(groups, {}, &PlacedGroup::kind);
+  int end = cluster.n_gpus;
+  for (auto group = groups.rbegin(); group != groups.rend(); ++group) {
+    end -= cluster.kinds[group->kind].sp_degree;
+    group->first_gpu = end;
+  }
+}
+
+class BatchPlanner {
+ public:
+  BatchPlanner(std::span<const std::int32_t> lengths, std::span<const ItemIndex> items,
+               const Cluster& cluster, const BatchOptions& options, AssignmentSolver& solver)
+      : lengths_(lengths),
+        items_(items),
+        cluster_(cluster),
+        options_(options),
+        solver_(solver),
+        draw_(items, options.seed) {}
+
+  // In n_micro_batches, where that is possible in less than `less_than_s`.
+  std::optional<BatchSolution> with_micro_batches(std::size_t n_micro_batches, double less_than_s) {
+    std::vector<std::vector<ItemIndex>> parts = chunks(lengths_, items_, n_micro_batches, options_.order);
+    std::vector<double> bounds_s;
+    for (std::vector<ItemIndex>& part : parts) {
+      std::ranges::stable_sort(part, {}, [&](ItemIndex item) { return lengths_[item]; });
+      bounds_s.push_back(bound_s(part));
+    }
+    double rest_s = std::accumulate(bounds_s.begin(), bounds_s.end(), 0.0);
+    BatchSolution solution;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (solution.time_s + rest_s >= less_than_s) return std::nullopt;
+      rest_s = std::max(0.0, rest_s - bounds_s[i]);
+      std::optional<std::vector<PlacedGroup>> groups = micro_batch(parts[i]);
+      if (!groups) return std::nullopt;
+      solution.time_s += makespan_s(*groups);
+      solution.micro_batches.push_back(std::move(*groups));
+    }
+    if (solution.time_s >= less_than_s) return std::nullopt;
+    return solution;
+  }
+
+ private:
+  double bound_s(std::span<const ItemIndex> ascending) const {
+    std::vector<std::size_t> ends(ascending.size());
+    std::iota(ends.begin(), ends.end(), std::size_t{1});
+    return makespan_bound_s(assignment_problem(lengths_of(lengths_, ascending), ends, cluster_));
+  }
+
+  double makespan_s(std::span<const PlacedGroup> groups) const {
+    double slowest_s = 0;
+    for (const PlacedGroup& group : groups) {
+      const SequenceCost& cost = cluster_.kinds[group.kind].cost;
+      slowest_s = std::max(slowest_s, cost.group_s(lengths_of(lengths_, group.items)));
+    }
+    return slowest_s;
+  }
+
+  std::optional<std::vector<PlacedGroup>> micro_batch(std::span<const ItemIndex> ascending) {
+    const std::vector<std::int32_t> lengths = lengths_of(lengths_, ascending);
+    const Bucketing bucketing = bucket_within(lengths, options_.n_buckets, cluster_.capacity_tokens());
+    const AssignmentProblem problem = assignment_problem(lengths, bucketing.ends, cluster_);
+    const std::optional<Assignment> assignment = solver_.solve(problem, options_.limits, warm_start(problem));
+    if (!assignment) return std::nullopt;
+    if (const std::string wrong = what_is_wrong(problem, *assignment); !wrong.empty()) {
+      throw std::logic_error("flexsp: the solver's assignment is wrong: " + wrong);
+    }
+    return concrete(ascending, bucketing, *assignment);
+  }
+
+  // Deals the sequences of each bucket out to the groups, at random.
+  std::vector<PlacedGroup> concrete(std::span<const ItemIndex> ascending, const Bucketing& bucketing,
+                                    const Assignment& assignment) const {
+    std::vector<PlacedGroup> groups(assignment.groups.size());
+    for (std::size_t p = 0; p < groups.size(); ++p) groups[p].kind = assignment.groups[p].degree;
+    std::size_t begin = 0;
+    for (std::size_t q = 0; q < bucketing.ends.size(); ++q) {
+      std::vector<ItemIndex> bucket(ascending.begin() + static_cast<std::ptrdiff_t>(begin),
+                                    ascending.begin() + static_cast<std::ptrdiff_t>(bucketing.ends[q]));
+      std::ranges::sort(bucket, {}, [&](ItemIndex item) { return draw_.place(item); });
+      auto next = bucket.begin();
+      for (std::size_t p = 0; p < groups.size(); ++p) {
+        const auto end = next + assignment.groups[p].sequences[q];
+        groups[p].items.insert(groups[p].items.end(), next, end);
+        next = end;
+      }
+      begin = bucketing.ends[q];
+    }
+    place(groups, cluster_);
+    return groups;
+  }
+
+  std::span<const std::int32_t> lengths_;
+  std::span<const ItemIndex> items_;
+  const Cluster& cluster_;
+  const BatchOptions& options_;
+  AssignmentSolver& solver_;
+  Draw draw_;
+};
+
+}  // namespace
+
+std::int64_t Cluster::capacity_tokens() const {
+  std::int64_t most = 0;
+  for (const Kind& kind : kinds) most = std::max(most, kind.capacity_tokens * (n_gpus / kind.sp_degree));
+  return most;
+}
+
+AssignmentProblem assignment_problem(std::span<const std::int32_t> ascending_tokens,
+                                     std::span<const std::size_t> ends, const Cluster& cluster) {
+  AssignmentProblem problem;
+  problem.n_gpus = cluster.n_gpus;
+  std::size_t begin = 0;
+  for (const std::size_t end : ends) {
+    problem.buckets.push_back({ascending_tokens[end - 1], static_cast<std::int32_t>(end - begin)});
+    begin = end;
+  }
+  for (const Cluster::Kind& kind : cluster.kinds) {
+    AssignmentProblem::Degree degree{.sp_degree = kind.sp_degree,
+                                     .capacity_tokens = kind.capacity_tokens,
+                                     .fixed_s = kind.cost.fixed_s,
+                                     .sequence_s = {}};
+    for (const AssignmentProblem::Bucket& bucket : problem.buckets) {
+      degree.sequence_s.push_back(kind.cost.sequence_s(bucket.boundary_tokens));
+    }
+    problem.degrees.push_back(std::move(degree));
+  }
+  check_problem(problem);
+  return problem;
+}
+
+BatchSolution plan_global_batch(std::span<const std::int32_t> lengths_tokens,
+                                std::span<const ItemIndex> items, const Cluster& cluster,
+                                const BatchOptions& options, AssignmentSolver& solver) {
+  if (items.empty()) return {};
+  for (const ItemIndex item : items) {
+    if (cluster.kinds.empty() || lengths_tokens[item] > cluster.kinds.back().capacity_tokens) {
+      throw std::invalid_argument("flexsp: no group holds a sequence of " +
+                                  std::to_string(lengths_tokens[item]) + " tokens");
+    }
+  }
+  BatchPlanner planner(lengths_tokens, items, cluster, options, solver);
+  std::optional<BatchSolution> best;
+  const std::size_t fewest = fewest_chunks(lengths_tokens, items, cluster.capacity_tokens(), options.order);
+  for (std::size_t n = fewest; n <= items.size(); ++n) {
+    if (n >= fewest + options.micro_batch_tries && best) break;
+    const double less_than_s = best ? best->time_s : std::numeric_limits<double>::infinity();
+    if (std::optional<BatchSolution> found = planner.with_micro_batches(n, less_than_s)) {
+      best = std::move(found);
+    }
+  }
+  if (!best) throw std::invalid_argument("flexsp: the solver found no assignment for a global batch");
+  return std::move(*best);
+}
+
+}  // namespace packsim::flexsp

@@ -1,0 +1,106 @@
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <string>
+
+#include "packing/batch_problem.hpp"
+#include "packing/flexsp/global_batch.hpp"
+#include "packing/strategies/strategies.hpp"
+
+namespace packsim {
+namespace {
+
+using flexsp::Cluster;
+
+constexpr std::string_view kProfile = "profile";
+
+constexpr auto kCosts = [] {
+  std::array<std::string_view, flexsp::kPublishedModels.size() + 1> names = {kProfile};
+  std::ranges::transform(flexsp::kPublishedModels, names.begin() + 1, &flexsp::PublishedModel::name);
+  return names;
+}();
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw std::invalid_argument("flexsp: " + what);
+}
+
+flexsp::SequenceCost cost_of(const BatchGroup& group, std::string_view costs) {
+  if (costs == kProfile) {
+    if (group.cost.tokens_s.tokens.empty()) refuse("costs \"profile\" need groups that are priced");
+    return flexsp::profile_cost(group.cost, group.capacity_tokens);
+  }
+  const auto model = std::ranges::find(flexsp::kPublishedModels, costs, &flexsp::PublishedModel::name);
+  if (model == flexsp::kPublishedModels.end()) refuse("unknown costs \"" + std::string(costs) + "\"");
+  return flexsp::published_cost(*model, group.sp_degree);
+}
+
+// The groups that may be formed, and which of the setting's each is.
+struct AllowedGroups {
+  Cluster cluster;
+  std::vector<std::size_t> group_of_kind;
+};
+
+AllowedGroups allowed_groups(const BatchSetting& setting, const StrategyOptions& options) {
+  AllowedGroups allowed;
+  allowed.cluster.n_gpus = setting.n_gpus;
+  for (std::size_t g = 0; g < setting.groups.size(); ++g) {
+    const BatchGroup& group = setting.groups[g];
+    if (group.sp_degree < options.min_sp) continue;
+    allowed.cluster.kinds.push_back({group.sp_degree, group.capacity_tokens, cost_of(group, options.costs)});
+    allowed.group_of_kind.push_back(g);
+  }
+  if (allowed.cluster.kinds.empty()) {
+    refuse("no group has min_sp = " + std::to_string(options.min_sp) + " GPUs");
+  }
+  return allowed;
+}
+
+void append(const flexsp::BatchSolution& batch, std::span<const std::size_t> group_of_kind, BatchPlan& plan) {
+  Iteration iteration{.first_placed = static_cast<std::uint32_t>(plan.placed.size()), .n_placed = 0};
+  for (std::size_t round = 0; round < batch.micro_batches.size(); ++round) {
+    for (const flexsp::PlacedGroup& placed : batch.micro_batches[round]) {
+      const std::size_t group = group_of_kind[placed.kind];
+      PackSet& packs = plan.groups[group];
+      plan.placed.push_back({.pack = static_cast<std::uint32_t>(packs.n_packs()),
+                             .first_gpu = static_cast<std::uint32_t>(placed.first_gpu),
+                             .group = static_cast<std::uint16_t>(group),
+                             .round = static_cast<std::uint16_t>(round),
+                             .after_barrier = round > 0});
+      packs.items.insert(packs.items.end(), placed.items.begin(), placed.items.end());
+      packs.close_pack();
+      ++iteration.n_placed;
+    }
+  }
+  plan.iterations.push_back(iteration);
+}
+
+}  // namespace
+
+std::span<const std::string_view> flexsp_costs() {
+  return kCosts;
+}
+
+namespace strategies_detail {
+
+BatchPlan flexsp(const BatchProblem& problem) {
+  const StrategyOptions& options = problem.items.options;
+  if (problem.setting.solver == nullptr) refuse("the setting has no solver for its integer programs");
+  const AllowedGroups allowed = allowed_groups(problem.setting, options);
+  packsim::flexsp::BatchOptions batch_options{
+      .n_buckets = static_cast<std::size_t>(options.flexsp_buckets),
+      .micro_batch_tries = static_cast<std::size_t>(options.micro_batch_tries),
+      .seed = options.seed,
+      .limits = {.time_s = options.solve_time_limit_s, .n_nodes = options.solve_nodes}};
+  BatchPlan plan;
+  plan.groups.resize(problem.setting.groups.size());
+  for (const std::vector<ItemIndex>& batch : global_batches(problem)) {
+    append(plan_global_batch(problem.items.lengths_tokens, batch, allowed.cluster, batch_options,
+                             *problem.setting.solver),
+           allowed.group_of_kind, plan);
+    ++batch_options.seed;  // every batch draws for itself
+  }
+  return plan;
+}
+
+}  // namespace strategies_detail
+}  // namespace packsim

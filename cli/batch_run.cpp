@@ -34,6 +34,7 @@ void choose_from(const Scenario& scenario, std::int64_t longest_tokens, BatchRun
                           .cp_degree = candidate.plan.cp_degree,
                           .gc_layers = candidate.plan.gc_layers});
     run.setting.groups.push_back(std::move(candidate.group));
+    run.step_s = candidate.step_s;
   }
   if (run.groups.empty()) {
     throw std::invalid_argument(fmt::format(

@@ -13,6 +13,7 @@ namespace packsim {
 struct BatchRun {
   std::vector<GroupSpec> groups;  ///< the strategy's own, or all that it may choose from
   BatchSetting setting;
+  double step_s = 0;  ///< what a step takes beside its packs, where the strategy chooses its groups
   std::unique_ptr<CbcAssignmentSolver> solver;  ///< keeps setting.solver
 };
 

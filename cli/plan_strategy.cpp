@@ -7,6 +7,7 @@
 #include "models/memory/peak_memory.hpp"
 #include "models/pipeline_chunks.hpp"
 #include "packing/trainings.hpp"
+#include "planning/planned_time.hpp"
 
 namespace packsim {
 namespace {
@@ -60,6 +61,7 @@ GroupResult plan_group(const Scenario& scenario, const GroupSpec& group, std::in
   result.sp_degree = group.sp_degree;
   result.cp_degree = group.cp_degree;
   result.gc_layers = plan.gc_layers;
+  result.zero_stage = plan.zero_stage;
   result.memory =
       peak_memory(scenario.model, scenario.cluster, plan, assumptions, tokens_per_gpu, n_micro_batches);
   result.peak_memory_bytes = result.memory.total_bytes();
@@ -68,27 +70,50 @@ GroupResult plan_group(const Scenario& scenario, const GroupSpec& group, std::in
   return result;
 }
 
-PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec,
-                              std::span<const std::int32_t> lengths_tokens) {
-  PlannedStrategy plan;
-  const Stopwatch packing_watch;
-  const Strategy& strategy = *find_strategy(spec.strategy);
-  const bool plans_batches = strategy.plan_batches != nullptr;
-  std::vector<GroupSpec> groups = spec.groups;
-  if (plans_batches) {
-    const auto longest = std::ranges::max_element(lengths_tokens);
-    BatchRun run = batch_run(scenario, spec, longest == lengths_tokens.end() ? 0 : *longest);
-    groups = std::move(run.groups);
-    PackRequest request = pack_request(spec, groups, lengths_tokens);
-    request.setting = &run.setting;
-    plan.packing = pack(spec.strategy, request);
-    plan.solves = run.solver->log();
-    if (strategy.chooses_groups) drop_empty_groups(plan.packing, groups);
-  } else {
-    plan.packing = pack(spec.strategy, pack_request(spec, groups, lengths_tokens));
-  }
-  plan.packing_s = packing_watch.seconds();
+namespace {
 
+// Packs, and how each group of them runs.
+struct Packed {
+  Packing packing;
+  std::vector<GroupSpec> groups;
+  std::vector<SolveRecord> solves = {};
+  double planned_s = 0;  // of an epoch, where the strategy chose its groups
+};
+
+Packed plan_batches(const Scenario& scenario, const StrategySpec& spec,
+                    std::span<const std::int32_t> lengths_tokens) {
+  const Strategy& strategy = *find_strategy(spec.strategy);
+  const auto longest = std::ranges::max_element(lengths_tokens);
+  BatchRun run = batch_run(scenario, spec, longest == lengths_tokens.end() ? 0 : *longest);
+  PackRequest request = pack_request(spec, run.groups, lengths_tokens);
+  request.setting = &run.setting;
+  Packed packed{
+      .packing = pack(spec.strategy, request), .groups = std::move(run.groups), .solves = run.solver->log()};
+  if (!strategy.chooses_groups) return packed;
+  packed.planned_s = planned_time_s(packed.packing, run.setting) +
+                     run.step_s * static_cast<double>(packed.packing.planned.iterations.size());
+  drop_empty_groups(packed.packing, packed.groups);
+  return packed;
+}
+
+// Another ZeRO stage. Gradients of ZeRO 2, and all states of ZeRO 3, travel beside computation in every
+// framework that has these stages.
+Scenario with_zero_stage(const Scenario& scenario, int zero_stage) {
+  Scenario other = scenario;
+  if (zero_stage == scenario.plan.zero_stage) return other;
+  other.plan.zero_stage = zero_stage;
+  other.plan.overlaps_states = zero_stage >= 2 || scenario.plan.overlaps_states;
+  return other;
+}
+
+PlannedStrategy schedule_packs(const Scenario& scenario, const StrategySpec& spec, Packed packed,
+                               double packing_s) {
+  PlannedStrategy plan;
+  plan.packing = std::move(packed.packing);
+  plan.solves = std::move(packed.solves);
+  plan.packing_s = packing_s;
+  const std::vector<GroupSpec>& groups = packed.groups;
+  const bool plans_batches = !plan.packing.planned.iterations.empty();
   const Stopwatch scheduling_watch;
   const int n_gpus = packed_gpus(scenario);
   std::vector<GroupParallelism> parallelism;
@@ -117,12 +142,37 @@ PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec
   for (std::size_t g = 0; g < plan.groups.size(); ++g) {
     plan.groups[g].packs = static_cast<std::int64_t>(plan.batches[g].size());
     plan.groups[g].n_dp_ranks = plan.schedule.groups[g].n_dp_ranks;
-    plan.groups[g].micro_batches_per_rank = plan.schedule.groups[g].micro_batches_per_rank;
+    plan.groups[g].micro_batches_per_rank =
+        plans_batches ? 0 : plan.schedule.groups[g].micro_batches_per_rank;
   }
   const Trainings trainings = count_trainings(plan.batches, plan.schedule);
   for (std::size_t g = 0; g < plan.groups.size(); ++g) plan.groups[g].iterations = trainings.iterations[g];
   plan.scheduling_s = scheduling_watch.seconds();
   return plan;
+}
+
+}  // namespace
+
+PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec,
+                              std::span<const std::int32_t> lengths_tokens) {
+  const Stopwatch packing_watch;
+  if (find_strategy(spec.strategy)->plan_batches == nullptr) {
+    Packed packed{.packing = pack(spec.strategy, pack_request(spec, spec.groups, lengths_tokens)),
+                  .groups = spec.groups};
+    return schedule_packs(scenario, spec, std::move(packed), packing_watch.seconds());
+  }
+  const Scenario* best_scenario = nullptr;
+  std::vector<Scenario> choices;
+  for (const int zero_stage : spec.zero_stages) choices.push_back(with_zero_stage(scenario, zero_stage));
+  if (choices.empty()) choices.push_back(scenario);
+  Packed best;
+  for (const Scenario& choice : choices) {
+    Packed packed = plan_batches(choice, spec, lengths_tokens);
+    if (best_scenario != nullptr && packed.planned_s >= best.planned_s) continue;
+    best = std::move(packed);
+    best_scenario = &choice;
+  }
+  return schedule_packs(*best_scenario, spec, std::move(best), packing_watch.seconds());
 }
 
 }  // namespace packsim

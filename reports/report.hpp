@@ -70,8 +70,9 @@ struct GroupResult {
   int sp_degree = 1;
   int cp_degree = 1;
   int gc_layers = 0;
+  int zero_stage = 1;
   int n_dp_ranks = 1;
-  int micro_batches_per_rank = 1;
+  int micro_batches_per_rank = 1;  ///< 0 where it is not the same in every iteration
   std::int64_t packs = 0;
   std::int64_t iterations = 0;  ///< over all epochs
   bool feasible = true;

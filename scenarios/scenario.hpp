@@ -40,6 +40,8 @@ struct StrategySpec {
   LastIteration last_iteration = LastIteration::repeat;
   std::int64_t curriculum_iterations = 0;
   std::optional<int> micro_batches_per_rank;  ///< none: from the scenario's tokens_per_iteration
+  /// That a strategy which chooses its groups may choose from; empty: the scenario's.
+  std::vector<int> zero_stages = {};
 };
 
 /// Where some of the lengths come from.

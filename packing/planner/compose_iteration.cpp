@@ -25,12 +25,15 @@ class Composer {
       blocks_.emplace_back(static_cast<std::size_t>(n_gpus / costs.sp_degree(d)));
   }
 
-  // goal_s: items that take longer at their cheapest degree get more GPUs, where that helps.
-  void place(std::span<const ItemIndex> items, double goal_s) {
+  // goal_s: items that take longer at their cheapest degree get more GPUs, where that helps. Returns the GPU
+  // time of all shares.
+  double place(std::span<const ItemIndex> items, double goal_s) {
+    double shares_s = 0;
     std::vector<std::vector<std::pair<double, ItemIndex>>> by_degree(costs_.n_degrees());
     for (const ItemIndex item : items) {
-      const std::size_t degree = degree_of(lengths_[item], goal_s);
+      const std::size_t degree = cheapest_degree(costs_, lengths_[item], goal_s);
       by_degree[degree].emplace_back(costs_.share_s(degree, lengths_[item]), item);
+      shares_s += costs_.sp_degree(degree) * by_degree[degree].back().first;
     }
     std::vector<double> loads(static_cast<std::size_t>(n_gpus_));
     for (std::size_t d = by_degree.size(); d-- > 0;) {
@@ -42,6 +45,7 @@ class Composer {
     for (std::size_t d = 0; d < blocks_.size(); ++d) {
       for (Block& block : blocks_[d]) pack(d, block);
     }
+    return shares_s;
   }
 
   // Moves items of the smallest degree between GPUs.
@@ -83,29 +87,6 @@ class Composer {
   }
 
  private:
-  double gpu_share_s(std::size_t degree, std::int64_t length) const {
-    return costs_.sp_degree(degree) * costs_.share_s(degree, length);
-  }
-
-  // The cheapest at which the item takes at most goal_s; else the fastest.
-  std::size_t degree_of(std::int64_t length, double goal_s) const {
-    std::size_t best = 0;
-    double best_s = std::numeric_limits<double>::infinity();
-    std::size_t fastest = 0;
-    double fastest_s = std::numeric_limits<double>::infinity();
-    for (std::size_t d = 0; d < costs_.n_degrees(); ++d) {
-      const double alone_s = costs_.alone_s(d, length);
-      if (alone_s < fastest_s) {
-        fastest_s = alone_s;
-        fastest = d;
-      }
-      if (alone_s > goal_s || gpu_share_s(d, length) >= best_s) continue;
-      best_s = gpu_share_s(d, length);
-      best = d;
-    }
-    return best_s < std::numeric_limits<double>::infinity() ? best : fastest;
-  }
-
   // Longest first, to the block whose last GPU is free first.
   void place_degree(std::size_t degree, std::span<const std::pair<double, ItemIndex>> items,
                     std::vector<double>& loads) {
@@ -260,25 +241,22 @@ class Composer {
 
 ComposedIteration compose_iteration(const DegreeCosts& costs, std::span<const std::int32_t> lengths_tokens,
                                     std::span<const ItemIndex> items, int n_gpus) {
-  // What all GPUs would take if the work could be cut at will.
-  double even_s = 0;
-  for (const ItemIndex item : items) {
-    double least_s = std::numeric_limits<double>::infinity();
-    for (std::size_t d = 0; d < costs.n_degrees(); ++d)
-      least_s = std::min(least_s, costs.sp_degree(d) * costs.share_s(d, lengths_tokens[item]));
-    even_s += least_s / n_gpus;
-  }
+  const double even_s = even_time_s(costs, lengths_tokens, items, n_gpus);
   ComposedIteration best;
   best.time_s = std::numeric_limits<double>::infinity();
   // Items may take as long as the others together; a little less where they crowd, longer where they are
   // many.
   for (const double part : {1.0, 0.7, 1.5, 2.5, 5.0, 0.4, 0.2}) {
     Composer composer(costs, lengths_tokens, n_gpus);
-    composer.place(items, part * even_s);
+    const double shares_s = composer.place(items, part * even_s);
     composer.level();
     ComposedIteration attempt = composer.result();
+    // Next to nothing to be had from other degrees, and from levelling.
+    constexpr double kNextToNothing = 0.004;
+    const bool is_done = shares_s < (1 + kNextToNothing) * even_s * n_gpus &&
+                         attempt.time_s * n_gpus < (1 + kNextToNothing) * attempt.gpu_s;
     if (attempt.time_s < best.time_s) best = std::move(attempt);
-    if (best.time_s < 1.005 * even_s) break;
+    if (is_done) break;
   }
   return best;
 }

@@ -46,24 +46,62 @@ std::size_t DegreeCosts::group_of(std::size_t degree, std::int64_t tokens) const
   return *std::ranges::find_if(groups, fits);
 }
 
-double DegreeCosts::share_s(std::size_t degree, std::int64_t length_tokens) const {
-  const std::vector<Point>& points = degrees_[degree].points;
-  const auto at = std::ranges::lower_bound(points, length_tokens, {}, &Point::tokens);
-  if (at == points.end()) return kNever;
-  const BatchGroup& group = groups_[group_of(degree, std::max(length_tokens, degrees_[degree].best_tokens))];
-  return static_cast<double>(length_tokens) * at->least_s_per_token + group.cost.document_s.at(length_tokens);
+DegreeCosts::LengthCost DegreeCosts::of_length(std::size_t degree, std::int64_t length_tokens) const {
+  constexpr std::size_t kMostKept = std::size_t{1} << 18;
+  const auto index = static_cast<std::size_t>(length_tokens);
+  if (index >= kMostKept) return make_cost(degree, length_tokens);
+  std::vector<LengthCost>& kept = degrees_[degree].by_length;
+  if (index >= kept.size()) kept.resize(std::min(kMostKept, std::max(index + 1, 2 * kept.size())));
+  if (kept[index].share_s < 0) kept[index] = make_cost(degree, length_tokens);
+  return kept[index];
 }
 
-double DegreeCosts::alone_s(std::size_t degree, std::int64_t length_tokens) const {
-  if (length_tokens > most_tokens(degree)) return kNever;
+DegreeCosts::LengthCost DegreeCosts::make_cost(std::size_t degree, std::int64_t length_tokens) const {
+  const Degree& own = degrees_[degree];
+  const auto at = std::ranges::lower_bound(own.points, length_tokens, {}, &Point::tokens);
+  if (at == own.points.end()) return {.share_s = kNever, .alone_s = kNever};
+  const BatchGroup& group = groups_[group_of(degree, std::max(length_tokens, own.best_tokens))];
   const auto length = static_cast<std::int32_t>(length_tokens);
-  return pack_s(degree, {&length, 1});
+  return {.share_s = static_cast<double>(length_tokens) * at->least_s_per_token +
+                     group.cost.document_s.at(length_tokens),
+          .alone_s = pack_s(degree, {&length, 1})};
 }
 
 double DegreeCosts::pack_s(std::size_t degree, std::span<const std::int32_t> lengths_tokens) const {
   std::int64_t tokens = 0;
   for (const std::int32_t length : lengths_tokens) tokens += length;
   return pack_time_s(groups_[group_of(degree, tokens)].cost, lengths_tokens);
+}
+
+std::size_t cheapest_degree(const DegreeCosts& costs, std::int64_t length_tokens, double goal_s) {
+  std::size_t best = 0;
+  double best_s = kNever;
+  std::size_t fastest = 0;
+  double fastest_s = kNever;
+  for (std::size_t d = 0; d < costs.n_degrees(); ++d) {
+    const double alone_s = costs.alone_s(d, length_tokens);
+    if (alone_s < fastest_s) {
+      fastest_s = alone_s;
+      fastest = d;
+    }
+    const double gpu_s = costs.sp_degree(d) * costs.share_s(d, length_tokens);
+    if (alone_s > goal_s || gpu_s >= best_s) continue;
+    best_s = gpu_s;
+    best = d;
+  }
+  return best_s < kNever ? best : fastest;
+}
+
+double even_time_s(const DegreeCosts& costs, std::span<const std::int32_t> lengths_tokens,
+                   std::span<const ItemIndex> items, int n_gpus) {
+  double gpu_s = 0;
+  for (const ItemIndex item : items) {
+    double least_s = kNever;
+    for (std::size_t d = 0; d < costs.n_degrees(); ++d)
+      least_s = std::min(least_s, costs.sp_degree(d) * costs.share_s(d, lengths_tokens[item]));
+    gpu_s += least_s;
+  }
+  return gpu_s / n_gpus;
 }
 
 }  // namespace packsim

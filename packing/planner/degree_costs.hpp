@@ -25,12 +25,23 @@ class DegreeCosts {
   std::int64_t best_tokens(std::size_t degree) const { return degrees_[degree].best_tokens; }
   /// What a document adds to the time of its GPUs where it lies in the best pack that can hold it; infinite
   /// where none can.
-  double share_s(std::size_t degree, std::int64_t length_tokens) const;
+  double share_s(std::size_t degree, std::int64_t length_tokens) const {
+    return of_length(degree, length_tokens).share_s;
+  }
   /// What it takes in a pack of its own; infinite where none can hold it.
-  double alone_s(std::size_t degree, std::int64_t length_tokens) const;
+  double alone_s(std::size_t degree, std::int64_t length_tokens) const {
+    return of_length(degree, length_tokens).alone_s;
+  }
   double pack_s(std::size_t degree, std::span<const std::int32_t> lengths_tokens) const;
 
  private:
+  struct LengthCost {
+    double share_s = -1;  // below 0: not asked for yet
+    double alone_s = 0;
+  };
+  LengthCost of_length(std::size_t degree, std::int64_t length_tokens) const;
+  LengthCost make_cost(std::size_t degree, std::int64_t length_tokens) const;
+
   struct Point {
     std::int64_t tokens = 0;
     double least_s_per_token = 0;  // of all packs of at least so many tokens
@@ -40,10 +51,19 @@ class DegreeCosts {
     std::vector<std::size_t> groups;
     std::vector<Point> points;  // ascending
     std::int64_t best_tokens = 0;
+    mutable std::vector<LengthCost> by_length = {};  // of those asked for, up to some length
   };
 
   std::span<const BatchGroup> groups_;
   std::vector<Degree> degrees_;
 };
+
+/// The cheapest degree in GPU time at which an item alone takes at most goal_s; the fastest where there is
+/// none.
+std::size_t cheapest_degree(const DegreeCosts& costs, std::int64_t length_tokens, double goal_s);
+
+/// What the items would take on all GPUs at their cheapest degrees, if they could be cut at will.
+double even_time_s(const DegreeCosts& costs, std::span<const std::int32_t> lengths_tokens,
+                   std::span<const ItemIndex> items, int n_gpus);
 
 }  // namespace packsim

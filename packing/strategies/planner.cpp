@@ -5,6 +5,7 @@
 #include "packing/batch_problem.hpp"
 #include "packing/item_order.hpp"
 #include "packing/planner/compose_iteration.hpp"
+#include "packing/planner/compose_rounds.hpp"
 #include "packing/planner/cut_iterations.hpp"
 #include "packing/strategies/strategies.hpp"
 
@@ -54,7 +55,9 @@ BatchPlan planner(const BatchProblem& problem) {
                       {.n_gpus = setting.n_gpus,
                       .tokens_per_iteration = setting.tokens_per_iteration,
                       .window_iterations = problem.items.options.window_iterations})) {
-    const ComposedIteration composed = compose_iteration(costs, lengths, items, setting.n_gpus);
+    const ComposedIteration composed = setting.rounds_in_step
+                                           ? compose_rounds(costs, lengths, items, setting.n_gpus)
+                                           : compose_iteration(costs, lengths, items, setting.n_gpus);
     plan.iterations.push_back({.first_placed = static_cast<std::uint32_t>(plan.placed.size()),
                                .n_placed = static_cast<std::uint32_t>(composed.packs.size())});
     for (const ComposedPack& pack : composed.packs) {

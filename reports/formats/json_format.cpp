@@ -119,6 +119,7 @@ Json group(const GroupResult& group) {
           {"sp_degree", group.sp_degree},
           {"cp_degree", group.cp_degree},
           {"gc_layers", group.gc_layers},
+          {"zero_stage", group.zero_stage},
           {"n_dp_ranks", group.n_dp_ranks},
           {"micro_batches_per_rank", group.micro_batches_per_rank},
           {"packs", group.packs},

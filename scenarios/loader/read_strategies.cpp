@@ -157,6 +157,7 @@ StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKey
   spec.order = keys.order.value_or(strategy->default_order);
   spec.last_iteration = keys.last_iteration;
   spec.curriculum_iterations = keys.curriculum_iterations;
+  if (strategy->chooses_groups) spec.zero_stages = reader.integers("zero_stages", 0, 3);
   if (strategy->plan_batches != nullptr) {
     // Iterations are what the strategy makes of them.
     spec.last_iteration = LastIteration::shorten;

@@ -90,8 +90,8 @@ TEST_CASE("report.json keeps its keys and their order, timings last") {
                                                           "step_times",
                                                           "sampled_iterations"});
   CHECK(keys(json["runs"][0]["groups"][0]) ==
-        std::vector<std::string>{"capacity_tokens", "sp_degree", "cp_degree", "gc_layers", "n_dp_ranks",
-                                 "micro_batches_per_rank", "packs", "iterations", "feasible",
+        std::vector<std::string>{"capacity_tokens", "sp_degree", "cp_degree", "gc_layers", "zero_stage",
+                                 "n_dp_ranks", "micro_batches_per_rank", "packs", "iterations", "feasible",
                                  "peak_memory_bytes", "gpu_memory_bytes", "memory"});
   CHECK(keys(json["timings"]) == std::vector<std::string>{"total_s", "peak_memory_bytes", "runs"});
 }

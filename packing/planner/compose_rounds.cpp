@@ -1,0 +1,252 @@
+#include "packing/planner/compose_rounds.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+namespace packsim {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+// A pack to be, on its GPUs in its round.
+struct Slot {
+  std::size_t degree = 0;
+  int first_gpu = 0;
+  int round = 0;
+  double load_s = 0;  // by shares
+  std::int64_t tokens = 0;
+  std::vector<ItemIndex> items;
+};
+
+struct Round {
+  int n_used_gpus = 0;  // by blocks, from the first GPU on
+  double longest_s = 0;
+  double height_s = 0;  // that its packs are to have
+};
+
+class RoundComposer {
+ public:
+  RoundComposer(const DegreeCosts& costs, std::span<const std::int32_t> lengths_tokens, int n_gpus,
+                int n_rounds)
+      : costs_(costs),
+        lengths_(lengths_tokens),
+        n_gpus_(n_gpus),
+        rounds_(static_cast<std::size_t>(n_rounds)) {}
+
+  // goal_s: of a round. False where there is no room.
+  bool place(std::span<const ItemIndex> items, double goal_s) {
+    std::vector<std::vector<std::pair<double, ItemIndex>>> by_degree(costs_.n_degrees());
+    for (const ItemIndex item : items) {
+      const std::size_t degree = smallest_degree(lengths_[item], goal_s);
+      by_degree[degree].emplace_back(costs_.share_s(degree, lengths_[item]), item);
+    }
+    for (std::vector<std::pair<double, ItemIndex>>& of_degree : by_degree) {
+      std::ranges::sort(of_degree, [](const auto& a, const auto& b) {
+        return a.first != b.first ? a.first > b.first : a.second < b.second;
+      });
+    }
+    for (std::size_t d = by_degree.size(); d-- > 1;) {
+      for (const auto& [time_s, item] : by_degree[d]) {
+        if (!place_wide(d, item, time_s, goal_s)) return false;
+      }
+    }
+    open_rest();
+    double narrow_s = 0;
+    for (const auto& timed : by_degree.front()) narrow_s += timed.first;
+    set_heights(narrow_s);
+    return std::ranges::all_of(by_degree.front(),
+                               [&](const auto& timed) { return place_narrow(timed.second); });
+  }
+
+  std::optional<ComposedIteration> result() {
+    if (!leave_no_gaps()) return std::nullopt;
+    ComposedIteration iteration;
+    std::vector<double> longest_s(rounds_.size());
+    std::vector<std::int32_t> lengths;
+    for (Slot& slot : slots_) {
+      if (slot.items.empty()) continue;
+      lengths.clear();
+      for (const ItemIndex item : slot.items) lengths.push_back(lengths_[item]);
+      const double time_s = costs_.pack_s(slot.degree, lengths);
+      double& longest = longest_s[static_cast<std::size_t>(slot.round)];
+      longest = std::max(longest, time_s);
+      iteration.gpu_s += costs_.sp_degree(slot.degree) * time_s;
+      iteration.packs.push_back({slot.degree, slot.first_gpu, slot.round, time_s, std::move(slot.items)});
+    }
+    std::ranges::stable_sort(iteration.packs, {}, &ComposedPack::round);
+    for (const double round_s : longest_s) iteration.time_s += round_s;
+    return iteration;
+  }
+
+ private:
+  // GPUs of a block have nothing else in its round, so as few as are fast enough; the fastest where none are.
+  std::size_t smallest_degree(std::int64_t length, double goal_s) const {
+    std::size_t fastest = 0;
+    for (std::size_t d = 0; d < costs_.n_degrees(); ++d) {
+      if (costs_.alone_s(d, length) <= goal_s) return d;
+      if (costs_.alone_s(d, length) < costs_.alone_s(fastest, length)) fastest = d;
+    }
+    return fastest;
+  }
+
+  Round& round_of(const Slot& slot) { return rounds_[static_cast<std::size_t>(slot.round)]; }
+
+  bool has_room(const Slot& slot, std::int64_t length) const {
+    return slot.tokens + length <= costs_.most_tokens(slot.degree);
+  }
+
+  void put(Slot& slot, ItemIndex item) {
+    slot.load_s += costs_.share_s(slot.degree, lengths_[item]);
+    slot.tokens += lengths_[item];
+    slot.items.push_back(item);
+    round_of(slot).longest_s = std::max(round_of(slot).longest_s, slot.load_s);
+  }
+
+  // Beside others of its degree, in the fullest block that then does not take longer than its round does
+  // anyway; or in a block of its own; or where it takes the round least longer.
+  bool place_wide(std::size_t degree, ItemIndex item, double time_s, double goal_s) {
+    Slot* fullest = nullptr;
+    Slot* shortest = nullptr;
+    for (Slot& slot : slots_) {
+      if (slot.degree != degree || !has_room(slot, lengths_[item])) continue;
+      if (shortest == nullptr || slot.load_s < shortest->load_s) shortest = &slot;
+      if (slot.load_s + time_s > std::max(goal_s, round_of(slot).longest_s)) continue;
+      if (fullest == nullptr || slot.load_s > fullest->load_s) fullest = &slot;
+    }
+    if (fullest != nullptr) {
+      put(*fullest, item);
+      return true;
+    }
+    const int gpus = costs_.sp_degree(degree);
+    std::size_t best = rounds_.size();
+    for (std::size_t r = 0; r < rounds_.size(); ++r) {
+      if (rounds_[r].n_used_gpus + gpus > n_gpus_) continue;
+      // The longest rounds first: what is long already does not get longer.
+      if (best == rounds_.size() || rounds_[r].longest_s > rounds_[best].longest_s) best = r;
+    }
+    if (best < rounds_.size()) {
+      slots_.push_back({.degree = degree,
+                        .first_gpu = rounds_[best].n_used_gpus,
+                        .round = static_cast<int>(best),
+                        .items = {}});
+      rounds_[best].n_used_gpus += gpus;
+      put(slots_.back(), item);
+      return true;
+    }
+    if (shortest == nullptr) return false;
+    put(*shortest, item);
+    return true;
+  }
+
+  // All GPUs without a block become blocks of the smallest degree.
+  void open_rest() {
+    const int gpus = costs_.sp_degree(0);
+    for (std::size_t r = 0; r < rounds_.size(); ++r) {
+      for (int gpu = rounds_[r].n_used_gpus; gpu < n_gpus_; gpu += gpus)
+        slots_.push_back({.degree = 0, .first_gpu = gpu, .round = static_cast<int>(r), .items = {}});
+    }
+  }
+
+  // As high as the narrow items fill all rounds, and no lower than a round is already.
+  void set_heights(double narrow_s) {
+    double low_s = 0;
+    double high_s = narrow_s;
+    for (const Round& round : rounds_) high_s += round.longest_s;
+    const auto room_s = [&](double height_s) {
+      double sum_s = 0;
+      for (const Slot& slot : slots_)
+        sum_s += std::max(0.0, std::max(height_s, round_of(slot).longest_s) - slot.load_s);
+      return sum_s;
+    };
+    for (int i = 0; i < 40; ++i) {
+      const double middle_s = (low_s + high_s) / 2;
+      (room_s(middle_s) < narrow_s ? low_s : high_s) = middle_s;
+    }
+    for (Round& round : rounds_) round.height_s = std::max(round.longest_s, high_s);
+  }
+
+  // To the pack furthest below the height of its round.
+  bool place_narrow(ItemIndex item) {
+    Slot* best = nullptr;
+    double best_s = kNever;
+    for (Slot& slot : slots_) {
+      const double over_s = slot.load_s - round_of(slot).height_s;
+      if (over_s >= best_s || !has_room(slot, lengths_[item])) continue;
+      best_s = over_s;
+      best = &slot;
+    }
+    if (best == nullptr) return false;
+    put(*best, item);
+    return true;
+  }
+
+  // GPUs that share packs must have one in every round up to their last. False where items are too few.
+  bool leave_no_gaps() {
+    std::vector<std::vector<Slot*>> of_gpu(static_cast<std::size_t>(n_gpus_),
+                                           std::vector<Slot*>(rounds_.size(), nullptr));
+    for (Slot& slot : slots_) {
+      for (int gpu = slot.first_gpu; gpu < slot.first_gpu + costs_.sp_degree(slot.degree); ++gpu)
+        of_gpu[static_cast<std::size_t>(gpu)][static_cast<std::size_t>(slot.round)] = &slot;
+    }
+    for (std::vector<Slot*>& slots : of_gpu) {
+      std::size_t n = slots.size();
+      while (n > 0 && slots[n - 1]->items.empty()) --n;
+      for (std::size_t r = 0; r < n; ++r) {
+        if (!slots[r]->items.empty()) continue;
+        if (!fill_gap(*slots[r])) return false;
+      }
+    }
+    return true;
+  }
+
+  // With the shortest item of the fullest pack of the round that has several.
+  bool fill_gap(Slot& empty) {
+    Slot* fullest = nullptr;
+    for (Slot& slot : slots_) {
+      if (slot.round != empty.round || slot.degree != empty.degree || slot.items.size() < 2) continue;
+      if (fullest == nullptr || slot.load_s > fullest->load_s) fullest = &slot;
+    }
+    if (fullest == nullptr) return false;
+    const auto shortest =
+        std::ranges::min_element(fullest->items, {}, [&](ItemIndex item) { return lengths_[item]; });
+    const ItemIndex item = *shortest;
+    fullest->items.erase(shortest);
+    fullest->tokens -= lengths_[item];
+    fullest->load_s -= costs_.share_s(fullest->degree, lengths_[item]);
+    put(empty, item);
+    return true;
+  }
+
+  const DegreeCosts& costs_;
+  std::span<const std::int32_t> lengths_;
+  int n_gpus_;
+  std::vector<Round> rounds_;
+  std::vector<Slot> slots_;
+};
+
+}  // namespace
+
+ComposedIteration compose_rounds(const DegreeCosts& costs, std::span<const std::int32_t> lengths_tokens,
+                                 std::span<const ItemIndex> items, int n_gpus) {
+  std::int64_t tokens = 0;
+  for (const ItemIndex item : items) tokens += lengths_tokens[item];
+  const double even_s = even_time_s(costs, lengths_tokens, items, n_gpus);
+  // Rounds of packs at which tokens cost least.
+  const std::int64_t best_tokens = std::max<std::int64_t>(1, costs.best_tokens(0) / costs.sp_degree(0));
+  const auto middle = static_cast<int>(tokens / (best_tokens * n_gpus));
+  ComposedIteration best;
+  best.time_s = kNever;
+  for (int n_rounds = std::max(1, middle - 1); n_rounds <= middle + 2; ++n_rounds) {
+    for (const double part : {1.0, 1.2, 1.5, 2.0}) {
+      RoundComposer composer(costs, lengths_tokens, n_gpus, n_rounds);
+      if (!composer.place(items, part * even_s / n_rounds)) continue;
+      std::optional<ComposedIteration> attempt = composer.result();
+      if (attempt && attempt->time_s < best.time_s) best = std::move(*attempt);
+    }
+  }
+  // Few items of many lengths: one after another, each GPU at its own pace.
+  return best.time_s < kNever ? best : compose_iteration(costs, lengths_tokens, items, n_gpus);
+}
+
+}  // namespace packsim

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "packing/planner/compose_iteration.hpp"
+
+namespace packsim {
+
+/// As compose_iteration(), for GPUs that all meet in every round, so that every round takes as long as its
+/// longest pack. In each round every GPU has at most one pack, and one in every round up to its last.
+///
+/// Items that need several GPUs open blocks in the round that they make longer by least, or share one; all
+/// others go to the pack that is furthest below the longest of its round. The number of rounds that takes
+/// least is chosen. time_s: the sum over rounds of the longest pack.
+ComposedIteration compose_rounds(const DegreeCosts& costs, std::span<const std::int32_t> lengths_tokens,
+                                 std::span<const ItemIndex> items, int n_gpus);
+
+}  // namespace packsim

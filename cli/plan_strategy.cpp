@@ -87,6 +87,7 @@ Packed plan_batches(const Scenario& scenario, const StrategySpec& spec,
   BatchRun run = batch_run(scenario, spec, longest == lengths_tokens.end() ? 0 : *longest);
   PackRequest request = pack_request(spec, run.groups, lengths_tokens);
   request.setting = &run.setting;
+  request.longest_tokens = spec.longest_tokens.value_or(0);
   Packed packed{
       .packing = pack(spec.strategy, request), .groups = std::move(run.groups), .solves = run.solver->log()};
   if (!strategy.chooses_groups) return packed;

@@ -55,7 +55,7 @@ void check_placed(const Packing& packing, const BatchSetting& setting) {
 
 void check_packing(const Packing& packing, const PackRequest& request) {
   const auto lengths = packing.lengths_tokens;
-  const std::int64_t longest = packing.capacities_tokens.back();
+  const std::int64_t longest = request.longest_sample_tokens();
   std::vector<bool> packed(lengths.size(), false);
   std::size_t n_packed = 0;
   for (std::size_t group = 0; group < packing.groups.size(); ++group) {

@@ -71,6 +71,9 @@ void check_options(const Strategy& strategy, const PackRequest& request) {
              std::to_string(kLongestCapacityTokens) + ", got " + std::to_string(capacities[i]));
     }
   }
+  if (request.longest_tokens < 0) {
+    refuse("longest_tokens: expected >= 0, got " + std::to_string(request.longest_tokens));
+  }
   if (request.window_samples < 0) {
     refuse("window_samples: expected >= 0, got " + std::to_string(request.window_samples));
   }
@@ -180,7 +183,7 @@ struct CutItems {
 // window is cut at multiples of the capacity in the row that all of them form.
 CutItems cut(const Strategy& strategy, const PackRequest& request) {
   const auto lengths = request.lengths_tokens;
-  const std::int64_t capacity = request.capacities_tokens.back();
+  const std::int64_t capacity = request.longest_sample_tokens();
   const std::size_t window =
       request.window_samples > 0 ? static_cast<std::size_t>(request.window_samples) : lengths.size();
   CutItems result;
@@ -228,7 +231,7 @@ void append(std::vector<PackSet>& all, const std::vector<PackSet>& window, std::
 
 PackProblem make_problem(const PackRequest& request, std::span<const std::int32_t> lengths) {
   return {.lengths_tokens = lengths,
-          .capacity_tokens = request.capacities_tokens.back(),
+          .capacity_tokens = request.longest_sample_tokens(),
           .own_packs = request.over_long == OverLong::own_pack,
           .keep_empty = request.empty == Empty::keep,
           .options = request.options};
@@ -257,13 +260,13 @@ Piece Packing::piece(ItemIndex item) const {
 
 void check_request(std::string_view strategy_name, const PackRequest& request) {
   check_options(known_strategy(strategy_name), request);
-  check_lengths(request, request.capacities_tokens.back());
+  check_lengths(request, request.longest_sample_tokens());
 }
 
 Packing pack(std::string_view strategy_name, const PackRequest& request) {
   check_request(strategy_name, request);
   const Strategy& strategy = *find_strategy(strategy_name);
-  const std::int64_t longest = request.capacities_tokens.back();
+  const std::int64_t longest = request.longest_sample_tokens();
 
   Packing packing;
   packing.strategy = &strategy;

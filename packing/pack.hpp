@@ -18,12 +18,20 @@ struct PackRequest {
   /// Pack length of each group, ascending; one unless the strategy takes several. Groups of a strategy that
   /// forms iterations may have equal ones.
   std::vector<std::int64_t> capacities_tokens;
-  OverLong over_long = OverLong::error;  ///< longer than the last capacity
+  OverLong over_long = OverLong::error;  ///< longer than longest_sample_tokens()
+  /// Of a sample, at most the last capacity, which it is where this is 0. Strategies that choose their own
+  /// pack lengths need it.
+  std::int64_t longest_tokens = 0;
   Empty empty = Empty::drop;
   std::int64_t window_samples = 0;  ///< pack every so many samples on their own; 0: the whole data set
   StrategyOptions options = {};
   /// For strategies that form iterations; its groups are those of capacities_tokens. Must outlive pack().
   const BatchSetting* setting = nullptr;
+
+  std::int64_t longest_sample_tokens() const {
+    const std::int64_t last = capacities_tokens.back();
+    return longest_tokens > 0 && longest_tokens < last ? longest_tokens : last;
+  }
 };
 
 /// The longest pack that is accepted; indexes by free space have an entry for each token of it.

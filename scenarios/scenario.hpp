@@ -42,6 +42,8 @@ struct StrategySpec {
   std::optional<int> micro_batches_per_rank;  ///< none: from the scenario's tokens_per_iteration
   /// That a strategy which chooses its groups may choose from; empty: the scenario's.
   std::vector<int> zero_stages = {};
+  /// Longest sample of a strategy that chooses its groups; none: what fits.
+  std::optional<std::int64_t> longest_tokens = {};
 };
 
 /// Where some of the lengths come from.

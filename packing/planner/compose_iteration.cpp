@@ -27,7 +27,8 @@ class Composer {
 
   // goal_s: items that take longer at their cheapest degree get more GPUs, where that helps. Returns the GPU
   // time of all shares.
-  double place(std::span<const ItemIndex> items, double goal_s) {
+  // relieves: see relieve_busiest(), which costs GPU time.
+  double place(std::span<const ItemIndex> items, double goal_s, bool relieves) {
     double shares_s = 0;
     std::vector<std::vector<std::pair<double, ItemIndex>>> by_degree(costs_.n_degrees());
     for (const ItemIndex item : items) {
@@ -41,6 +42,10 @@ class Composer {
         return a.first != b.first ? a.first > b.first : a.second < b.second;
       });
       place_degree(d, by_degree[d], loads);
+    }
+    for (int pass = 0; pass < 3; ++pass) {
+      for (std::size_t d = blocks_.size(); d-- > 0;) even_out(d);
+      if (relieves) relieve_busiest();
     }
     for (std::size_t d = 0; d < blocks_.size(); ++d) {
       for (Block& block : blocks_[d]) pack(d, block);
@@ -110,6 +115,138 @@ class Composer {
       if (!blocks_[degree][b].items.empty())
         std::fill_n(loads.begin() + static_cast<std::ptrdiff_t>(b * gpus), gpus, free_s);
     }
+  }
+
+  // What each block's GPUs take in the mean, by shares of the items of all degrees.
+  std::vector<double> mean_loads(std::size_t degree) const {
+    std::vector<double> loads(blocks_[degree].size());
+    const auto gpus = static_cast<std::size_t>(costs_.sp_degree(degree));
+    for (std::size_t d = 0; d < blocks_.size(); ++d) {
+      const auto own_gpus = static_cast<std::size_t>(costs_.sp_degree(d));
+      for (std::size_t b = 0; b < blocks_[d].size(); ++b) {
+        double time_s = 0;
+        for (const ItemIndex item : blocks_[d][b].items) time_s += costs_.share_s(d, lengths_[item]);
+        if (own_gpus <= gpus) {
+          loads[b * own_gpus / gpus] += time_s * static_cast<double>(own_gpus) / static_cast<double>(gpus);
+        } else {
+          for (std::size_t at = b * own_gpus / gpus; at < (b + 1) * own_gpus / gpus; ++at)
+            loads[at] += time_s;
+        }
+      }
+    }
+    return loads;
+  }
+
+  // Items of a degree, one for another or for nothing, between the blocks with most and with least to do, as
+  // long as that brings the two nearer to each other.
+  void even_out(std::size_t degree) {
+    std::vector<Block>& blocks = blocks_[degree];
+    const bool is_empty = std::ranges::all_of(blocks, [](const Block& block) { return block.items.empty(); });
+    if (blocks.size() < 2 || is_empty) return;
+    std::vector<double> loads = mean_loads(degree);
+    for (std::size_t moves = 0; moves < 8 * blocks.size(); ++moves) {
+      const auto most = static_cast<std::size_t>(std::ranges::max_element(loads) - loads.begin());
+      const auto least = static_cast<std::size_t>(std::ranges::min_element(loads) - loads.begin());
+      const double apart_s = loads[most] - loads[least];
+      if (apart_s < 1e-3 * loads[most]) return;
+      std::vector<ItemIndex>& from = blocks[most].items;
+      std::vector<ItemIndex>& to = blocks[least].items;
+      double best_off_s = apart_s / 2;
+      std::size_t give = from.size();
+      std::size_t take = to.size();
+      for (std::size_t i = 0; i < from.size(); ++i) {
+        const double give_s = costs_.share_s(degree, lengths_[from[i]]);
+        for (std::size_t j = 0; j <= to.size(); ++j) {
+          const double moved_s = give_s - (j < to.size() ? costs_.share_s(degree, lengths_[to[j]]) : 0);
+          const double off_s = std::abs(moved_s - apart_s / 2);
+          if (off_s >= best_off_s * (1 - 1e-9)) continue;
+          best_off_s = off_s;
+          give = i;
+          take = j;
+        }
+      }
+      if (give == from.size()) return;
+      const double moved_s = costs_.share_s(degree, lengths_[from[give]]) -
+                             (take < to.size() ? costs_.share_s(degree, lengths_[to[take]]) : 0);
+      const ItemIndex given = from[give];
+      if (take < to.size()) {
+        std::swap(from[give], to[take]);
+      } else {
+        from.erase(from.begin() + static_cast<std::ptrdiff_t>(give));
+        to.push_back(given);
+      }
+      loads[most] -= moved_s;
+      loads[least] += moved_s;
+    }
+  }
+
+  std::vector<double> gpu_loads() const {
+    std::vector<double> loads(static_cast<std::size_t>(n_gpus_));
+    for (std::size_t d = 0; d < blocks_.size(); ++d) {
+      for (std::size_t b = 0; b < blocks_[d].size(); ++b) {
+        double time_s = 0;
+        for (const ItemIndex item : blocks_[d][b].items) time_s += costs_.share_s(d, lengths_[item]);
+        for (double& load : gpus_of(loads, d, b)) load += time_s;
+      }
+    }
+    return loads;
+  }
+  std::span<double> gpus_of(std::vector<double>& loads, std::size_t degree, std::size_t block) const {
+    const auto gpus = static_cast<std::size_t>(costs_.sp_degree(degree));
+    return std::span(loads).subspan(block * gpus, gpus);
+  }
+
+  // Items of the busiest GPU go to other blocks, of whatever degree, as long as nobody is as busy afterwards.
+  void relieve_busiest() {
+    std::vector<double> loads = gpu_loads();
+    for (int moves = 0; moves < 4 * n_gpus_; ++moves) {
+      const auto busiest = std::ranges::max_element(loads);
+      const auto gpu = static_cast<std::size_t>(busiest - loads.begin());
+      Move best{.busiest_s = *busiest * (1 - 1e-6)};
+      for (std::size_t d = 0; d < blocks_.size(); ++d) {
+        const std::size_t b = gpu / static_cast<std::size_t>(costs_.sp_degree(d));
+        for (std::size_t i = 0; i < blocks_[d][b].items.size(); ++i) consider({d, b, i}, loads, best);
+      }
+      if (best.to_degree >= blocks_.size()) return;
+      std::vector<ItemIndex>& from = blocks_[best.from.degree][best.from.block].items;
+      const ItemIndex item = from[best.from.position];
+      from.erase(from.begin() + static_cast<std::ptrdiff_t>(best.from.position));
+      blocks_[best.to_degree][best.to_block].items.push_back(item);
+      for (double& load : gpus_of(loads, best.from.degree, best.from.block))
+        load -= costs_.share_s(best.from.degree, lengths_[item]);
+      for (double& load : gpus_of(loads, best.to_degree, best.to_block))
+        load += costs_.share_s(best.to_degree, lengths_[item]);
+    }
+  }
+
+  struct Place {
+    std::size_t degree = 0;
+    std::size_t block = 0;
+    std::size_t position = 0;
+  };
+  struct Move {
+    Place from = {};
+    std::size_t to_degree = std::numeric_limits<std::size_t>::max();
+    std::size_t to_block = 0;
+    double busiest_s = 0;  // of the GPUs that it changes
+  };
+
+  // All other places of an item.
+  void consider(const Place& from, std::vector<double>& loads, Move& best) const {
+    const std::int32_t length = lengths_[blocks_[from.degree][from.block].items[from.position]];
+    const double own_s = costs_.share_s(from.degree, length);
+    for (double& load : gpus_of(loads, from.degree, from.block)) load -= own_s;
+    const double left_s = std::ranges::max(gpus_of(loads, from.degree, from.block));
+    for (std::size_t d = 0; left_s < best.busiest_s && d < blocks_.size(); ++d) {
+      const double time_s = costs_.share_s(d, length);
+      if (time_s >= best.busiest_s) continue;
+      for (std::size_t b = 0; b < blocks_[d].size(); ++b) {
+        if (d == from.degree && b == from.block) continue;
+        const double busiest_s = std::max(left_s, std::ranges::max(gpus_of(loads, d, b)) + time_s);
+        if (busiest_s < best.busiest_s) best = {from, d, b, busiest_s};
+      }
+    }
+    for (double& load : gpus_of(loads, from.degree, from.block)) load += own_s;
   }
 
   // Into so many packs, longest first, to the pack with the fewest tokens. Nothing where one gets too long.
@@ -246,17 +383,20 @@ ComposedIteration compose_iteration(const DegreeCosts& costs, std::span<const st
   best.time_s = std::numeric_limits<double>::infinity();
   // Items may take as long as the others together; a little less where they crowd, longer where they are
   // many.
+  bool is_done = false;
   for (const double part : {1.0, 0.7, 1.5, 2.5, 5.0, 0.4, 0.2}) {
-    Composer composer(costs, lengths_tokens, n_gpus);
-    const double shares_s = composer.place(items, part * even_s);
-    composer.level();
-    ComposedIteration attempt = composer.result();
-    // Next to nothing to be had from other degrees, and from levelling.
-    constexpr double kNextToNothing = 0.004;
-    const bool is_done = shares_s < (1 + kNextToNothing) * even_s * n_gpus &&
-                         attempt.time_s * n_gpus < (1 + kNextToNothing) * attempt.gpu_s;
-    if (attempt.time_s < best.time_s) best = std::move(attempt);
-    if (is_done) break;
+    for (const bool relieves : {false, true}) {
+      if (is_done) break;
+      Composer composer(costs, lengths_tokens, n_gpus);
+      const double shares_s = composer.place(items, part * even_s, relieves);
+      composer.level();
+      ComposedIteration attempt = composer.result();
+      // Next to nothing to be had from other degrees, and from levelling.
+      constexpr double kNextToNothing = 0.004;
+      is_done = shares_s < (1 + kNextToNothing) * even_s * n_gpus &&
+                attempt.time_s * n_gpus < (1 + kNextToNothing) * attempt.gpu_s;
+      if (attempt.time_s < best.time_s) best = std::move(attempt);
+    }
   }
   return best;
 }

@@ -238,9 +238,10 @@ ComposedIteration compose_rounds(const DegreeCosts& costs, std::span<const std::
   ComposedIteration best;
   best.time_s = kNever;
   for (int n_rounds = std::max(1, middle - 1); n_rounds <= middle + 2; ++n_rounds) {
-    for (const double part : {1.0, 1.2, 1.5, 2.0}) {
+    // Of the mean round; and of all rounds together, for items that are most of the iteration.
+    for (const double part : {1.0 / n_rounds, 1.2 / n_rounds, 1.5 / n_rounds, 2.0 / n_rounds, 1.05, 1.4}) {
       RoundComposer composer(costs, lengths_tokens, n_gpus, n_rounds);
-      if (!composer.place(items, part * even_s / n_rounds)) continue;
+      if (!composer.place(items, part * even_s)) continue;
       std::optional<ComposedIteration> attempt = composer.result();
       if (attempt && attempt->time_s < best.time_s) best = std::move(*attempt);
     }

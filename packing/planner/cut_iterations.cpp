@@ -1,6 +1,7 @@
 #include "packing/planner/cut_iterations.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <limits>
 #include <numeric>
@@ -8,11 +9,11 @@
 namespace packsim {
 namespace {
 
-// What an item needs at its best.
+// What an item needs at its cheapest degree.
 struct Need {
-  double gpu_s = 0;        // GPU time at the cheapest degree
-  double time_s = 0;       // of its GPUs, at the fastest degree that costs little more
-  std::size_t degree = 0;  // which that is
+  double gpu_s = 0;
+  double time_s = 0;  // of its GPUs, alone
+  std::size_t degree = 0;
 };
 
 class Needs {
@@ -28,16 +29,11 @@ class Needs {
 
  private:
   Need make(std::int32_t length) const {
-    // More GPUs that cost so much more are worth it where an item would be waited for.
-    constexpr double kLittleMore = 1.1;
-    Need need{.gpu_s = std::numeric_limits<double>::infinity(),
-              .time_s = std::numeric_limits<double>::infinity()};
-    const auto gpu_s = [&](std::size_t d) { return costs_.sp_degree(d) * costs_.share_s(d, length); };
-    for (std::size_t d = 0; d < costs_.n_degrees(); ++d) need.gpu_s = std::min(need.gpu_s, gpu_s(d));
+    Need need{.gpu_s = std::numeric_limits<double>::infinity()};
     for (std::size_t d = 0; d < costs_.n_degrees(); ++d) {
-      if (gpu_s(d) > kLittleMore * need.gpu_s || costs_.alone_s(d, length) >= need.time_s) continue;
-      need.time_s = costs_.alone_s(d, length);
-      need.degree = d;
+      const double gpu_s = costs_.sp_degree(d) * costs_.share_s(d, length);
+      if (gpu_s >= need.gpu_s) continue;
+      need = {.gpu_s = gpu_s, .time_s = costs_.alone_s(d, length), .degree = d};
     }
     return need;
   }
@@ -51,27 +47,27 @@ class Cutter {
   Cutter(const DegreeCosts& costs, std::span<const std::int32_t> lengths, const IterationCuts& cuts)
       : costs_(costs), lengths_(lengths), cuts_(cuts), needs_(costs) {}
 
-  // Appends the iterations of a window. The last one may be short of tokens; so what is_last says no to is
-  // left to the next window.
+  // Appends the iterations of a window.
   void cut(std::span<const ItemIndex> window, std::vector<std::vector<ItemIndex>>& iterations) {
     find_long(window);
     std::vector<LongOnes> long_iterations = collect_long();
     std::ranges::stable_sort(long_iterations, {}, &LongOnes::position);
     std::size_t next_long = 0;
-    std::size_t next = 0;  // of the short ones
-    std::deque<ItemIndex> waiting;
-    std::size_t position = 0;
-    while (next < short_.size() || !waiting.empty() || next_long < long_iterations.size()) {
-      std::vector<ItemIndex>& iteration = iterations.emplace_back();
-      std::int64_t room = cuts_.tokens_per_iteration;
-      const bool has_short = next < short_.size() || !waiting.empty();
+    next_ = 0;
+    waiting_.clear();
+    while (has_short() || next_long < long_iterations.size()) {
+      Iteration iteration{.room = cuts_.tokens_per_iteration};
+      const std::size_t position = next_ < short_.size() ? short_[next_].position : window.size();
       if (next_long < long_iterations.size() &&
-          (long_iterations[next_long].position <= position || !has_short)) {
-        iteration = std::move(long_iterations[next_long++].items);
-        for (const ItemIndex item : iteration) room -= lengths_[item];
+          (long_iterations[next_long].position <= position || !has_short())) {
+        for (const ItemIndex item : long_iterations[next_long].items) take(item, iteration);
+        iteration.longest_s = std::max(iteration.longest_s, long_iterations[next_long].time_s);
+        // What is left makes one more round, which is as long as its longest pack.
+        if (cuts_.rounds_in_step) iteration.longest_tokens = 2 * iteration.room / cuts_.n_gpus;
+        ++next_long;
       }
-      fill(iteration, room, next, waiting);
-      if (next < short_.size()) position = short_[next].position;
+      fill(iteration);
+      iterations.push_back(std::move(iteration.items));
     }
   }
 
@@ -82,7 +78,16 @@ class Cutter {
   };
   struct LongOnes {
     std::size_t position = 0;  // of the first of them
+    double time_s = 0;         // of them on all GPUs
     std::vector<ItemIndex> items;
+  };
+  // While it is put together.
+  struct Iteration {
+    std::int64_t room = 0;
+    std::int64_t longest_tokens = std::numeric_limits<std::int64_t>::max();  // of what is still to come
+    double longest_s = 0;                                                    // it takes at least
+    double gpu_s = 0;
+    std::vector<ItemIndex> items = {};
   };
 
   void find_long(std::span<const ItemIndex> window) {
@@ -100,26 +105,36 @@ class Cutter {
     long_.clear();
     short_.clear();
     for (std::size_t i = 0; i < window.size(); ++i) {
-      const bool is_long = needs_.of(lengths_[window[i]]).time_s > kMost * iteration_s;
+      const std::int32_t length = lengths_[window[i]];
+      const bool is_long = cuts_.rounds_in_step ? costs_.alone_s(0, length) > longest_pack_s(iteration_s)
+                                                : needs_.of(length).time_s > kMost * iteration_s;
       (is_long ? long_ : short_).push_back({window[i], i});
     }
     double short_s = 0;
-    std::int64_t short_tokens = 0;
+    short_tokens_ = 0;
     for (const Placed& placed : short_) {
       short_s += needs_.of(lengths_[placed.item]).gpu_s;
-      short_tokens += lengths_[placed.item];
+      short_tokens_ += lengths_[placed.item];
     }
-    if (short_tokens > 0) gpu_s_per_token_ = short_s / static_cast<double>(short_tokens);
+    if (short_tokens_ > 0) gpu_s_per_token_ = short_s / static_cast<double>(short_tokens_);
     std::ranges::stable_sort(long_, [&](const Placed& a, const Placed& b) {
       return needs_.of(lengths_[a.item]).time_s > needs_.of(lengths_[b.item]).time_s;
     });
   }
 
+  // Of one GPU, or as few as there are in a block, in a round.
+  double longest_pack_s(double iteration_s) const {
+    const double gpu_tokens = static_cast<double>(cuts_.tokens_per_iteration) / cuts_.n_gpus;
+    const double best_tokens = static_cast<double>(costs_.best_tokens(0)) / costs_.sp_degree(0);
+    constexpr double kFactor = 0.8;  // of the mean round; longer ones would leave the others waiting
+    return kFactor * iteration_s / std::max(1.0, std::round(gpu_tokens / best_tokens));
+  }
+
   std::vector<LongOnes> collect_long() {
     std::vector<LongOnes> iterations;
     for (std::size_t first = 0; first < long_.size();) {
-      const std::size_t n = best_number(first);
       LongOnes& iteration = iterations.emplace_back();
+      const std::size_t n = best_number(first, iteration.time_s);
       iteration.position = long_[first].position;
       for (std::size_t i = first; i < first + n; ++i) {
         iteration.items.push_back(long_[i].item);
@@ -131,14 +146,16 @@ class Cutter {
   }
 
   // How many of the next long ones leave the smallest share of their iteration's time empty, once short ones
-  // have filled what they can; the largest such number.
-  std::size_t best_number(std::size_t first) {
+  // have filled what they can and there are; the largest such number, and one whose iteration gets full.
+  std::size_t best_number(std::size_t first, double& best_time_s) {
     std::vector<double> loads(static_cast<std::size_t>(cuts_.n_gpus));
     double time_s = 0;
     double gpu_s = 0;
     std::int64_t tokens = 0;
     std::size_t best = 1;
     double best_empty = std::numeric_limits<double>::infinity();
+    std::int64_t fill_tokens = 0;
+    bool is_full = false;
     for (std::size_t i = first; i < long_.size(); ++i) {
       const std::int32_t length = lengths_[long_[i].item];
       tokens += length;
@@ -157,47 +174,98 @@ class Cutter {
       std::fill_n(loads.begin() + static_cast<std::ptrdiff_t>(freest), gpus, free_s + need.time_s);
       time_s = std::max(time_s, free_s + need.time_s);
       gpu_s += static_cast<double>(gpus) * need.time_s;
-      const auto left = static_cast<double>(std::max<std::int64_t>(0, cuts_.tokens_per_iteration - tokens));
-      const double filled_s = gpu_s + left * gpu_s_per_token_;
+      const std::int64_t room = std::max<std::int64_t>(0, cuts_.tokens_per_iteration - tokens);
+      const std::int64_t fill = std::min(room, short_tokens_);
+      const double filled_s = gpu_s + static_cast<double>(fill) * gpu_s_per_token_;
       const double all_s = std::max(cuts_.n_gpus * time_s, filled_s);
       constexpr double kEqual = 1e-3;
       const double empty = (all_s - filled_s) / all_s;
-      if (empty > best_empty + kEqual) continue;
-      best_empty = std::min(best_empty, empty);
+      constexpr std::int64_t kMuch = 20;  // parts of an iteration
+      const bool fills = room - fill < cuts_.tokens_per_iteration / kMuch;
+      if (is_full && !fills) continue;
+      if (is_full == fills && empty > best_empty + kEqual) continue;
+      best_empty = is_full == fills ? std::min(best_empty, empty) : empty;
+      is_full = fills;
       best = i - first + 1;
+      best_time_s = time_s;
+      fill_tokens = fill;
     }
+    short_tokens_ -= fill_tokens;
     return best;
   }
 
-  // Short ones in their order, those that wait first, while they fit.
-  void fill(std::vector<ItemIndex>& iteration, std::int64_t room, std::size_t& next,
-            std::deque<ItemIndex>& waiting) {
-    const auto take = [&](ItemIndex item) {
-      const bool fits = lengths_[item] <= room || iteration.empty();
-      if (fits) {
-        iteration.push_back(item);
-        room -= lengths_[item];
-      }
-      return fits;
-    };
-    std::erase_if(waiting, take);
-    // So many that do not fit any more end the iteration.
-    constexpr std::size_t kMostSkipped = 32;
-    std::size_t n_skipped = 0;
-    for (; next < short_.size() && n_skipped < kMostSkipped && room > 0; ++next) {
-      if (take(short_[next].item)) continue;
-      waiting.push_back(short_[next].item);
-      ++n_skipped;
+  bool has_short() const { return next_ < short_.size() || !waiting_.empty(); }
+
+  void take(ItemIndex item, Iteration& iteration) {
+    const Need& need = needs_.of(lengths_[item]);
+    iteration.items.push_back(item);
+    iteration.room -= lengths_[item];
+    iteration.gpu_s += need.gpu_s;
+    iteration.longest_s = std::max(iteration.longest_s, need.time_s);
+  }
+
+  // GPU time that each token of the rest of the iteration has to bring, or GPUs wait for its longest item.
+  double wanted_density(const Iteration& iteration) const {
+    constexpr double kMargin = 1.03;  // no GPU is filled to the brim
+    const double wanted_s = kMargin * cuts_.n_gpus * iteration.longest_s - iteration.gpu_s;
+    return wanted_s / static_cast<double>(std::max<std::int64_t>(1, iteration.room));
+  }
+
+  // Short ones in their order, those that wait first, while they fit; where GPUs would wait otherwise, those
+  // among the next that have just enough work for their tokens.
+  void fill(Iteration& iteration) {
+    constexpr std::size_t kLookAhead = 256;
+    while (waiting_.size() < kLookAhead && next_ < short_.size()) waiting_.push_back(short_[next_++].item);
+    while (iteration.room > 0 && !waiting_.empty()) {
+      const double wanted = wanted_density(iteration);
+      // Rather one more round of long packs than an iteration that is not full.
+      constexpr std::int64_t kMuch = 50;  // parts of the iteration
+      if (iteration.room > cuts_.tokens_per_iteration / kMuch && first_that_fits(iteration) == waiting_.end())
+        iteration.longest_tokens = iteration.room;
+      const auto chosen =
+          wanted > gpu_s_per_token_ ? dense_enough(wanted, iteration) : first_that_fits(iteration);
+      if (chosen == waiting_.end()) return;
+      take(*chosen, iteration);
+      waiting_.erase(chosen);
+      if (next_ < short_.size()) waiting_.push_back(short_[next_++].item);
     }
+  }
+
+  bool fits(ItemIndex item, const Iteration& iteration) const {
+    return lengths_[item] <= std::min(iteration.room, iteration.longest_tokens) || iteration.items.empty();
+  }
+
+  std::deque<ItemIndex>::iterator first_that_fits(const Iteration& iteration) {
+    return std::ranges::find_if(waiting_, [&](ItemIndex item) { return fits(item, iteration); });
+  }
+
+  // The least dense one that is dense enough; else the densest. None that makes the iteration longer.
+  std::deque<ItemIndex>::iterator dense_enough(double wanted, const Iteration& iteration) {
+    auto best = waiting_.end();
+    double best_density = 0;
+    for (auto at = waiting_.begin(); at != waiting_.end(); ++at) {
+      const Need& need = needs_.of(lengths_[*at]);
+      if (!fits(*at, iteration) || need.time_s > iteration.longest_s) continue;
+      const double density = need.gpu_s / std::max(1, lengths_[*at]);
+      const bool is_better =
+          best_density < wanted ? density > best_density : density >= wanted && density < best_density;
+      if (best != waiting_.end() && !is_better) continue;
+      best = at;
+      best_density = density;
+    }
+    return best != waiting_.end() ? best : first_that_fits(iteration);
   }
 
   const DegreeCosts& costs_;
   std::span<const std::int32_t> lengths_;
   IterationCuts cuts_;
   Needs needs_;
-  double gpu_s_per_token_ = 0;  // of the short ones, of all where there are none
-  std::vector<Placed> long_;    // longest first
+  std::int64_t short_tokens_ = 0;  // that no iteration of long ones has been promised
+  double gpu_s_per_token_ = 0;     // of the short ones, of all where there are none
+  std::vector<Placed> long_;       // longest first
   std::vector<Placed> short_;
+  std::size_t next_ = 0;           // of the short ones
+  std::deque<ItemIndex> waiting_;  // the next ones, and those before them that did not fit
 };
 
 }  // namespace

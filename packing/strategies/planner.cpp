@@ -54,7 +54,8 @@ BatchPlan planner(const BatchProblem& problem) {
        cut_iterations(costs, lengths, order,
                       {.n_gpus = setting.n_gpus,
                       .tokens_per_iteration = setting.tokens_per_iteration,
-                      .window_iterations = problem.items.options.window_iterations})) {
+                      .window_iterations = problem.items.options.window_iterations,
+                      .rounds_in_step = setting.rounds_in_step})) {
     const ComposedIteration composed = setting.rounds_in_step
                                            ? compose_rounds(costs, lengths, items, setting.n_gpus)
                                            : compose_iteration(costs, lengths, items, setting.n_gpus);

@@ -157,7 +157,11 @@ StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKey
   spec.order = keys.order.value_or(strategy->default_order);
   spec.last_iteration = keys.last_iteration;
   spec.curriculum_iterations = keys.curriculum_iterations;
-  if (strategy->chooses_groups) spec.zero_stages = reader.integers("zero_stages", 0, 3);
+  if (strategy->chooses_groups) {
+    spec.zero_stages = reader.integers("zero_stages", 0, 3);
+    spec.longest_tokens = reader.optional_integer<std::int64_t>("capacity_tokens", 1, kMostTokens);
+    if (!reader.has("capacity_tokens")) spec.longest_tokens = keys.capacity_tokens;
+  }
   if (strategy->plan_batches != nullptr) {
     // Iterations are what the strategy makes of them.
     spec.last_iteration = LastIteration::shorten;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <span>
 #include <stdexcept>
 
 #include "cli/plan_strategy.hpp"
@@ -24,22 +26,57 @@ PackCost price_of(const Scenario& scenario, const GroupSpec& group) {
   return plan_cost(pricer, group.capacity_tokens).pack;
 }
 
-void choose_from(const Scenario& scenario, std::int64_t longest_tokens, BatchRun& run) {
-  // A pack of many short samples may be as long as an iteration on all GPUs leaves to each of them.
-  const std::int64_t share = scenario.training.tokens_per_iteration / packed_gpus(scenario);
-  const CandidateLimits limits{.most_tokens = std::max(longest_tokens, share)};
-  for (CandidateGroup& candidate : candidate_groups(job_of(scenario), scenario.plan, limits)) {
+BatchRun empty_run(const Scenario& scenario, const StrategySpec& spec) {
+  BatchRun run;
+  run.setting = unpriced_setting(scenario, spec);
+  // Experts of several ranks meet in every layer.
+  run.setting.rounds_in_step = scenario.plan.zero_stage >= 2 || scenario.plan.ep_degree > 1;
+  run.solver =
+      std::make_unique<CbcAssignmentSolver>(CbcOptions{.integer_program = spec.options.integer_programs});
+  run.setting.solver = run.solver.get();
+  return run;
+}
+
+// The candidates of one SP degree, or of all: 0.
+BatchRun run_of(const Scenario& scenario, const StrategySpec& spec,
+                std::span<const CandidateGroup> candidates, int sp_degree) {
+  BatchRun run = empty_run(scenario, spec);
+  for (const CandidateGroup& candidate : candidates) {
+    if (sp_degree != 0 && candidate.plan.sp_degree != sp_degree) continue;
     run.groups.push_back({.capacity_tokens = candidate.group.capacity_tokens,
                           .sp_degree = candidate.plan.sp_degree,
                           .cp_degree = candidate.plan.cp_degree,
                           .gc_layers = candidate.plan.gc_layers});
-    run.setting.groups.push_back(std::move(candidate.group));
-    run.step_s = candidate.step_s;
+    run.setting.groups.push_back(candidate.group);
+    run.setting.step_s = candidate.step_s;
   }
-  if (run.groups.empty()) {
+  return run;
+}
+
+std::vector<BatchRun> chosen_runs(const Scenario& scenario, const StrategySpec& spec,
+                                  std::int64_t longest_tokens) {
+  if (scenario.plan.virtual_stages > 1) {
     throw std::invalid_argument(fmt::format(
-        "{}: expected a cluster on which packs of some length fit in memory, got none", scenario.path));
+        "{}: {}: expected virtual_stages 1, as interleaved pipelines take only full rounds of packs, got {}",
+        scenario.path, spec.name, scenario.plan.virtual_stages));
   }
+  const std::int64_t longest = std::min(longest_tokens, spec.longest_tokens.value_or(longest_tokens));
+  // A pack of many short samples may be as long as an iteration on all GPUs leaves to each of them.
+  const std::int64_t share = scenario.training.tokens_per_iteration / packed_gpus(scenario);
+  const std::vector<CandidateGroup> candidates =
+      candidate_groups(job_of(scenario), scenario.plan, {.most_tokens = std::max(longest, share)});
+  std::vector<BatchRun> runs;
+  if (candidates.empty()) return runs;
+  if (scenario.plan.pp_degree == 1 && scenario.plan.ep_degree == 1) {
+    runs.push_back(run_of(scenario, spec, candidates, 0));
+    return runs;
+  }
+  std::set<int> degrees;
+  for (const CandidateGroup& candidate : candidates) {
+    if (candidate.group.capacity_tokens >= longest) degrees.insert(candidate.plan.sp_degree);
+  }
+  for (const int degree : degrees) runs.push_back(run_of(scenario, spec, candidates, degree));
+  return runs;
 }
 
 }  // namespace
@@ -53,21 +90,16 @@ BatchSetting unpriced_setting(const Scenario& scenario, const StrategySpec& spec
   return setting;
 }
 
-BatchRun batch_run(const Scenario& scenario, const StrategySpec& spec, std::int64_t longest_tokens) {
-  BatchRun run;
-  run.setting = unpriced_setting(scenario, spec);
-  run.setting.rounds_in_step = scenario.plan.zero_stage >= 2;
-  if (find_strategy(spec.strategy)->chooses_groups) {
-    choose_from(scenario, longest_tokens, run);
-  } else {
-    run.groups = spec.groups;
-    for (std::size_t g = 0; g < run.groups.size(); ++g)
-      run.setting.groups[g].cost = price_of(scenario, run.groups[g]);
-  }
-  run.solver =
-      std::make_unique<CbcAssignmentSolver>(CbcOptions{.integer_program = spec.options.integer_programs});
-  run.setting.solver = run.solver.get();
-  return run;
+std::vector<BatchRun> batch_runs(const Scenario& scenario, const StrategySpec& spec,
+                                 std::int64_t longest_tokens) {
+  if (find_strategy(spec.strategy)->chooses_groups) return chosen_runs(scenario, spec, longest_tokens);
+  BatchRun run = empty_run(scenario, spec);
+  run.groups = spec.groups;
+  for (std::size_t g = 0; g < run.groups.size(); ++g)
+    run.setting.groups[g].cost = price_of(scenario, run.groups[g]);
+  std::vector<BatchRun> runs;
+  runs.push_back(std::move(run));
+  return runs;
 }
 
 void drop_empty_groups(Packing& packing, std::vector<GroupSpec>& groups) {

@@ -13,13 +13,16 @@ namespace packsim {
 struct BatchRun {
   std::vector<GroupSpec> groups;  ///< the strategy's own, or all that it may choose from
   BatchSetting setting;
-  double step_s = 0;  ///< what a step takes beside its packs, where the strategy chooses its groups
   std::unique_ptr<CbcAssignmentSolver> solver;  ///< keeps setting.solver
 };
 
-/// longest_tokens: of the samples. Throws std::invalid_argument where the strategy chooses its groups and
-/// nothing fits in memory.
-BatchRun batch_run(const Scenario& scenario, const StrategySpec& spec, std::int64_t longest_tokens);
+/// One; or, for a strategy that chooses its groups, all among which the best has to be found, none where
+/// nothing fits in memory. GPUs regroup inside an iteration only where neither pipelines nor experts tie
+/// ranks together; else there is a run for each SP degree. longest_tokens: of the samples.
+///
+/// Throws std::invalid_argument where such a strategy would have to fill an interleaved pipeline.
+std::vector<BatchRun> batch_runs(const Scenario& scenario, const StrategySpec& spec,
+                                 std::int64_t longest_tokens);
 
 /// The same without prices, for checks.
 BatchSetting unpriced_setting(const Scenario& scenario, const StrategySpec& spec);

@@ -1,6 +1,10 @@
 #include "cli/plan_strategy.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <optional>
+#include <stdexcept>
 
 #include "cli/batch_run.hpp"
 #include "cli/stopwatch.hpp"
@@ -80,11 +84,8 @@ struct Packed {
   double planned_s = 0;  // of an epoch, where the strategy chose its groups
 };
 
-Packed plan_batches(const Scenario& scenario, const StrategySpec& spec,
-                    std::span<const std::int32_t> lengths_tokens) {
+Packed plan_batches(BatchRun run, const StrategySpec& spec, std::span<const std::int32_t> lengths_tokens) {
   const Strategy& strategy = *find_strategy(spec.strategy);
-  const auto longest = std::ranges::max_element(lengths_tokens);
-  BatchRun run = batch_run(scenario, spec, longest == lengths_tokens.end() ? 0 : *longest);
   PackRequest request = pack_request(spec, run.groups, lengths_tokens);
   request.setting = &run.setting;
   request.longest_tokens = spec.longest_tokens.value_or(0);
@@ -92,7 +93,7 @@ Packed plan_batches(const Scenario& scenario, const StrategySpec& spec,
       .packing = pack(spec.strategy, request), .groups = std::move(run.groups), .solves = run.solver->log()};
   if (!strategy.chooses_groups) return packed;
   packed.planned_s = planned_time_s(packed.packing, run.setting) +
-                     run.step_s * static_cast<double>(packed.packing.planned.iterations.size());
+                     run.setting.step_s * static_cast<double>(packed.packing.planned.iterations.size());
   drop_empty_groups(packed.packing, packed.groups);
   return packed;
 }
@@ -162,18 +163,26 @@ PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec
                   .groups = spec.groups};
     return schedule_packs(scenario, spec, std::move(packed), packing_watch.seconds());
   }
-  const Scenario* best_scenario = nullptr;
-  std::vector<Scenario> choices;
-  for (const int zero_stage : spec.zero_stages) choices.push_back(with_zero_stage(scenario, zero_stage));
-  if (choices.empty()) choices.push_back(scenario);
-  Packed best;
-  for (const Scenario& choice : choices) {
-    Packed packed = plan_batches(choice, spec, lengths_tokens);
-    if (best_scenario != nullptr && packed.planned_s >= best.planned_s) continue;
-    best = std::move(packed);
-    best_scenario = &choice;
+  const auto longest = std::ranges::max_element(lengths_tokens);
+  std::vector<Scenario> stages;
+  for (const int zero_stage : spec.zero_stages) stages.push_back(with_zero_stage(scenario, zero_stage));
+  if (stages.empty()) stages.push_back(scenario);
+  const Scenario* best_stage = nullptr;
+  std::optional<Packed> best;
+  for (const Scenario& stage : stages) {
+    for (BatchRun& run : batch_runs(stage, spec, longest == lengths_tokens.end() ? 0 : *longest)) {
+      Packed packed = plan_batches(std::move(run), spec, lengths_tokens);
+      if (best && packed.planned_s >= best->planned_s) continue;
+      best = std::move(packed);
+      best_stage = &stage;
+    }
   }
-  return schedule_packs(*best_scenario, spec, std::move(best), packing_watch.seconds());
+  if (!best) {
+    throw std::invalid_argument(
+        fmt::format("{}: {}: expected a cluster on which packs of some length fit in memory, got none",
+                    scenario.path, spec.name));
+  }
+  return schedule_packs(*best_stage, spec, std::move(*best), packing_watch.seconds());
 }
 
 }  // namespace packsim

@@ -27,6 +27,7 @@ struct BatchSetting {
   std::int64_t tokens_per_iteration = 0;
   /// All GPUs meet in every round, as ZeRO 2 and 3 make them; else at the end of an iteration.
   bool rounds_in_step = false;
+  double step_s = 0;                   ///< that an iteration takes beside its packs; read by the planner
   AssignmentSolver* solver = nullptr;  ///< flexsp: what solves its integer programs
 };
 

@@ -7,6 +7,7 @@
 #include "packing/planner/compose_iteration.hpp"
 #include "packing/planner/compose_rounds.hpp"
 #include "packing/planner/cut_iterations.hpp"
+#include "packing/planner/sorted_packs.hpp"
 #include "packing/strategies/strategies.hpp"
 
 namespace packsim::strategies_detail {
@@ -40,6 +41,30 @@ void check_groups(const BatchProblem& problem) {
   }
 }
 
+double total_s(std::span<const ComposedIteration> iterations, double step_s) {
+  double total_s = 0;
+  for (const ComposedIteration& iteration : iterations) total_s += iteration.time_s + step_s;
+  return total_s;
+}
+
+void append(const ComposedIteration& iteration, const DegreeCosts& costs,
+            std::span<const std::int32_t> lengths, BatchPlan& plan) {
+  plan.iterations.push_back({.first_placed = static_cast<std::uint32_t>(plan.placed.size()),
+                             .n_placed = static_cast<std::uint32_t>(iteration.packs.size())});
+  for (const ComposedPack& pack : iteration.packs) {
+    std::int64_t tokens = 0;
+    for (const ItemIndex item : pack.items) tokens += lengths[item];
+    const std::size_t group = costs.group_of(pack.degree, tokens);
+    PackSet& packs = plan.groups[group];
+    plan.placed.push_back({.pack = static_cast<std::uint32_t>(packs.n_packs()),
+                           .first_gpu = static_cast<std::uint32_t>(pack.first_gpu),
+                           .group = static_cast<std::uint16_t>(group),
+                           .round = static_cast<std::uint16_t>(pack.round)});
+    packs.items.insert(packs.items.end(), pack.items.begin(), pack.items.end());
+    packs.close_pack();
+  }
+}
+
 }  // namespace
 
 BatchPlan planner(const BatchProblem& problem) {
@@ -48,32 +73,26 @@ BatchPlan planner(const BatchProblem& problem) {
   const DegreeCosts costs(setting.groups);
   const std::span<const std::int32_t> lengths = problem.items.lengths_tokens;
   const std::vector<ItemIndex> order = packing_order(problem.items);
-  BatchPlan plan;
-  plan.groups.resize(setting.groups.size());
+  std::vector<ComposedIteration> iterations;
   for (const std::vector<ItemIndex>& items :
        cut_iterations(costs, lengths, order,
                       {.n_gpus = setting.n_gpus,
                       .tokens_per_iteration = setting.tokens_per_iteration,
                       .window_iterations = problem.items.options.window_iterations,
                       .rounds_in_step = setting.rounds_in_step})) {
-    const ComposedIteration composed = setting.rounds_in_step
-                                           ? compose_rounds(costs, lengths, items, setting.n_gpus)
-                                           : compose_iteration(costs, lengths, items, setting.n_gpus);
-    plan.iterations.push_back({.first_placed = static_cast<std::uint32_t>(plan.placed.size()),
-                               .n_placed = static_cast<std::uint32_t>(composed.packs.size())});
-    for (const ComposedPack& pack : composed.packs) {
-      std::int64_t tokens = 0;
-      for (const ItemIndex item : pack.items) tokens += lengths[item];
-      const std::size_t group = costs.group_of(pack.degree, tokens);
-      PackSet& packs = plan.groups[group];
-      plan.placed.push_back({.pack = static_cast<std::uint32_t>(packs.n_packs()),
-                             .first_gpu = static_cast<std::uint32_t>(pack.first_gpu),
-                             .group = static_cast<std::uint16_t>(group),
-                             .round = static_cast<std::uint16_t>(pack.round)});
-      packs.items.insert(packs.items.end(), pack.items.begin(), pack.items.end());
-      packs.close_pack();
-    }
+    iterations.push_back(setting.rounds_in_step ? compose_rounds(costs, lengths, items, setting.n_gpus)
+                                                : compose_iteration(costs, lengths, items, setting.n_gpus));
   }
+  // Packs sorted over the whole data set may leave less to wait for.
+  if (problem.items.options.window_iterations == 0) {
+    std::vector<ComposedIteration> sorted = sorted_packs(problem, costs);
+    const double step_s = setting.step_s;
+    if (!sorted.empty() && total_s(sorted, step_s) < total_s(iterations, step_s))
+      iterations = std::move(sorted);
+  }
+  BatchPlan plan;
+  plan.groups.resize(setting.groups.size());
+  for (const ComposedIteration& iteration : iterations) append(iteration, costs, lengths, plan);
   return plan;
 }
 

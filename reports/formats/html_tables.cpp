@@ -15,6 +15,7 @@
 #include "reports/formats/html_text.hpp"
 #include "reports/formats/numbers.hpp"
 #include "reports/formats/plan_text.hpp"
+#include "reports/shown_groups.hpp"
 
 namespace packsim::formats_detail {
 namespace {
@@ -89,12 +90,13 @@ std::string memory_bar(const GroupResult& group, double full_bytes) {
       parts, 100 * group.gpu_memory_bytes / full_bytes);
 }
 
-std::string plan_row(const GroupResult& group, double full_bytes) {
+std::string plan_row(const ShownGroup& shown, double full_bytes) {
+  const GroupResult& group = shown.group;
   std::string cells;
   for (const std::string& text :
-       {capacity(group.capacity_tokens), sequence_degrees(group.sp_degree, group.cp_degree),
-        grouped(group.gc_layers), grouped(group.n_dp_ranks), grouped(group.micro_batches_per_rank),
-        grouped(group.packs), grouped(group.iterations)}) {
+       {capacity(group.capacity_tokens), sequence_degrees(group.sp_degree, group.cp_degree), shown.gc_layers,
+        grouped(group.zero_stage), grouped(group.n_dp_ranks),
+        micro_batches_text(group.micro_batches_per_rank), grouped(group.packs), grouped(group.iterations)}) {
     cells += fmt::format("<td>{}</td>", text);
   }
   cells += fmt::format(
@@ -141,8 +143,8 @@ std::string plan_table(const Report& report) {
     }
   }
   std::string titles;
-  for (const char* title : {"run", "capacity", "SP", "GC layers", "DP ranks", "micro-batches", "packs",
-                            "iterations", "peak memory"}) {
+  for (const char* title : {"run", "capacity", "SP", "GC layers", "ZeRO", "DP ranks", "micro-batches",
+                            "packs", "iterations", "peak memory"}) {
     titles += fmt::format("<th scope=\"col\">{}</th>", title);
   }
   titles += "<th></th>";
@@ -153,9 +155,10 @@ std::string plan_table(const Report& report) {
   }
   std::string rows;
   for (const StrategyResult& run : report.runs) {
-    for (std::size_t g = 0; g < run.groups.size(); ++g) {
-      rows += fmt::format("<tr>{}{}</tr>\n", g == 0 ? run_header(run, report, run.groups.size()) : "",
-                          plan_row(run.groups[g], full_bytes));
+    const std::vector<ShownGroup> groups = shown_groups(run);
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      rows += fmt::format("<tr>{}{}</tr>\n", g == 0 ? run_header(run, report, groups.size()) : "",
+                          plan_row(groups[g], full_bytes));
     }
   }
   return table("plans", fmt::format("<thead><tr>{}</tr></thead>\n", titles), rows);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "reports/formats/columns.hpp"
@@ -12,6 +13,7 @@
 #include "reports/formats/plan_text.hpp"
 #include "reports/formats/reliability_text.hpp"
 #include "reports/formats/text_table.hpp"
+#include "reports/shown_groups.hpp"
 
 namespace packsim {
 namespace {
@@ -102,15 +104,16 @@ std::string notes(const Report& report, int width_columns) {
 
 // One row per group; the lines under a run's first one leave its name out.
 std::string plans(const Report& report) {
-  std::vector<std::vector<std::string>> rows = {{"plan", "capacity", "SP", "GC layers", "DP ranks",
+  std::vector<std::vector<std::string>> rows = {{"plan", "capacity", "SP", "GC layers", "ZeRO", "DP ranks",
                                                  "micro-batches", "packs", "iterations", "peak of GPU memory",
                                                  ""}};
   for (const StrategyResult& run : report.runs) {
-    for (const GroupResult& group : run.groups) {
+    bool is_first = true;
+    for (const auto& [group, gc_layers] : shown_groups(run)) {
       rows.push_back(
-          {&group == &run.groups.front() ? printable(run.name) : "", capacity(group.capacity_tokens),
-           sequence_degrees(group.sp_degree, group.cp_degree), fmt::format("{}", group.gc_layers),
-           fmt::format("{}", group.n_dp_ranks), fmt::format("{}", group.micro_batches_per_rank),
+          {std::exchange(is_first, false) ? printable(run.name) : "", capacity(group.capacity_tokens),
+           sequence_degrees(group.sp_degree, group.cp_degree), gc_layers, fmt::format("{}", group.zero_stage),
+           fmt::format("{}", group.n_dp_ranks), micro_batches_text(group.micro_batches_per_rank),
            grouped(group.packs), grouped(group.iterations),
            gibibytes_used(group.peak_memory_bytes, group.gpu_memory_bytes), group.feasible ? "" : "OOM"});
     }

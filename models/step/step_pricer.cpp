@@ -173,6 +173,10 @@ TokenPrices StepPricer::price_tokens(std::int64_t tokens_per_gpu) {
   return prices;
 }
 
+std::int64_t StepPricer::exact_tokens_up_to(std::int64_t tokens_per_gpu) {
+  return grid_around(tokens_per_gpu).first;
+}
+
 const TokenPrices& StepPricer::tokens(std::int64_t tokens_per_gpu) {
   if (const auto known = tokens_.find(tokens_per_gpu); known != tokens_.end()) return known->second;
   const auto exact = [&](std::int64_t at) -> const TokenPrices& {

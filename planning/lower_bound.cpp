@@ -9,7 +9,10 @@
 namespace packsim {
 
 LowerBounds::LowerBounds(const Job& job, const ParallelPlan& plan, const BoundSpace& space)
-    : job_(job), plan_(plan), space_(space) {
+    : job_(job),
+      plan_(plan),
+      space_(space),
+      kernels_(std::make_shared<KernelPricer>(job.hardware, job.cluster)) {
   for (int sp_degree = 1; sp_degree <= plan.n_gpus; sp_degree *= 2)
     space_.degrees.push_back({sp_degree, plan.cp_degree});
   std::ranges::sort(space_.degrees);
@@ -19,7 +22,7 @@ LowerBounds::LowerBounds(const Job& job, const ParallelPlan& plan, const BoundSp
   });
   for (const SequenceDegrees& degrees : space_.degrees) {
     pricers_.push_back(std::make_unique<StepPricer>(job.model, job.cluster, plan_of(plan.zero_stage, degrees),
-                                                    job.hardware, job.factors));
+                                                    job.hardware, job.factors, kernels_));
   }
   pipeline_stage_ = busiest_stage();
 }
@@ -55,7 +58,7 @@ const LowerBounds::Stage& LowerBounds::stage(int zero_stage) {
   const ParallelPlan first = plan_of(zero_stage, space_.degrees.front());
   if (!plan_mistakes(job_.model, job_.cluster, first).empty()) return stage;
   // GPUs share states alike at all degrees.
-  StepPricer states(job_.model, job_.cluster, first, job_.hardware, job_.factors);
+  StepPricer states(job_.model, job_.cluster, first, job_.hardware, job_.factors, kernels_);
   const StepFloor step = step_floor(states, pipeline_stage_);
   // Of a step's packs the first on each GPU adds up nothing. Where even that is more than the rest of the
   // step, none counts.

@@ -69,6 +69,7 @@ class LowerBounds {
   Job job_;
   ParallelPlan plan_;
   BoundSpace space_;
+  std::shared_ptr<KernelPricer> kernels_;
   std::vector<std::unique_ptr<StepPricer>> pricers_;  // of each degree
   int pipeline_stage_ = 0;
   std::map<int, Stage> stages_;  // by ZeRO stage

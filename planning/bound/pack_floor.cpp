@@ -79,7 +79,10 @@ void PackFloor::set_intervals(const Job& job) {
 
 PackFloor::Point PackFloor::price(std::int64_t tokens, std::size_t interval) const {
   const Interval& of_tokens = intervals_[interval];
-  const MicroBatchPrice price = pricer_.micro_batch(tokens * gpus_, {});
+  MicroBatchPrice price = pricer_.micro_batch(tokens * gpus_, {});
+  const double lost_s = rounding_s(price, of_tokens.chunks);
+  // A ring's transfers may hide behind attention, of which there is none here.
+  price.attention_forward = price.attention_backward = {};
   WorkTime time;
   for (const ChunkShape& chunk : of_tokens.chunks) {
     time += forward_time(price, chunk);
@@ -90,7 +93,7 @@ PackFloor::Point PackFloor::price(std::int64_t tokens, std::size_t interval) con
     point.by_cause_s[cause] = 1e-9 * static_cast<double>(time.by_cause_ns[cause]);
   of(point.by_cause_s, Cause::attention) += of_tokens.n_layers * (launch_.forward_s + launch_.backward_s);
   of(point.by_cause_s, Cause::recompute) += of_tokens.n_checkpointed * launch_.forward_s;
-  of(point.by_cause_s, Cause::linear) += setting_.sums_s - rounding_s(price, of_tokens.chunks);
+  of(point.by_cause_s, Cause::linear) += setting_.sums_s - lost_s;
   of(point.by_cause_s, Cause::states) += setting_.states_s;
   for (const double cause_s : point.by_cause_s) point.pack_s += cause_s;
   return point;

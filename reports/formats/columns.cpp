@@ -56,7 +56,7 @@ std::string speedup_text(const Run& run) {
 
 std::string above_bound_text(const Run& run) {
   if (!run.feasible) return "OOM";
-  return std::isfinite(run.above_bound_fraction) ? fmt::format("{:.1f}%", 100 * run.above_bound_fraction)
+  return std::isfinite(run.above_bound_fraction) ? fmt::format("{:+.1f}%", 100 * run.above_bound_fraction)
                                                  : "-";
 }
 
@@ -107,9 +107,9 @@ std::span<const Column> all_columns() {
       {"pr", "Balance", "PR", "",
        "Padding ratio: padding tokens over all computed tokens of the run, one ratio of sums.",
        ratio_text<&Run::pr>},
-      {"step_mean_s", "Time", "step mean", "s", "Simulated time of an optimizer step, mean over iterations.",
+      {"step_mean_s", "Time", "step", "s", "Simulated time of an optimizer step, mean over iterations.",
        time_text<&Run::step_mean_s>},
-      {"step_p99_s", "Time", "step p99", "s", "The step time that 99% of the iterations do not exceed.",
+      {"step_p99_s", "Time", "p99", "s", "The step time that 99% of the iterations do not exceed.",
        time_text<&Run::step_p99_s>},
       {"gpu_days", "Time", "GPU-days", "", "Wall time of the whole run times the number of GPUs.",
        time_text<&Run::gpu_days>},
@@ -126,7 +126,7 @@ std::span<const Column> all_columns() {
        time_text<&Run::wall_hours>},
       {"speedup", "Time", "speed-up", "",
        "Wall time of the baseline over that of the run; above 1 is faster.", speedup_text},
-      {"above_bound_fraction", "Time", "above bound", "",
+      {"above_bound_fraction", "Time", "bound", "",
        "How much more GPU time the run takes than the least that any packing and schedule of its samples "
        "could, "
        "each sample whole and on the same GPUs: nothing is left to gain at 0%.",

@@ -143,8 +143,8 @@ TEST_CASE("the lower bound has a column beside every run and a table of its part
     CHECK(part == expected);
   }
   const auto runs = lines_from(to_terminal(report, 200), "run ");
-  CHECK(contains(runs[0], "above bound"));
-  CHECK(contains(runs[3], "25.0%"));
+  CHECK(contains(runs[0], "  bound  "));
+  CHECK(contains(runs[3], "+25.0%"));
 }
 
 TEST_CASE("no text from outside sends control codes to the terminal") {

@@ -14,6 +14,7 @@
 #include "cli/plan_strategy.hpp"
 #include "cli/price_strategy.hpp"
 #include "cli/run_failures.hpp"
+#include "cli/set_bounds.hpp"
 #include "cli/stopwatch.hpp"
 #include "cli/warnings.hpp"
 #include "models/step/uncertainty.hpp"
@@ -133,7 +134,8 @@ void sample_iterations(const Schedule& schedule, const GroupBatches& batches, St
 }
 
 StrategyResult run_strategy(const Scenario& scenario, const StrategySpec& spec,
-                            std::span<const std::int32_t> lengths_tokens, const RunOptions& options) {
+                            std::span<const std::int32_t> lengths_tokens, const RunOptions& options,
+                            TrainedData& trained) {
   const auto say = [&](const std::string& what) {
     if (options.progress) options.progress(spec.name + ": " + what);
   };
@@ -147,6 +149,7 @@ StrategyResult run_strategy(const Scenario& scenario, const StrategySpec& spec,
 
   say(fmt::format("packing {} samples", lengths_tokens.size()));
   const PlannedStrategy plan = plan_strategy(scenario, spec, lengths_tokens);
+  trained = trained_data(plan);
   const Stopwatch simulation_watch;
   const Packing& packing = plan.packing;
   const Schedule& schedule = plan.schedule;
@@ -280,9 +283,13 @@ Report run_scenario(const Scenario& scenario, const RunOptions& options) {
   check_strategies(scenario, drawn.lengths_tokens);
 
   report.runs.resize(scenario.strategies.size());
+  std::vector<TrainedData> trained(report.runs.size());
   for_each_index(scenario.strategies.size(), options.n_threads, [&](std::size_t i) {
-    report.runs[i] = run_strategy(scenario, scenario.strategies[i], drawn.lengths_tokens, options);
+    report.runs[i] =
+        run_strategy(scenario, scenario.strategies[i], drawn.lengths_tokens, options, trained[i]);
   });
+  if (options.progress) options.progress("computing lower bounds");
+  set_bounds(scenario, trained, report);
 
   for (const StrategyResult& run : report.runs) {
     std::ranges::move(run_warnings(run, scenario, report.lengths.n_tokens),

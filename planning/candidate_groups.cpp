@@ -7,14 +7,16 @@
 
 namespace packsim {
 
-std::int64_t most_tokens_that_fit(const Job& job, const ParallelPlan& plan, std::int64_t most) {
+std::int64_t most_tokens_that_fit(const Job& job, const ParallelPlan& plan, std::int64_t most,
+                                  int n_micro_batches) {
   const MemoryAssumptions assumptions{
       .reserved_bytes = job.factors.reserved_bytes,
       .logits_bytes_per_vocab_entry = job.factors.logits_bytes_per_vocab_entry};
   const auto is_there_room = [&](std::int64_t tokens_per_gpu) {
     // A full pipeline; more micro-batches keep no more.
-    return fits(job.cluster, peak_memory(job.model, job.cluster, plan, assumptions,
-                                         static_cast<double>(tokens_per_gpu), plan.pp_degree));
+    return fits(job.cluster,
+                peak_memory(job.model, job.cluster, plan, assumptions, static_cast<double>(tokens_per_gpu),
+                            n_micro_batches > 0 ? n_micro_batches : plan.pp_degree));
   };
   std::int64_t fitting = 0;
   std::int64_t too_many = most + 1;

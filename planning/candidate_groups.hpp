@@ -43,7 +43,8 @@ std::vector<CandidateGroup> candidate_groups(const Job& job, const ParallelPlan&
                                              const CandidateLimits& limits);
 
 /// Tokens of the largest pack on each of its GPUs that fits in memory under the plan, at most `most`; 0:
-/// none.
-std::int64_t most_tokens_that_fit(const Job& job, const ParallelPlan& plan, std::int64_t most);
+/// none. n_micro_batches: of a step, on each rank; 0: enough to fill a pipeline.
+std::int64_t most_tokens_that_fit(const Job& job, const ParallelPlan& plan, std::int64_t most,
+                                  int n_micro_batches = 0);
 
 }  // namespace packsim

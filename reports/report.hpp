@@ -148,6 +148,12 @@ struct StrategyResult {
   /// Of the run on GPUs and kernels without variability; not there where the scenario has none.
   double gpu_days_without_variability = kNotThere;
 
+  /// GPU-days that no schedule stays below which trains the same samples, each whole (docs/bound.md), and how
+  /// much more the run takes, without variability. Not there where last iterations leave packs out, or a
+  /// sample fits in no pack.
+  double bound_gpu_days = kNotThere;
+  double above_bound_fraction = kNotThere;
+
   /// Of a run that may fail, spare units included; not there where the scenario has no failures, infinite
   /// where no end is to be expected. Means, and the times by which 5, 50 and 95 % of runs are done. All other
   /// times are those of a run on which nothing fails.
@@ -189,12 +195,28 @@ struct StrategyResult {
   double simulation_s = 0;
 };
 
+/// A lower bound under one ZeRO stage, and what it consists of.
+struct BoundResult {
+  int zero_stage = 1;
+  double gpu_days = 0;          ///< all below added up
+  std::int64_t iterations = 0;  ///< the fewest, over all epochs
+  double linear_gpu_days = 0;
+  double attention_gpu_days = 0;
+  double recompute_gpu_days = 0;  ///< that memory forces
+  double exchange_gpu_days = 0;   ///< that nothing hides, inside ranks
+  double overhead_gpu_days = 0;   ///< of the framework, in micro-batches
+  double steps_gpu_days = 0;      ///< optimizer, framework and states of every step
+  double waiting_gpu_days = 0;    ///< for samples that take longer than their step's share
+};
+
 /// Everything that the formats show.
 struct Report {
   RunManifest manifest;
   LengthSummary lengths;
   std::string baseline;
   std::vector<StrategyResult> runs;
+  /// Of the samples as the baseline trains them; the scenario's ZeRO stage first.
+  std::vector<BoundResult> bounds;
 
   double total_s = 0;  ///< measured on this machine, like the two below
   std::int64_t peak_memory_bytes = 0;

@@ -130,7 +130,7 @@ std::int64_t StepPricer::gradient_sum_ns(StatesPrice& states, double dense, doub
   if (elements <= 0) return 0;
   const auto rows = std::llround(std::ceil(elements / model_.hidden_size));
   const PricedKernel& kernel =
-      kernels_.time(elementwise_case("residual_add", "fwd", rows, model_.hidden_size));
+      kernels_->time(elementwise_case("residual_add", "fwd", rows, model_.hidden_size));
   const KnownTime known = kernel.known(1, factors_.linear_factor);
   states.sums.add(Cause::linear, kernel.curve, known);
   return nanoseconds(known.time_s);
@@ -142,7 +142,7 @@ std::int64_t StepPricer::travel_time_ns(std::string_view op, double elements, do
   if (gpus <= 1 || elements <= 0) return 0;
   const double n_pieces = std::ceil(elements / static_cast<double>(plan_.bucket_elements));
   const std::int64_t bytes = std::max<std::int64_t>(1, std::llround(elements * element_bytes / n_pieces));
-  const PricedKernel& kernel = kernels_.time(collective_case(op, gpus, nodes, bytes));
+  const PricedKernel& kernel = kernels_->time(collective_case(op, gpus, nodes, bytes));
   const KnownTime known = kernel.known(n_pieces);
   account.add(Cause::states, kernel.curve, known);
   return nanoseconds(known.time_s);
@@ -159,7 +159,7 @@ void StepPricer::price_optimizer(StatesPrice& states, double dense, double exper
     time_s += known.time_s;
   };
   const auto add_kernel = [&](const KernelCase& kernel, double factor) {
-    const PricedKernel& priced = kernels_.time(kernel);
+    const PricedKernel& priced = kernels_->time(kernel);
     add(priced.curve, priced.known(1, factor));
   };
   if (plan_.offload == Offload::optimizer) {

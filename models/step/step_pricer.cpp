@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "models/kernels/make_case.hpp"
 #include "models/pipeline_chunks.hpp"
@@ -65,12 +66,13 @@ int stride_of(const LayerOp& op, const ParallelPlan& plan) {
 }  // namespace
 
 StepPricer::StepPricer(const Transformer& model, const Cluster& cluster, const ParallelPlan& plan,
-                       const HardwareProfile& profile, const FrameworkFactors& factors)
+                       const HardwareProfile& profile, const FrameworkFactors& factors,
+                       std::shared_ptr<KernelPricer> kernels)
     : model_(model),
       cluster_(cluster),
       plan_(plan),
       factors_(factors),
-      kernels_(profile, cluster),
+      kernels_(kernels ? std::move(kernels) : std::make_shared<KernelPricer>(profile, cluster)),
       attention_forward_(profile, "fwd", attention_shape(model, plan)),
       attention_backward_(profile, "bwd", attention_shape(model, plan)) {}
 
@@ -84,7 +86,7 @@ double StepPricer::factor_of(const LayerOp& op) const {
 
 double StepPricer::time_s(const std::vector<CountedKernel>& kernels, double factor) {
   double time_s = 0;
-  for (const CountedKernel& use : kernels) time_s += use.count * factor * kernels_.time(use.kernel).time_s;
+  for (const CountedKernel& use : kernels) time_s += use.count * factor * kernels_->time(use.kernel).time_s;
   return time_s;
 }
 
@@ -103,7 +105,7 @@ void StepPricer::add_op(PricedPhase& phase, const LayerOp& op, const std::vector
                         double part, PriceAccount& account) {
   double time_s = 0;
   for (const CountedKernel& use : kernels) {
-    const PricedKernel& kernel = kernels_.time(use.kernel);
+    const PricedKernel& kernel = kernels_->time(use.kernel);
     const KnownTime known = kernel.known(part * use.count, factor_of(op));
     time_s += known.time_s;
     account.add(op.cause, kernel.curve, known);
@@ -171,6 +173,10 @@ TokenPrices StepPricer::price_tokens(std::int64_t tokens_per_gpu) {
   prices.head_backward = price_phase(head, true, false, accounts->head);
   prices.below = prices.above = accounts;
   return prices;
+}
+
+std::int64_t StepPricer::exact_tokens_up_to(std::int64_t tokens_per_gpu) {
+  return grid_around(tokens_per_gpu).first;
 }
 
 const TokenPrices& StepPricer::tokens(std::int64_t tokens_per_gpu) {
@@ -279,7 +285,7 @@ RingPrice StepPricer::ring(const KnownTime& computed, std::int64_t tokens_per_gp
   ring.stride = plan_.tp_degree * plan_.sp_degree;
   // Keys and values of the tokens that a GPU has, for the heads that it has.
   ring.bytes = kBf16Bytes * 2 * blocks * tokens_per_gpu * ring.stride * shape.kv_heads * shape.head_dim;
-  const PricedKernel& transfer = kernels_.time(collective_case("send_recv", 2, ring_nodes(), ring.bytes));
+  const PricedKernel& transfer = kernels_->time(collective_case("send_recv", 2, ring_nodes(), ring.bytes));
   ring.transfer_ns = nanoseconds(transfer.time_s);
   ring.transfers = transfer.known(ring.steps - 1);
   return ring;
@@ -297,11 +303,11 @@ MicroBatchPrice StepPricer::micro_batch(std::int64_t tokens, std::span<const std
   if (plan_.pp_degree > 1) {
     price.stage_transfer_bytes = kBf16Bytes * tokens_per_gpu * model_.hidden_size;
     const PricedKernel& between =
-        kernels_.time(collective_case("send_recv", 2, 2, price.stage_transfer_bytes));
+        kernels_->time(collective_case("send_recv", 2, 2, price.stage_transfer_bytes));
     price.stage_transfer_ns = nanoseconds(between.time_s);
     price.stage_transfer = between.known();
     const PricedKernel& inside =
-        kernels_.time(collective_case("send_recv", 2, 1, price.stage_transfer_bytes));
+        kernels_->time(collective_case("send_recv", 2, 1, price.stage_transfer_bytes));
     price.stage_transfer_in_node_ns = nanoseconds(inside.time_s);
     price.stage_transfer_in_node = inside.known();
   }

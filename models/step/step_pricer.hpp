@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 
 #include "models/parallel_plan.hpp"
@@ -20,14 +21,18 @@ namespace packsim {
 /// the products that sum over tokens. The mean error is under 0.01 %.
 class StepPricer {
  public:
-  /// All but the factors are kept by reference. The plan has no mistakes.
+  /// All but the factors are kept by reference. The plan has no mistakes. kernels: of the profile and the
+  /// cluster, shared by pricers of one thread whose plans have most kernels in common; null: its own.
   StepPricer(const Transformer& model, const Cluster& cluster, const ParallelPlan& plan,
-             const HardwareProfile& profile, const FrameworkFactors& factors);
+             const HardwareProfile& profile, const FrameworkFactors& factors,
+             std::shared_ptr<KernelPricer> kernels = nullptr);
 
   /// tokens: of the whole micro-batch, padding included. lengths_tokens: of its documents, over 0, a row of
   /// padding at the end as one more.
   MicroBatchPrice micro_batch(std::int64_t tokens, std::span<const std::int32_t> lengths_tokens);
   const TokenPrices& tokens(std::int64_t tokens_per_gpu);
+  /// The largest count that is priced exactly, of those up to this one; over 0.
+  static std::int64_t exact_tokens_up_to(std::int64_t tokens_per_gpu);
   MicroBatchCurves micro_batch_curves() const;
   /// One layer's attention of a document, as AttentionPricer::parts() adds them up, on one GPU of the rank;
   /// of a ring, what it computes.
@@ -77,7 +82,7 @@ class StepPricer {
   const Cluster& cluster_;
   ParallelPlan plan_;
   FrameworkFactors factors_;
-  KernelPricer kernels_;
+  std::shared_ptr<KernelPricer> kernels_;
   AttentionPricer attention_forward_;
   AttentionPricer attention_backward_;
   std::map<std::int64_t, TokenPrices> grid_;  // exactly priced, by tokens a GPU

@@ -54,6 +54,12 @@ std::string speedup_text(const Run& run) {
   return std::isfinite(run.speedup) && run.speedup > 0 ? fmt::format("{:.2f}x", run.speedup) : "-";
 }
 
+std::string above_bound_text(const Run& run) {
+  if (!run.feasible) return "OOM";
+  return std::isfinite(run.above_bound_fraction) ? fmt::format("{:+.1f}%", 100 * run.above_bound_fraction)
+                                                 : "-";
+}
+
 std::string variability_cost_text(const Run& run) {
   if (!run.feasible) return "OOM";
   const double cost = run.gpu_days / run.gpu_days_without_variability - 1;
@@ -101,9 +107,9 @@ std::span<const Column> all_columns() {
       {"pr", "Balance", "PR", "",
        "Padding ratio: padding tokens over all computed tokens of the run, one ratio of sums.",
        ratio_text<&Run::pr>},
-      {"step_mean_s", "Time", "step mean", "s", "Simulated time of an optimizer step, mean over iterations.",
+      {"step_mean_s", "Time", "step", "s", "Simulated time of an optimizer step, mean over iterations.",
        time_text<&Run::step_mean_s>},
-      {"step_p99_s", "Time", "step p99", "s", "The step time that 99% of the iterations do not exceed.",
+      {"step_p99_s", "Time", "p99", "s", "The step time that 99% of the iterations do not exceed.",
        time_text<&Run::step_p99_s>},
       {"gpu_days", "Time", "GPU-days", "", "Wall time of the whole run times the number of GPUs.",
        time_text<&Run::gpu_days>},
@@ -120,6 +126,11 @@ std::span<const Column> all_columns() {
        time_text<&Run::wall_hours>},
       {"speedup", "Time", "speed-up", "",
        "Wall time of the baseline over that of the run; above 1 is faster.", speedup_text},
+      {"above_bound_fraction", "Time", "bound", "",
+       "How much more GPU time the run takes than the least that any packing and schedule of its samples "
+       "could, "
+       "each sample whole and on the same GPUs: nothing is left to gain at 0%.",
+       above_bound_text},
       {"variability", kVariabilityGroup, "variability", "",
        "How much longer the run takes than on GPUs and kernels that all take what the cost model says.",
        variability_cost_text},

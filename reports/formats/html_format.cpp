@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "reports/embedded.hpp"
+#include "reports/formats/bound_rows.hpp"
 #include "reports/formats/chart_data.hpp"
 #include "reports/formats/conclusion.hpp"
 #include "reports/formats/html_tables.hpp"
@@ -195,6 +196,9 @@ std::string body(const Report& report) {
       "below. The fastest run is bold.</p>\n";
   text += comparison_table(report) + misfits(report);
   for (const Chart& chart : kCharts) text += figure(chart, report);
+  if (!report.bounds.empty()) {
+    text += fmt::format("<h2>Lower bound</h2>\n<p class=\"note\">{}</p>\n", kBoundNote) + bound_table(report);
+  }
   text +=
       "<h2>Plans and memory of each group</h2>\n<p class=\"note\">Peak memory of one GPU at the largest "
       "micro-batch; the upright mark is the memory that the GPU has. SP: GPUs that share a sequence. GC: "

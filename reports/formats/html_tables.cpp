@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "reports/formats/bound_rows.hpp"
 #include "reports/formats/columns.hpp"
 #include "reports/formats/conclusion.hpp"
 #include "reports/formats/html_text.hpp"
@@ -133,6 +134,19 @@ std::string comparison_table(const Report& report) {
   std::string rows;
   for (const StrategyResult& run : report.runs) rows += comparison_row(run, report, shown);
   return table("comparison", comparison_head(shown), rows);
+}
+
+std::string bound_table(const Report& report) {
+  const std::vector<std::vector<std::string>> all = bound_rows(report);
+  std::string titles;
+  for (const std::string& title : all.front()) titles += fmt::format("<th scope=\"col\">{}</th>", title);
+  std::string rows;
+  for (std::size_t r = 1; r < all.size(); ++r) {
+    std::string cells = fmt::format("<th scope=\"row\">{}</th>", html_escaped(all[r].front()));
+    for (std::size_t c = 1; c < all[r].size(); ++c) cells += fmt::format("<td>{}</td>", all[r][c]);
+    rows += fmt::format("<tr>{}</tr>\n", cells);
+  }
+  return table("accounting", fmt::format("<thead><tr>{}</tr></thead>\n", titles), rows);
 }
 
 std::string plan_table(const Report& report) {

@@ -171,6 +171,19 @@ Json run(const StrategyResult& result) {
   return run;
 }
 
+Json bound(const BoundResult& bound) {
+  return {{"zero_stage", bound.zero_stage},
+          {"gpu_days", bound.gpu_days},
+          {"iterations", bound.iterations},
+          {"linear_gpu_days", bound.linear_gpu_days},
+          {"attention_gpu_days", bound.attention_gpu_days},
+          {"recompute_gpu_days", bound.recompute_gpu_days},
+          {"exchange_gpu_days", bound.exchange_gpu_days},
+          {"overhead_gpu_days", bound.overhead_gpu_days},
+          {"steps_gpu_days", bound.steps_gpu_days},
+          {"waiting_gpu_days", bound.waiting_gpu_days}};
+}
+
 Json timings(const Report& report) {
   Json runs = Json::array();
   for (const StrategyResult& result : report.runs) {
@@ -187,7 +200,9 @@ std::string to_json(const Report& report) {
                {"manifest", manifest(report.manifest)},
                {"lengths", lengths(report.lengths)},
                {"baseline", report.baseline},
+               {"bounds", Json::array()},
                {"runs", Json::array()}};
+  for (const BoundResult& each : report.bounds) json["bounds"].push_back(bound(each));
   for (const StrategyResult& result : report.runs) json["runs"].push_back(run(result));
   json["timings"] = timings(report);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -29,6 +29,8 @@ std::span<const RunField> run_fields() {
       {"most_doubtful", &Run::most_doubtful},
       {"wall_hours", &Run::wall_hours},
       {"speedup", &Run::speedup},
+      {"bound_gpu_days", &Run::bound_gpu_days},
+      {"above_bound_fraction", &Run::above_bound_fraction},
       {"gpu_days_without_variability", &Run::gpu_days_without_variability},
       {"gpu_days_with_failures", &Run::gpu_days_with_failures},
       {"gpu_days_with_failures_p05", &Run::gpu_days_with_failures_p05},

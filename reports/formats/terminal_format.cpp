@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "reports/formats/bound_rows.hpp"
 #include "reports/formats/columns.hpp"
 #include "reports/formats/conclusion.hpp"
 #include "reports/formats/numbers.hpp"
@@ -102,6 +103,11 @@ std::string notes(const Report& report, int width_columns) {
   return text;
 }
 
+std::string bounds(const Report& report, int width_columns) {
+  if (report.bounds.empty()) return "";
+  return text_table(bound_rows(report)) + wrapped(kBoundNote, width_columns, 0) + "\n";
+}
+
 // One row per group; the lines under a run's first one leave its name out.
 std::string plans(const Report& report) {
   std::vector<std::vector<std::string>> rows = {{"plan", "capacity", "SP", "GC layers", "ZeRO", "DP ranks",
@@ -185,7 +191,7 @@ std::string to_terminal(const Report& report, int width_columns) {
   if (!changes.empty()) text += changes + "\n";
   const std::string doubtful = doubts(report, wrap_columns);
   if (!doubtful.empty()) text += doubtful + "\n";
-  return text + notes(report, wrap_columns) + "\n" + plans(report) + "\n" +
+  return text + bounds(report, wrap_columns) + notes(report, wrap_columns) + "\n" + plans(report) + "\n" +
          shared_policies(report, wrap_columns) + "\n" +
          wrapped(printable(conclusion(report)), wrap_columns, 0);
 }

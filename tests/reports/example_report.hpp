@@ -73,6 +73,20 @@ inline Report example_report() {
   return report;
 }
 
+/// 3.2 GPU-days under ZeRO 1, a part of each kind.
+inline BoundResult example_bound() {
+  return {.zero_stage = 1,
+          .gpu_days = 3.2,
+          .iterations = 90,
+          .linear_gpu_days = 1.6,
+          .attention_gpu_days = 0.4,
+          .recompute_gpu_days = 0.5,
+          .exchange_gpu_days = 0.2,
+          .overhead_gpu_days = 0.3,
+          .steps_gpu_days = 0.2,
+          .waiting_gpu_days = 0};
+}
+
 /// The same of a scenario with variability and failures. The baseline never ends.
 inline Report failing_report() {
   Report report = example_report();

@@ -24,7 +24,7 @@ TEST_CASE("report.json keeps its keys and their order, timings last") {
   const Json json = Json::parse(to_json(example_report()));
   CHECK(json["format"] == 2);
   CHECK(keys(json) ==
-        std::vector<std::string>{"format", "manifest", "lengths", "baseline", "runs", "timings"});
+        std::vector<std::string>{"format", "manifest", "lengths", "baseline", "bounds", "runs", "timings"});
   CHECK(keys(json["runs"][0]) == std::vector<std::string>{"name",
                                                           "strategy",
                                                           "order",
@@ -49,6 +49,8 @@ TEST_CASE("report.json keeps its keys and their order, timings last") {
                                                           "most_doubtful",
                                                           "wall_hours",
                                                           "speedup",
+                                                          "bound_gpu_days",
+                                                          "above_bound_fraction",
                                                           "gpu_days_without_variability",
                                                           "gpu_days_with_failures",
                                                           "gpu_days_with_failures_p05",
@@ -94,6 +96,21 @@ TEST_CASE("report.json keeps its keys and their order, timings last") {
                                  "n_dp_ranks", "micro_batches_per_rank", "packs", "iterations", "feasible",
                                  "peak_memory_bytes", "gpu_memory_bytes", "memory"});
   CHECK(keys(json["timings"]) == std::vector<std::string>{"total_s", "peak_memory_bytes", "runs"});
+}
+
+TEST_CASE("a lower bound has its ZeRO stage and the parts that it consists of") {
+  Report report = example_report();
+  CHECK(Json::parse(to_json(report))["bounds"].empty());
+  report.bounds = {example_bound()};
+  report.runs[0].above_bound_fraction = 0.25;
+  const Json json = Json::parse(to_json(report));
+  CHECK(keys(json["bounds"][0]) ==
+        std::vector<std::string>{"zero_stage", "gpu_days", "iterations", "linear_gpu_days",
+                                 "attention_gpu_days", "recompute_gpu_days", "exchange_gpu_days",
+                                 "overhead_gpu_days", "steps_gpu_days", "waiting_gpu_days"});
+  CHECK(json["bounds"][0]["recompute_gpu_days"] == 0.5);
+  CHECK(json["runs"][0]["above_bound_fraction"] == 0.25);
+  CHECK(json["runs"][1]["above_bound_fraction"].is_null());
 }
 
 TEST_CASE("what this machine measured is under timings only") {

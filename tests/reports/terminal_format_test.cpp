@@ -127,6 +127,26 @@ TEST_CASE("variability and failures have their columns, lines and sentence where
       "replacements at hand"));
 }
 
+TEST_CASE("the lower bound has a column beside every run and a table of its parts") {
+  Report report = example_report();
+  CHECK(!contains(to_terminal(report, 100), "lower bound  "));
+  report.bounds = {example_bound()};
+  report.runs[1].bound_gpu_days = 3.2;
+  report.runs[1].above_bound_fraction = 0.25;
+  const auto table = lines_from(to_terminal(report, 200), "lower bound");
+  CHECK(contains(table[1], "ZeRO 1, as planned"));
+  // 1.6, 0.4, 0.5, 0.2, 0.3, 0.2 and 0 of 3.2.
+  std::istringstream parts(table[1].substr(table[1].find("50.0%")));
+  std::string part;
+  for (const char* expected : {"50.0%", "12.5%", "15.6%", "6.2%", "9.4%", "6.2%", "0%"}) {
+    parts >> part;
+    CHECK(part == expected);
+  }
+  const auto runs = lines_from(to_terminal(report, 200), "run ");
+  CHECK(contains(runs[0], "  bound  "));
+  CHECK(contains(runs[3], "+25.0%"));
+}
+
 TEST_CASE("no text from outside sends control codes to the terminal") {
   Report report = example_report();
   report.runs[0].name = "red\x1b[31m";

@@ -1,0 +1,206 @@
+#include "planning/bound/pack_floor.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "models/step/micro_batch_time.hpp"
+
+namespace packsim {
+namespace {
+
+// Prices are whole nanoseconds: what rounding may take from each stage of a phase, its own and that of the
+// prices that it lies between.
+constexpr double kRoundingS = 1e-9;
+
+double rounding_s(const MicroBatchPrice& price, const std::vector<ChunkShape>& chunks) {
+  std::size_t n = 0;
+  for (const ChunkShape& chunk : chunks) {
+    const TokenPrices& tokens = *price.tokens;
+    for (const PricedPhase* edge :
+         {&tokens.embedding_forward, &tokens.embedding_backward, &tokens.head_forward, &tokens.head_backward})
+      n += edge->stages.size();
+    for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {
+      const LayerPrices& layer = tokens.layers[static_cast<std::size_t>(kind)];
+      const std::size_t of_layer =
+          layer.forward.stages.size() + layer.recompute.stages.size() + layer.backward.stages.size();
+      n += static_cast<std::size_t>(chunk.n_layers_of(kind)) * of_layer;
+    }
+    // Attention, a step of a ring each.
+    n += static_cast<std::size_t>(3 * chunk.n_layers() * price.attention_forward.steps);
+  }
+  return kRoundingS * static_cast<double>(n);
+}
+
+double& of(SecondsByCause& by_cause_s, Cause cause) {
+  return by_cause_s[static_cast<std::size_t>(cause)];
+}
+
+// As documents side by side take (AttentionPricer::parts).
+double fourth_power_sum(double a_s, double b_s) {
+  const double a = a_s * a_s;
+  const double b = b_s * b_s;
+  return std::sqrt(std::sqrt(a * a + b * b));
+}
+
+}  // namespace
+
+PackFloor::PackFloor(const Job& job, StepPricer& pricer, const PackFloorSetting& setting)
+    : pricer_(pricer),
+      setting_(setting),
+      gpus_(setting.plan.sequence_gpus()),
+      launch_(pricer.attention_launch()),
+      longest_s_per_token_(pricer.longest_cost_per_token()) {
+  set_intervals(job);
+  set_points();
+}
+
+// The fewest checkpointed layers with which so many tokens fit, in a pipeline that holds one micro-batch. A
+// pack that leaves its last GPU part of a token has that much less on all of them, so that one more counts.
+void PackFloor::set_intervals(const Job& job) {
+  const std::int64_t most = (setting_.most_tokens + gpus_ - 1) / gpus_;
+  std::int64_t last = 0;
+  for (int gc_layers = 0; gc_layers <= job.model.n_layers && last < most; ++gc_layers) {
+    setting_.plan.gc_layers = gc_layers;
+    const std::int64_t fitting = most_tokens_that_fit(job, setting_.plan, most, 1);
+    const std::int64_t until = std::min(most, fitting > 0 && gpus_ > 1 ? fitting + 1 : fitting);
+    if (until <= last) continue;
+    Interval& interval = intervals_.emplace_back();
+    interval.first_tokens = last + 1;
+    interval.last_tokens = last = until;
+    pricer_.set_gc_layers(gc_layers);
+    for (int chunk = setting_.stage; chunk < setting_.plan.n_chunks(); chunk += setting_.plan.pp_degree) {
+      const ChunkShape& shape = interval.chunks.emplace_back(pricer_.chunk(chunk));
+      interval.n_layers += shape.n_layers();
+      interval.n_checkpointed += shape.n_checkpointed;
+    }
+  }
+}
+
+PackFloor::Point PackFloor::price(std::int64_t tokens, std::size_t interval) const {
+  const Interval& of_tokens = intervals_[interval];
+  MicroBatchPrice price = pricer_.micro_batch(tokens * gpus_, {});
+  const double lost_s = rounding_s(price, of_tokens.chunks);
+  // A ring's transfers may hide behind attention, of which there is none here.
+  price.attention_forward = price.attention_backward = {};
+  WorkTime time;
+  for (const ChunkShape& chunk : of_tokens.chunks) {
+    time += forward_time(price, chunk);
+    time += backward_time(price, chunk);
+  }
+  Point point{.tokens = tokens, .interval = interval};
+  for (std::size_t cause = 0; cause < point.by_cause_s.size(); ++cause)
+    point.by_cause_s[cause] = 1e-9 * static_cast<double>(time.by_cause_ns[cause]);
+  of(point.by_cause_s, Cause::attention) += of_tokens.n_layers * (launch_.forward_s + launch_.backward_s);
+  of(point.by_cause_s, Cause::recompute) += of_tokens.n_checkpointed * launch_.forward_s;
+  of(point.by_cause_s, Cause::linear) += setting_.sums_s - lost_s;
+  of(point.by_cause_s, Cause::states) += setting_.states_s;
+  for (const double cause_s : point.by_cause_s) point.pack_s += cause_s;
+  return point;
+}
+
+// Descending. False once the framework's cost alone is more than the best pack's, for each token: fewer
+// tokens are no cheaper.
+bool PackFloor::add_points(std::size_t interval, double& least_rate) {
+  const Interval& of_tokens = intervals_[interval];
+  std::int64_t tokens = of_tokens.last_tokens;
+  while (true) {
+    const Point& point = points_.emplace_back(price(tokens, interval));
+    least_rate = std::min(least_rate, point.rate());
+    if (overhead_s_ >= least_rate * static_cast<double>(tokens)) return false;
+    if (tokens == of_tokens.first_tokens) return true;
+    tokens = std::max(of_tokens.first_tokens, StepPricer::exact_tokens_up_to(tokens - 1));
+  }
+}
+
+void PackFloor::set_points() {
+  if (intervals_.empty()) return;
+  overhead_s_ = 1e-9 * static_cast<double>(pricer_.micro_batch(gpus_, {}).overhead_ns) *
+                static_cast<double>(intervals_.front().chunks.size());
+  double least_rate = std::numeric_limits<double>::infinity();
+  for (std::size_t interval = intervals_.size(); interval-- > 0;) {
+    if (!add_points(interval, least_rate)) break;
+  }
+  std::ranges::reverse(points_);
+  for (std::size_t i = points_.size(); i-- > 0;) {
+    Point& point = points_[i];
+    point.least_rate = i;
+    point.least_pack_s = point.pack_s;
+    if (i + 1 == points_.size()) continue;
+    const Point& next = points_[i + 1];
+    if (points_[next.least_rate].rate() < point.rate()) point.least_rate = next.least_rate;
+    point.least_pack_s = std::min(point.pack_s, next.least_pack_s);
+  }
+}
+
+std::int64_t PackFloor::tokens_per_gpu(std::int32_t length_tokens) const {
+  return (length_tokens + gpus_ - 1) / gpus_;
+}
+
+bool PackFloor::holds(std::int32_t length_tokens) const {
+  return !intervals_.empty() && tokens_per_gpu(length_tokens) <= intervals_.back().last_tokens;
+}
+
+const PackFloor::Interval& PackFloor::interval_of(std::int64_t tokens) const {
+  return *std::ranges::lower_bound(intervals_, tokens, {}, &Interval::last_tokens);
+}
+
+// The start of the line on which packs of so many tokens lie, or the first point behind them.
+std::size_t PackFloor::first_point(std::int64_t tokens) const {
+  const auto at = std::ranges::lower_bound(points_, tokens, {}, &Point::tokens);
+  const bool is_inside = at != points_.begin() && at->tokens > tokens && (at - 1)->interval == at->interval;
+  return static_cast<std::size_t>(at - points_.begin()) - (is_inside ? 1 : 0);
+}
+
+const PackFloor::Point& PackFloor::cheapest_from(std::int64_t tokens) const {
+  return points_[points_[first_point(tokens)].least_rate];
+}
+
+double PackFloor::least_pack_s_from(std::int64_t tokens) const {
+  const double least_s = points_[first_point(tokens)].least_pack_s;
+  return tokens < points_.front().tokens ? std::min(least_s, overhead_s_) : least_s;
+}
+
+PackFloor::Attention PackFloor::attention(std::int32_t length_tokens) const {
+  const Interval& interval = interval_of(tokens_per_gpu(length_tokens));
+  const StepPricer::AttentionCost layer = pricer_.document_cost(length_tokens);
+  return {.passes_s = interval.n_layers * (layer.forward_s + layer.backward_s),
+          .recompute_s = interval.n_checkpointed * layer.forward_s};
+}
+
+double PackFloor::gpu_s(std::int32_t length_tokens) const {
+  const Attention documents = attention(length_tokens);
+  return cheapest_from(tokens_per_gpu(length_tokens)).rate() * length_tokens +
+         gpus_ * (documents.passes_s + documents.recompute_s);
+}
+
+void PackFloor::add_gpu_s(std::int32_t length_tokens, double n_samples, SecondsByCause& by_cause_s) const {
+  const Point& best = cheapest_from(tokens_per_gpu(length_tokens));
+  const double share = n_samples * length_tokens / static_cast<double>(best.tokens);
+  for (std::size_t cause = 0; cause < by_cause_s.size(); ++cause)
+    by_cause_s[cause] += share * best.by_cause_s[cause];
+  const Attention documents = attention(length_tokens);
+  of(by_cause_s, Cause::attention) += n_samples * gpus_ * documents.passes_s;
+  of(by_cause_s, Cause::recompute) += n_samples * gpus_ * documents.recompute_s;
+}
+
+// Its own attention and that of the longest document, which it makes no shorter. Windows shorten both.
+double PackFloor::attention_alone_s(std::int32_t length_tokens) const {
+  const Interval& interval = interval_of(tokens_per_gpu(length_tokens));
+  const Transformer& model = pricer_.model();
+  StepPricer::AttentionCost layer = pricer_.document_cost(length_tokens);
+  if (model.n_windowed_layers == 0 || model.sliding_window_tokens == 0) {
+    layer.forward_s = fourth_power_sum(layer.forward_s, longest_s_per_token_.forward_s * length_tokens);
+    layer.backward_s = fourth_power_sum(layer.backward_s, longest_s_per_token_.backward_s * length_tokens);
+  }
+  return (interval.n_layers + interval.n_checkpointed) * layer.forward_s +
+         interval.n_layers * layer.backward_s;
+}
+
+double PackFloor::alone_s(std::int32_t length_tokens) const {
+  // The first pack of a step has no gradients to be added to.
+  return least_pack_s_from(tokens_per_gpu(length_tokens)) - setting_.sums_s +
+         attention_alone_s(length_tokens);
+}
+
+}  // namespace packsim

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "models/step/step_pricer.hpp"
+#include "planning/candidate_groups.hpp"
+
+namespace packsim {
+
+/// Time by cause, seconds.
+using SecondsByCause = std::array<double, kNCauses>;
+
+/// What every pack is priced with.
+struct PackFloorSetting {
+  ParallelPlan plan;             ///< its ZeRO stage and degrees decide what fits
+  int stage = 0;                 ///< of the pipeline: the one whose GPUs are looked at
+  std::int64_t most_tokens = 0;  ///< of any pack, padding included
+  double sums_s = 0;             ///< adding a pack's gradients to earlier ones
+  double states_s = 0;           ///< what computation waits for in every pack
+};
+
+/// What samples take at least in packs of one sequence degree, with as many checkpointed layers as memory
+/// forces: computation, exchange inside the rank, and the framework's cost of a micro-batch; nothing that may
+/// be hidden.
+///
+/// A pack that holds a sample has at least its tokens. So its linear part costs at least the least rate of
+/// all such packs for each of its tokens, and its attention at least what the document takes with the layers
+/// that its own tokens make one checkpoint. Rates are taken at every count that the pricer prices exactly and
+/// on both sides of every step in checkpointing; between these, times are straight lines, whose rates are
+/// least at an end.
+class PackFloor {
+ public:
+  /// pricer: of the setting's plan but for the ZeRO stage and checkpointed layers, on which prices do not
+  /// depend; kept by reference, with no other plan's.
+  PackFloor(const Job& job, StepPricer& pricer, const PackFloorSetting& setting);
+
+  /// Whether any pack can hold it.
+  bool holds(std::int32_t length_tokens) const;
+  // Of a sample that packs hold.
+  /// GPU time of the stage's GPUs that share the pack.
+  double gpu_s(std::int32_t length_tokens) const;
+  /// Adds so many samples' GPU time by cause.
+  void add_gpu_s(std::int32_t length_tokens, double n_samples, SecondsByCause& by_cause_s) const;
+  /// From the start of a step to the end of the sample's pack.
+  double alone_s(std::int32_t length_tokens) const;
+
+ private:
+  // Numbers of tokens on each GPU at which so many layers are checkpointed.
+  struct Interval {
+    std::int64_t first_tokens = 1;
+    std::int64_t last_tokens = 0;
+    int n_layers = 0;  // of the stage
+    int n_checkpointed = 0;
+    std::vector<ChunkShape> chunks = {};
+  };
+  struct Point {
+    std::int64_t tokens = 0;   // on each GPU
+    std::size_t interval = 0;  // of intervals_
+    double pack_s = 0;
+    std::size_t least_rate = 0;  // the point with the least time a token from here on
+    double least_pack_s = 0;     // from here on
+    SecondsByCause by_cause_s = {};
+    double rate() const { return pack_s / static_cast<double>(tokens); }
+  };
+  struct Attention {
+    double passes_s = 0;
+    double recompute_s = 0;
+  };
+
+  void set_intervals(const Job& job);
+  void set_points();
+  bool add_points(std::size_t interval, double& least_rate);
+  Point price(std::int64_t tokens, std::size_t interval) const;
+  const Interval& interval_of(std::int64_t tokens) const;
+  std::size_t first_point(std::int64_t tokens) const;
+  const Point& cheapest_from(std::int64_t tokens) const;
+  double least_pack_s_from(std::int64_t tokens) const;
+  std::int64_t tokens_per_gpu(std::int32_t length_tokens) const;
+  Attention attention(std::int32_t length_tokens) const;
+  double attention_alone_s(std::int32_t length_tokens) const;
+
+  StepPricer& pricer_;
+  PackFloorSetting setting_;
+  int gpus_ = 1;  // that share a pack
+  std::vector<Interval> intervals_;
+  std::vector<Point> points_;  // ascending
+  double overhead_s_ = 0;
+  StepPricer::AttentionCost launch_;
+  StepPricer::AttentionCost longest_s_per_token_;
+};
+
+}  // namespace packsim

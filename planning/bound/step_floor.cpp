@@ -1,0 +1,54 @@
+#include "planning/bound/step_floor.hpp"
+
+#include "sim/state_exchange.hpp"
+
+namespace packsim {
+namespace {
+
+// Of one chunk of the stage's, whole nanoseconds.
+struct UnitSums {
+  std::int64_t gather_ns = 0;
+  std::int64_t reduce_ns = 0;
+  std::int64_t sum_ns = 0;
+};
+
+UnitSums add_up(const StatesPrice& states) {
+  UnitSums sums;
+  for (const StateUnit& unit : states.units) {
+    sums.gather_ns += unit.gather_ns;
+    sums.reduce_ns += unit.reduce_ns;
+    sums.sum_ns += unit.sum_ns;
+  }
+  return sums;
+}
+
+}  // namespace
+
+StepFloor step_floor(StepPricer& pricer, int stage) {
+  const ParallelPlan& plan = pricer.plan();
+  const bool gathers_at_end = (plan.zero_stage == 1 || plan.zero_stage == 2) && !gathers_in_forward(plan);
+  std::int64_t step_ns = pricer.states(stage).step_ns;
+  std::int64_t pack_ns = 0;
+  std::int64_t sums_ns = 0;
+  for (int chunk = stage; chunk < plan.n_chunks(); chunk += plan.pp_degree) {
+    const StatesPrice& states = pricer.states(chunk);
+    const UnitSums sums = add_up(states);
+    sums_ns += sums.sum_ns;
+    step_ns += states.optimizer_ns;
+    if (gathers_at_end) step_ns += sums.gather_ns;
+    if (plan.overlaps_states) {
+      // The first layers' gradients are there last; a stage ends with its first chunk.
+      if (chunk == stage) step_ns += states.units.front().reduce_ns;
+    } else if (plan.zero_stage < 2) {
+      step_ns += sums.reduce_ns;
+    } else {
+      // ZeRO 3 gathers weights forward and backward.
+      pack_ns += sums.reduce_ns + (plan.zero_stage == 3 ? 2 * sums.gather_ns : 0);
+    }
+  }
+  return {.step_s = 1e-9 * static_cast<double>(step_ns),
+          .pack_s = 1e-9 * static_cast<double>(pack_ns),
+          .sums_s = 1e-9 * static_cast<double>(sums_ns)};
+}
+
+}  // namespace packsim

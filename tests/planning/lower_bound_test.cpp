@@ -1,0 +1,179 @@
+#include "planning/lower_bound.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <numeric>
+#include <random>
+
+#include "models/step/micro_batch_time.hpp"
+#include "tests/models/expert_models.hpp"
+#include "tests/models/llama_8b.hpp"
+#include "tests/models/pricing.hpp"
+
+using namespace packsim;
+using namespace packsim_test;
+
+namespace {
+
+Transformer windowed() {
+  Transformer model = kLlama8b;
+  model.sliding_window_tokens = 1024;
+  model.n_windowed_layers = 16;
+  return model;
+}
+
+struct Case {
+  Transformer model = kLlama8b;
+  ParallelPlan plan;
+};
+
+std::vector<Case> cases() {
+  return {
+      {kLlama8b, {.n_gpus = 32, .sp_degree = 1}},
+      {kLlama8b, {.n_gpus = 32, .sp_degree = 8, .zero_stage = 3}},
+      {kLlama8b,
+       {.n_gpus = 32, .tp_degree = 2, .sp_degree = 2, .cp_degree = 2, .recompute_stops_early = true}},
+      {kLlama8b,
+       {.n_gpus = 32,
+        .sp_degree = 4,
+        .zero_stage = 2,
+        .overlaps_states = false,
+        .checkpointing = Checkpointing::selective}},
+      {kLlama8b, {.n_gpus = 32, .sp_degree = 2, .lora_rank = 16}},
+      {kLlama8b, {.n_gpus = 32, .tp_degree = 4, .pp_degree = 4, .virtual_stages = 2}},
+      {windowed(), {.n_gpus = 32, .sp_degree = 4}},
+      {kDeepseekV2, {.n_gpus = 128, .sp_degree = 8, .ep_degree = 8, .zero_stage = 3}},
+  };
+}
+
+Cluster cluster_of(int n_gpus, double memory_gib = 80) {
+  Cluster cluster = example_cluster();
+  cluster.nodes = n_gpus / 8;
+  cluster.gpu_memory_bytes = static_cast<std::int64_t>(memory_gib * 0x1p30);
+  return cluster;
+}
+
+constexpr FrameworkFactors kFactors = {.micro_batch_s = 0.03, .step_s = 0.05};
+
+// What a pack of these documents takes on each GPU of a pipeline stage, with as few checkpointed layers as
+// fit.
+double pack_s(StepPricer& pricer, const Cluster& cluster, int stage,
+              const std::vector<std::int32_t>& lengths) {
+  const ParallelPlan& plan = pricer.plan();
+  const std::int64_t tokens = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+  const int gc_layers =
+      fewest_gc_layers(pricer.model(), cluster, plan, {}, static_cast<double>(tokens) / plan.sequence_gpus());
+  if (gc_layers < 0) return -1;
+  pricer.set_gc_layers(gc_layers);
+  const MicroBatchPrice price = pricer.micro_batch(tokens, lengths);
+  std::int64_t pack_ns = 0;
+  for (int chunk = stage; chunk < plan.n_chunks(); chunk += plan.pp_degree)
+    pack_ns += forward_time(price, pricer.chunk(chunk)).total_ns +
+               backward_time(price, pricer.chunk(chunk)).total_ns;
+  return 1e-9 * static_cast<double>(pack_ns);
+}
+
+std::vector<LengthCount> few_lengths() {
+  return {{100, 5000}, {1000, 900}, {7001, 120}, {30000, 12}, {100000, 2}};
+}
+
+}  // namespace
+
+TEST_CASE("No pack takes less than its documents' floors, whatever is in it") {
+  std::mt19937 generator(5);
+  const auto below = [&](int n) { return static_cast<int>(generator() % static_cast<std::uint32_t>(n)); };
+  for (const Case& one : cases()) {
+    Pricing pricing(one.model, one.plan, kFactors);
+    const Cluster cluster = cluster_of(one.plan.n_gpus);
+    REQUIRE(plan_mistakes(one.model, cluster, one.plan).empty());
+    const int stage = one.plan.pp_degree - 1;
+    const Job job{one.model, cluster, pricing.profile, kFactors};
+    StepPricer pricer(one.model, cluster, one.plan, pricing.profile, kFactors);
+    const PackFloor floor(job, pricer, {.plan = one.plan, .stage = stage, .most_tokens = 1 << 17});
+    StepPricer other(one.model, cluster, one.plan, pricing.profile, kFactors);
+    int n_packs = 0;
+    double least_gap = 1e9;
+    for (int i = 0; i < 400; ++i) {
+      std::vector<std::int32_t> lengths;
+      for (int n = 1 + below(1 << below(6)); n > 0; --n) lengths.push_back(1 + below(1 << (4 + below(12))));
+      if (std::accumulate(lengths.begin(), lengths.end(), 0) > 1 << 17) continue;
+      const double time_s = pack_s(other, cluster, stage, lengths);
+      if (time_s < 0) continue;
+      ++n_packs;
+      double floor_gpu_s = 0;
+      for (const std::int32_t length : lengths) {
+        CAPTURE(length, lengths.size());
+        REQUIRE(floor.holds(length));
+        floor_gpu_s += floor.gpu_s(length);
+        REQUIRE(floor.alone_s(length) <= time_s);
+        SecondsByCause by_cause_s = {};
+        floor.add_gpu_s(length, 3, by_cause_s);
+        REQUIRE(std::accumulate(by_cause_s.begin(), by_cause_s.end(), 0.0) ==
+                Approx(3 * floor.gpu_s(length)));
+      }
+      REQUIRE(floor_gpu_s <= one.plan.sequence_gpus() * time_s);
+      least_gap = std::min(least_gap, one.plan.sequence_gpus() * time_s / floor_gpu_s - 1);
+    }
+    CHECK(n_packs > 100);
+    // Packs near the best number of tokens come close.
+    CHECK(least_gap < 0.15);
+  }
+}
+
+TEST_CASE("A bound's parts add up to it, and are those of one epoch times the epochs") {
+  Pricing pricing(kLlama8b, {.n_gpus = 32}, kFactors);
+  const Cluster cluster = cluster_of(32);
+  const Job job{pricing.model, cluster, pricing.profile, kFactors};
+  const ParallelPlan plan{.n_gpus = 32, .zero_stage = 1};
+  const BoundSpace space{.tokens_per_iteration = 1 << 19, .most_pack_tokens = 1 << 19};
+  const LowerBound bound = *LowerBounds(job, plan, space).at(1, few_lengths());
+  CHECK(bound.gpu_s == Approx(std::accumulate(bound.packs_gpu_s.begin(), bound.packs_gpu_s.end(),
+                                              bound.steps_gpu_s + bound.waiting_gpu_s)));
+  // 500 000 + 900 000 + 840 120 + 360 000 + 200 000 tokens in steps of 524 288.
+  CHECK(bound.iterations == 6);
+  BoundSpace twice = space;
+  twice.epochs = 2;
+  CHECK(LowerBounds(job, plan, twice).at(1, few_lengths())->gpu_s == Approx(2 * bound.gpu_s));
+}
+
+TEST_CASE("More memory never raises the bound, and less of it forces recomputation") {
+  Pricing pricing(kLlama8b, {.n_gpus = 32}, kFactors);
+  const BoundSpace space{.tokens_per_iteration = 1 << 19, .most_pack_tokens = 1 << 19};
+  double before_s = 0;
+  double before_recompute_s = 0;
+  for (const double memory_gib : {200.0, 120.0, 80.0, 70.0, 60.0, 56.0, 52.0, 50.0}) {
+    const Cluster cluster = cluster_of(32, memory_gib);
+    const Job job{pricing.model, cluster, pricing.profile, kFactors};
+    const auto bound = LowerBounds(job, {.n_gpus = 32, .zero_stage = 1}, space).at(1, few_lengths());
+    if (!bound) continue;
+    CHECK(bound->gpu_s >= before_s * (1 - 1e-12));
+    before_s = bound->gpu_s;
+    before_recompute_s = bound->packs_gpu_s[static_cast<std::size_t>(Cause::recompute)];
+  }
+  CHECK(before_recompute_s > 0);
+}
+
+TEST_CASE(
+    "There is no bound for a sample that fits nowhere, nor for a ZeRO stage that a pipeline cannot have") {
+  Pricing pricing(kLlama8b, {.n_gpus = 32}, kFactors);
+  const Cluster cluster = cluster_of(32);
+  const Job job{pricing.model, cluster, pricing.profile, kFactors};
+  const BoundSpace space{.tokens_per_iteration = 1 << 19, .most_pack_tokens = 1 << 28};
+  const std::vector<LengthCount> lengths = {{100, 1}, {1 << 28, 1}};
+  CHECK_FALSE(LowerBounds(job, {.n_gpus = 32}, space).at(1, lengths));
+  LowerBounds pipeline(job, {.n_gpus = 32, .pp_degree = 4}, space);
+  CHECK(pipeline.at(1, few_lengths()));
+  CHECK_FALSE(pipeline.at(2, few_lengths()));
+}
+
+TEST_CASE("A ring that a strategy uses is in the search space") {
+  Pricing pricing(kLlama8b, {.n_gpus = 32}, kFactors);
+  const Cluster cluster = cluster_of(32);
+  const Job job{pricing.model, cluster, pricing.profile, kFactors};
+  const BoundSpace space{.tokens_per_iteration = 1 << 19, .most_pack_tokens = 1 << 19};
+  BoundSpace with_ring = space;
+  with_ring.degrees = {{1, 8}, {2, 4}};
+  const ParallelPlan plan{.n_gpus = 32, .zero_stage = 1};
+  CHECK(LowerBounds(job, plan, with_ring).at(1, few_lengths())->gpu_s <=
+        LowerBounds(job, plan, space).at(1, few_lengths())->gpu_s);
+}

@@ -14,6 +14,7 @@
 #include "cli/plan_strategy.hpp"
 #include "cli/price_strategy.hpp"
 #include "cli/run_failures.hpp"
+#include "cli/run_planning.hpp"
 #include "cli/stopwatch.hpp"
 #include "cli/warnings.hpp"
 #include "models/step/uncertainty.hpp"
@@ -169,6 +170,7 @@ StrategyResult run_strategy(const Scenario& scenario, const StrategySpec& spec,
     });
     set_times(run, scenario.cluster.n_gpus(), result);
     set_certainty(scenario, priced.account, run, result);
+    set_planning(spec, plan, run.step_s, scenario.cluster.n_gpus(), result);
     if (scenario.variability.any()) {
       simulation.variability = {};
       const double even_s = simulate(schedule, priced.groups, simulation).total_s;

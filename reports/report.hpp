@@ -147,6 +147,12 @@ struct StrategyResult {
   /// Of the run on GPUs and kernels without variability; not there where the scenario has none.
   double gpu_days_without_variability = kNotThere;
 
+  /// Of a run whose global batches are planned while it trains, in a set time each: mean seconds that the
+  /// GPUs wait for the plan of an iteration, and the GPU-days with these waits. Not there for other runs. All
+  /// other times are those of a run whose plans are ready.
+  double planning_exposed_s = kNotThere;
+  double gpu_days_with_planning = kNotThere;
+
   /// Of a run that may fail, spare units included; not there where the scenario has no failures, infinite
   /// where no end is to be expected. Means, and the times by which 5, 50 and 95 % of runs are done. All other
   /// times are those of a run on which nothing fails.
@@ -186,6 +192,10 @@ struct StrategyResult {
 
   double packing_s = 0;  ///< measured on this machine; not part of the result
   double simulation_s = 0;
+  /// Of a strategy that solves integer programs: mean seconds of this machine's for a global batch, and,
+  /// where no time is set for them, planning_exposed_s with these.
+  double solve_mean_s = kNotThere;
+  double measured_planning_exposed_s = kNotThere;
 };
 
 /// Everything that the formats show.

@@ -30,6 +30,8 @@ std::span<const RunField> run_fields() {
       {"wall_hours", &Run::wall_hours},
       {"speedup", &Run::speedup},
       {"gpu_days_without_variability", &Run::gpu_days_without_variability},
+      {"planning_exposed_s", &Run::planning_exposed_s},
+      {"gpu_days_with_planning", &Run::gpu_days_with_planning},
       {"gpu_days_with_failures", &Run::gpu_days_with_failures},
       {"gpu_days_with_failures_p05", &Run::gpu_days_with_failures_p05},
       {"gpu_days_with_failures_p50", &Run::gpu_days_with_failures_p50},

@@ -14,6 +14,7 @@
 #include "cli/plan_strategy.hpp"
 #include "cli/price_strategy.hpp"
 #include "cli/run_failures.hpp"
+#include "cli/run_planning.hpp"
 #include "cli/set_bounds.hpp"
 #include "cli/stopwatch.hpp"
 #include "cli/warnings.hpp"
@@ -172,6 +173,7 @@ StrategyResult run_strategy(const Scenario& scenario, const StrategySpec& spec,
     });
     set_times(run, scenario.cluster.n_gpus(), result);
     set_certainty(scenario, priced.account, run, result);
+    set_planning(spec, plan, run.step_s, scenario.cluster.n_gpus(), result);
     if (scenario.variability.any()) {
       simulation.variability = {};
       const double even_s = simulate(schedule, priced.groups, simulation).total_s;

@@ -4,12 +4,17 @@
 
 namespace packsim {
 
-std::vector<std::vector<ItemIndex>> global_batches(const BatchProblem& problem) {
+std::vector<std::vector<ItemIndex>> global_batches(const BatchProblem& problem, const BatchSize& size) {
   std::vector<std::vector<ItemIndex>> batches;
   std::int64_t tokens = 0;
+  const auto is_full = [&](std::int64_t length) {
+    if (batches.empty()) return true;
+    if (size.n_samples > 0) return std::ssize(batches.back()) >= size.n_samples;
+    return tokens + length > size.tokens;
+  };
   for (const ItemIndex item : packing_order(problem.items)) {
     const std::int64_t length = problem.items.lengths_tokens[item];
-    if (batches.empty() || tokens + length > problem.setting.tokens_per_iteration) {
+    if (is_full(length)) {
       batches.emplace_back();
       tokens = 0;
     }
@@ -17,6 +22,13 @@ std::vector<std::vector<ItemIndex>> global_batches(const BatchProblem& problem) 
     tokens += length;
   }
   return batches;
+}
+
+std::vector<std::vector<ItemIndex>> global_batches(const BatchProblem& problem) {
+  const StrategyOptions& options = problem.items.options;
+  return global_batches(problem, {.tokens = options.batch_tokens > 0 ? options.batch_tokens
+                                                                     : problem.setting.tokens_per_iteration,
+                                  .n_samples = options.samples_per_iteration});
 }
 
 }  // namespace packsim

@@ -38,6 +38,13 @@ struct StrategyOptions {
   double solve_time_limit_s = 0;       ///< flexsp: of one integer program; 0: none
   bool integer_programs = false;       ///< flexsp: false lets our local search do without them
   std::int64_t solve_nodes = 1000;     ///< flexsp: of the search tree of one integer program; 0: no limit
+  bool economise = true;  ///< flexsp: what does not decide the makespan takes the least GPU time; ours
+  /// Online strategies: tokens of a global batch where they are not the setting's; 0: they are.
+  std::int64_t batch_tokens = 0;
+  std::int64_t samples_per_iteration = 0;  ///< instead of tokens; 0: tokens say how large a batch is
+  int planner_processes = 1;               ///< flexsp: global batches that are planned at the same time
+  int look_ahead_batches = 1;              ///< flexsp: see PlannerService
+  double solve_s = 0;                      ///< flexsp: to plan a global batch; 0: as long as it takes here
 };
 
 /// What a strategy is given. Lengths longer than the capacity and lengths of zero are passed on as they are:

@@ -82,7 +82,9 @@ std::optional<Assignment> CbcAssignmentSolver::solve(const AssignmentProblem& pr
   if (options_.local_search) {
     improve(best, LocalSearchSolver(options_.gap_fraction).solve(problem, limits, start));
   }
-  SolveRecord record{.start_s = best ? best->makespan_s : 0, .bound_s = makespan_bound_s(problem)};
+  SolveRecord record{.batch = std::max<std::int64_t>(batch_, 0),
+                     .start_s = best ? best->makespan_s : 0,
+                     .bound_s = makespan_bound_s(problem)};
   const bool proven = best && best->makespan_s <= record.bound_s * (1 + options_.gap_fraction);
   if (!proven && options_.integer_program) {
     branch_and_bound(problem, limits, best, record);

@@ -19,6 +19,7 @@ enum class SolveStatus {
 
 /// One integer program that was solved.
 struct SolveRecord {
+  std::int64_t batch = 0;  ///< of which global batch; 0 is the first
   double wall_s = 0;
   SolveStatus status = SolveStatus::optimal;
   double start_s = 0;      ///< makespan of the best start; 0: there was none
@@ -50,6 +51,7 @@ class CbcAssignmentSolver : public AssignmentSolver {
 
   std::optional<Assignment> solve(const AssignmentProblem& problem, const SolveLimits& limits,
                                   const std::optional<Assignment>& start) override;
+  void next_batch() override { ++batch_; }
 
   /// Every solve so far, in order.
   const std::vector<SolveRecord>& log() const { return log_; }
@@ -60,6 +62,7 @@ class CbcAssignmentSolver : public AssignmentSolver {
 
   CbcOptions options_;
   std::vector<SolveRecord> log_;
+  std::int64_t batch_ = -1;  // none yet
 };
 
 }  // namespace packsim

@@ -153,6 +153,11 @@ struct StrategyResult {
   /// sample fits in no pack.
   double bound_gpu_days = kNotThere;
   double above_bound_fraction = kNotThere;
+  /// Of a run whose global batches are planned while it trains, in a set time each: mean seconds that the
+  /// GPUs wait for the plan of an iteration, and the GPU-days with these waits. Not there for other runs. All
+  /// other times are those of a run whose plans are ready.
+  double planning_exposed_s = kNotThere;
+  double gpu_days_with_planning = kNotThere;
 
   /// Of a run that may fail, spare units included; not there where the scenario has no failures, infinite
   /// where no end is to be expected. Means, and the times by which 5, 50 and 95 % of runs are done. All other
@@ -193,6 +198,10 @@ struct StrategyResult {
 
   double packing_s = 0;  ///< measured on this machine; not part of the result
   double simulation_s = 0;
+  /// Of a strategy that solves integer programs: mean seconds of this machine's for a global batch, and,
+  /// where no time is set for them, planning_exposed_s with these.
+  double solve_mean_s = kNotThere;
+  double measured_planning_exposed_s = kNotThere;
 };
 
 /// A lower bound under one ZeRO stage, and what it consists of.

@@ -57,6 +57,21 @@ std::vector<PublishedRatio> read_ratios(JsonReader& tables) {
   return ratios;
 }
 
+// Only of planners that are waited for.
+std::vector<PublishedWait> read_waits(JsonReader& tables) {
+  std::vector<PublishedWait> waits;
+  for (JsonReader& reader : tables.objects("flexsp_planning")) {
+    reader.allow_any_keys();
+    PublishedWait wait{.name = reader.string("ref"),
+                       .scenario = reader.string("scenario"),
+                       .strategy = reader.string("strategy"),
+                       .exposed_s = reader.number("exposed_data_s", 0, kMost),
+                       .model_s = reader.positive("model_s")};
+    if (wait.exposed_s > 0) waits.push_back(std::move(wait));
+  }
+  return waits;
+}
+
 PublishedTolerances read_tolerances(JsonReader reader) {
   reader.allow_any_keys();
   const auto fraction = [&](std::string_view name, std::string_view key) {
@@ -73,6 +88,10 @@ PublishedTolerances read_tolerances(JsonReader reader) {
   tolerances.group_selection = fraction("group_selection", "fraction");
   tolerances.strategies = fraction("strategies", "fraction");
   tolerances.ratio = fraction("deepseek_ratio", "fraction");
+  tolerances.flexsp_gpu_days = fraction("flexsp", "gpu_days_fraction");
+  tolerances.flexsp_abr = fraction("flexsp", "abr");
+  tolerances.flexsp_cr = fraction("flexsp", "cr");
+  tolerances.planning = fraction("flexsp_planning", "fraction");
   return tolerances;
 }
 
@@ -110,6 +129,8 @@ PublishedTables load_published_tables(const std::string& path, const DataPaths& 
     tables.strategies = read_runs(reader, "strategies");
     tables.batching = read_runs(reader, "batching");
     tables.ratios = read_ratios(reader);
+    tables.flexsp = read_runs(reader, "flexsp");
+    tables.planning = read_waits(reader);
   }
   problems.throw_if_any();
   return tables;

@@ -32,6 +32,11 @@ const std::vector<SetMaker>& set_makers() {
          ScenarioRuns runs(data);
          return validate_gpu_days(load_published_tables(tables_path(data), data), runs);
        }},
+      {{"hbp-flexsp"},
+       [](const DataPaths& data) {
+         ScenarioRuns runs(data);
+         return validate_flexsp(load_published_tables(tables_path(data), data), runs);
+       }},
       {{"hbp-deepseek"},
        [](const DataPaths& data) {
          ScenarioRuns runs(data);

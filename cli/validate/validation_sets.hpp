@@ -33,6 +33,8 @@ class ScenarioRuns {
 std::vector<ValidationSet> validate_table_steps(const PublishedTables& tables, const DataPaths& data);
 /// GPU-days of the HBP paper.
 std::vector<ValidationSet> validate_gpu_days(const PublishedTables& tables, ScenarioRuns& runs);
+/// Its comparison with FlexSP: GPU-days, FlexSP's ratios, and waits for its plans.
+std::vector<ValidationSet> validate_flexsp(const PublishedTables& tables, ScenarioRuns& runs);
 /// What its largest job gains.
 std::vector<ValidationSet> validate_ratios(const PublishedTables& tables, ScenarioRuns& runs);
 /// Published steps of other frameworks: from kernels alone, and left out of the fit of their stack.

@@ -60,6 +60,8 @@ class AssignmentSolver {
   /// is one to do better than.
   virtual std::optional<Assignment> solve(const AssignmentProblem& problem, const SolveLimits& limits,
                                           const std::optional<Assignment>& start) = 0;
+  /// Says that what is solved from here on is of the next global batch, for those who keep count.
+  virtual void next_batch() {}
 };
 
 /// Seconds of one group.

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "packing/flexsp/buckets.hpp"
+#include "packing/flexsp/economise.hpp"
 #include "packing/shuffle.hpp"
 
 namespace packsim::flexsp {
@@ -115,7 +116,10 @@ class BatchPlanner {
     if (const std::string wrong = what_is_wrong(problem, *assignment); !wrong.empty()) {
       throw std::logic_error("flexsp: the solver's assignment is wrong: " + wrong);
     }
-    return concrete(ascending, bucketing, *assignment);
+    std::vector<PlacedGroup> groups = concrete(ascending, bucketing, *assignment);
+    if (options_.economise) economise(lengths_, cluster_, groups);
+    place(groups, cluster_);
+    return groups;
   }
 
   // Deals the sequences of each bucket out to the groups, at random.
@@ -136,7 +140,6 @@ class BatchPlanner {
       }
       begin = bucketing.ends[q];
     }
-    place(groups, cluster_);
     return groups;
   }
 

@@ -30,6 +30,7 @@ struct BatchOptions {
   std::size_t micro_batch_tries = 5;  ///< M': numbers of micro-batches that are tried, from the fewest on
   ChunkOrder order = ChunkOrder::sorted;
   std::uint32_t seed = 0;  ///< of the draw of sequences from their buckets
+  bool economise = true;   ///< what does not decide the makespan takes the least GPU time; ours
   SolveLimits limits = {};
 };
 
@@ -51,7 +52,8 @@ struct BatchSolution {
 ///
 /// Beyond what is published: numbers of micro-batches whose lower bound is no better than what is found
 /// already are skipped, which changes no result; and where no number that is tried has a solution, the next
-/// ones are.
+/// ones are. With options.economise every micro-batch goes through economise()
+/// (packing/flexsp/economise.hpp).
 ///
 /// lengths_tokens: of items, none longer than the last kind's capacity. Throws std::invalid_argument for a
 /// longer one, for degrees that do not divide each other, and where the solver finds nothing at all.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <set>
 
 namespace packsim {
 namespace {
@@ -16,19 +18,21 @@ using Arrangement = std::vector<int>;
 // emptiest in proportion, which finds room where it is scarce. The makespan is infinite where there is none.
 class Greedy {
  public:
-  explicit Greedy(const AssignmentProblem& problem) : problem_(problem) {}
+  explicit Greedy(const AssignmentProblem& problem) : problem_(problem), groups_(problem.degrees.size()) {}
 
   double makespan_s(const Arrangement& arrangement, bool by_tokens) {
     open(arrangement);
     double makespan_s = 0;
     for (std::size_t q = problem_.buckets.size(); q-- > 0;) {
       for (std::int32_t i = 0; i < problem_.buckets[q].n_sequences; ++i) {
-        const std::size_t p = best_group(q, by_tokens);
-        if (p == degree_.size()) return kNever;
-        time_s_[p] += problem_.degrees[degree_[p]].sequence_s[q];
-        room_[p] -= problem_.buckets[q].boundary_tokens;
-        makespan_s = std::max(makespan_s, time_s_[p]);
-        if (assignment_ != nullptr) ++assignment_->groups[p].sequences[q];
+        const Place best = by_tokens ? emptiest(q) : soonest(q);
+        if (best.degree == groups_.size()) return kNever;
+        Group group = groups_[best.degree][best.position];
+        group.time_s += problem_.degrees[best.degree].sequence_s[q];
+        group.room -= problem_.buckets[q].boundary_tokens;
+        makespan_s = std::max(makespan_s, group.time_s);
+        if (assignment_ != nullptr) ++assignment_->groups[group.index].sequences[q];
+        put_back(best, group, by_tokens);
       }
     }
     return makespan_s;
@@ -49,40 +53,72 @@ class Greedy {
   }
 
  private:
+  struct Group {
+    double time_s = 0;
+    std::int64_t room = 0;  // tokens
+    std::size_t index = 0;  // ascending over degrees
+  };
+  // Of a group: groups_[degree][position]. No group: one degree too many.
+  struct Place {
+    std::size_t degree = 0;
+    std::size_t position = 0;
+  };
+
   void open(const Arrangement& arrangement) {
-    degree_.clear();
+    std::size_t index = 0;
     for (std::size_t d = 0; d < arrangement.size(); ++d) {
-      degree_.insert(degree_.end(), static_cast<std::size_t>(arrangement[d]), d);
-    }
-    time_s_.clear();
-    room_.clear();
-    for (const std::size_t d : degree_) {
-      time_s_.push_back(problem_.degrees[d].fixed_s);
-      room_.push_back(problem_.degrees[d].capacity_tokens);
+      groups_[d].clear();
+      for (int n = 0; n < arrangement[d]; ++n)
+        groups_[d].push_back({problem_.degrees[d].fixed_s, problem_.degrees[d].capacity_tokens, index++});
     }
   }
 
-  std::size_t best_group(std::size_t bucket, bool by_tokens) const {
+  // Of each degree the first group with room is the soonest one.
+  Place soonest(std::size_t bucket) const {
     const std::int64_t tokens = problem_.buckets[bucket].boundary_tokens;
-    std::size_t best = degree_.size();
-    double best_key = kNever;
-    for (std::size_t p = 0; p < degree_.size(); ++p) {
-      if (room_[p] < tokens) continue;
-      const AssignmentProblem::Degree& degree = problem_.degrees[degree_[p]];
-      const double key = by_tokens ? -static_cast<double>(room_[p]) / degree.sp_degree
-                                   : time_s_[p] + degree.sequence_s[bucket];
-      if (key < best_key) {
-        best_key = key;
-        best = p;
-      }
+    Place best{.degree = groups_.size()};
+    double soonest_s = kNever;
+    for (std::size_t d = 0; d < groups_.size(); ++d) {
+      const auto group = std::ranges::find_if(groups_[d], [&](const Group& g) { return g.room >= tokens; });
+      if (group == groups_[d].end()) continue;
+      const double end_s = group->time_s + problem_.degrees[d].sequence_s[bucket];
+      if (end_s >= soonest_s) continue;
+      soonest_s = end_s;
+      best = {d, static_cast<std::size_t>(group - groups_[d].begin())};
     }
     return best;
   }
 
+  // Of each degree the first group has the most room.
+  Place emptiest(std::size_t bucket) const {
+    const std::int64_t tokens = problem_.buckets[bucket].boundary_tokens;
+    Place best{.degree = groups_.size()};
+    double most = -kNever;
+    for (std::size_t d = 0; d < groups_.size(); ++d) {
+      if (groups_[d].empty() || groups_[d].front().room < tokens) continue;
+      const double room = static_cast<double>(groups_[d].front().room) / problem_.degrees[d].sp_degree;
+      if (room <= most) continue;
+      most = room;
+      best = {d, 0};
+    }
+    return best;
+  }
+
+  // Keeps the groups of a degree in order: soonest or emptiest first, among equals the first.
+  void put_back(Place place, const Group& changed, bool by_tokens) {
+    std::vector<Group>& groups = groups_[place.degree];
+    const auto before = [&](const Group& a, const Group& b) {
+      if (by_tokens) return a.room != b.room ? a.room > b.room : a.index < b.index;
+      return a.time_s != b.time_s ? a.time_s < b.time_s : a.index < b.index;
+    };
+    std::size_t position = place.position;
+    for (; position + 1 < groups.size() && before(groups[position + 1], changed); ++position)
+      groups[position] = groups[position + 1];
+    groups[position] = changed;
+  }
+
   const AssignmentProblem& problem_;
-  std::vector<std::size_t> degree_;  // [n_groups]
-  std::vector<double> time_s_;
-  std::vector<std::int64_t> room_;
+  std::vector<std::vector<Group>> groups_;  // [n_degrees]
   Assignment* assignment_ = nullptr;
 };
 
@@ -92,14 +128,31 @@ struct Candidate {
   double makespan_s = kNever;
 };
 
-Candidate evaluate(Greedy& greedy, const Arrangement& arrangement) {
-  Candidate candidate{.arrangement = arrangement, .makespan_s = greedy.makespan_s(arrangement, false)};
-  if (candidate.makespan_s == kNever) {
-    candidate.by_tokens = true;
-    candidate.makespan_s = greedy.makespan_s(arrangement, true);
+// Arrangements with their greedy makespans, each worked out once.
+class Evaluations {
+ public:
+  explicit Evaluations(const AssignmentProblem& problem) : greedy_(problem) {}
+
+  const Candidate& operator()(const Arrangement& arrangement) {
+    const auto [known, is_new] = known_.try_emplace(arrangement);
+    Candidate& candidate = known->second;
+    if (!is_new) return candidate;
+    candidate = {.arrangement = arrangement, .makespan_s = greedy_.makespan_s(arrangement, false)};
+    if (candidate.makespan_s == kNever) {
+      candidate.by_tokens = true;
+      candidate.makespan_s = greedy_.makespan_s(arrangement, true);
+    }
+    return candidate;
   }
-  return candidate;
-}
+
+  Assignment assign(const Candidate& candidate) {
+    return greedy_.assign(candidate.arrangement, candidate.by_tokens);
+  }
+
+ private:
+  Greedy greedy_;
+  std::map<Arrangement, Candidate> known_;
+};
 
 // One group of degree d becomes as many of the degree below as it has GPUs for, or the other way round.
 bool split(const AssignmentProblem& problem, Arrangement& arrangement, std::size_t d) {
@@ -140,12 +193,12 @@ std::vector<Arrangement> neighbours(const AssignmentProblem& problem, const Arra
   return found;
 }
 
-Candidate climb(const AssignmentProblem& problem, Greedy& greedy, Candidate best) {
+Candidate climb(const AssignmentProblem& problem, Evaluations& evaluate, Candidate best) {
   for (bool better = true; better;) {
     better = false;
     const Arrangement from = best.arrangement;
     for (const Arrangement& arrangement : neighbours(problem, from)) {
-      const Candidate candidate = evaluate(greedy, arrangement);
+      const Candidate& candidate = evaluate(arrangement);
       if (candidate.makespan_s < best.makespan_s * (1 - kLeastGain)) {
         best = candidate;
         better = true;
@@ -180,10 +233,10 @@ class Balance {
     const auto slowest = static_cast<std::size_t>(std::ranges::max_element(time_s_) - time_s_.begin());
     Exchange best{.slower_s = time_s_[slowest] * (1 - kLeastGain)};
     for (std::size_t other = 0; other < groups_.size(); ++other) {
-      if (other == slowest) continue;
+      // What it takes is longer than what it gives, so it ends no sooner than now.
+      if (other == slowest || time_s_[other] >= best.slower_s) continue;
       for (std::size_t give = 0; give < problem_.buckets.size(); ++give) {
-        if (groups_[slowest].sequences[give] == 0) continue;
-        for (std::size_t take = 0; take <= give; ++take) consider(slowest, other, give, take, best);
+        if (groups_[slowest].sequences[give] > 0) consider(slowest, other, give, best);
       }
     }
     if (best.other == kNobody) return false;
@@ -202,25 +255,30 @@ class Balance {
     double slower_s = 0;
   };
 
-  double sequence_s(std::size_t group, std::size_t bucket) const {
-    return problem_.degrees[groups_[group].degree].sequence_s[bucket];
-  }
-  std::int64_t capacity(std::size_t group) const {
-    return problem_.degrees[groups_[group].degree].capacity_tokens;
+  const AssignmentProblem::Degree& degree(std::size_t group) const {
+    return problem_.degrees[groups_[group].degree];
   }
 
-  void consider(std::size_t slowest, std::size_t other, std::size_t give, std::size_t take,
-                Exchange& best) const {
-    const bool back = take != give;
-    if (back && groups_[other].sequences[take] == 0) return;
-    const std::int64_t moved =
-        problem_.buckets[give].boundary_tokens - (back ? problem_.buckets[take].boundary_tokens : 0);
-    if (tokens_[other] + moved > capacity(other) || tokens_[slowest] - moved > capacity(slowest)) return;
-    const double from_s =
-        time_s_[slowest] - sequence_s(slowest, give) + (back ? sequence_s(slowest, take) : 0);
-    const double to_s = time_s_[other] + sequence_s(other, give) - (back ? sequence_s(other, take) : 0);
+  // Giving a sequence of a bucket, and taking none or a shorter one.
+  void consider(std::size_t slowest, std::size_t other, std::size_t give, Exchange& best) const {
+    const std::vector<double>& from_sequence_s = degree(slowest).sequence_s;
+    const std::vector<double>& to_sequence_s = degree(other).sequence_s;
+    const double from_s = time_s_[slowest] - from_sequence_s[give];
+    const double to_s = time_s_[other] + to_sequence_s[give];
+    if (from_s >= best.slower_s) return;
+    const std::int64_t from_room = degree(slowest).capacity_tokens - tokens_[slowest];
+    const std::int64_t to_room = degree(other).capacity_tokens - tokens_[other];
+    const std::int64_t given = problem_.buckets[give].boundary_tokens;
+    for (std::size_t take = 0; take < give; ++take) {
+      if (groups_[other].sequences[take] == 0) continue;
+      const std::int64_t moved = given - problem_.buckets[take].boundary_tokens;
+      if (moved > to_room || -moved > from_room) continue;
+      const double slower_s = std::max(from_s + from_sequence_s[take], to_s - to_sequence_s[take]);
+      if (slower_s < best.slower_s) best = {other, give, take, slower_s};
+    }
+    if (given > to_room) return;
     const double slower_s = std::max(from_s, to_s);
-    if (slower_s < best.slower_s) best = {other, give, take, slower_s};
+    if (slower_s < best.slower_s) best = {other, give, give, slower_s};
   }
 
   void carry_out(std::size_t slowest, const Exchange& exchange) {
@@ -249,24 +307,26 @@ struct Found {
   double makespan_s() const { return assignment.makespan_s; }
 };
 
-Found balanced(const AssignmentProblem& problem, Greedy& greedy, const Candidate& candidate) {
-  Found found{candidate.arrangement, greedy.assign(candidate.arrangement, candidate.by_tokens)};
+Found balanced(const AssignmentProblem& problem, Evaluations& evaluate, const Candidate& candidate) {
+  Found found{candidate.arrangement, evaluate.assign(candidate)};
   drop_idle_groups(found.assignment);
   balance(problem, found.assignment);
   return found;
 }
 
 // As climb(), judging arrangements after the sequences have moved. Only those whose greedy assignment is not
-// far off are worth the time.
-void climb_balanced(const AssignmentProblem& problem, Greedy& greedy, double enough_s, Found& best) {
+// far off are worth the time, and once.
+void climb_balanced(const AssignmentProblem& problem, Evaluations& evaluate, double enough_s, Found& best) {
   constexpr double kFarOff = 1.1;
+  std::set<Arrangement> tried;
   for (bool better = true; better && best.makespan_s() > enough_s;) {
     better = false;
     const Arrangement from = best.arrangement;
     for (const Arrangement& arrangement : neighbours(problem, from)) {
-      const Candidate candidate = evaluate(greedy, arrangement);
+      const Candidate& candidate = evaluate(arrangement);
       if (candidate.makespan_s > best.makespan_s() * kFarOff) continue;
-      Found found = balanced(problem, greedy, candidate);
+      if (!tried.insert(arrangement).second) continue;
+      Found found = balanced(problem, evaluate, candidate);
       if (found.makespan_s() >= best.makespan_s() * (1 - kLeastGain)) continue;
       best = std::move(found);
       better = true;
@@ -290,19 +350,19 @@ void balance(const AssignmentProblem& problem, Assignment& assignment) {
 
 std::optional<Assignment> local_search(const AssignmentProblem& problem, double gap_fraction) {
   const double enough_s = makespan_bound_s(problem) * (1 + gap_fraction);
-  Greedy greedy(problem);
+  Evaluations evaluate(problem);
   std::optional<Found> best;
   for (std::size_t d = 0; d < problem.degrees.size(); ++d) {
     Arrangement arrangement(problem.degrees.size(), 0);
     arrangement[d] = problem.n_gpus / problem.degrees[d].sp_degree;
-    const Candidate candidate = climb(problem, greedy, evaluate(greedy, arrangement));
+    const Candidate candidate = climb(problem, evaluate, evaluate(arrangement));
     if (candidate.makespan_s == kNever) continue;
-    Found found = balanced(problem, greedy, candidate);
+    Found found = balanced(problem, evaluate, candidate);
     if (!best || found.makespan_s() < best->makespan_s()) best = std::move(found);
     if (best->makespan_s() <= enough_s) break;
   }
   if (!best) return std::nullopt;
-  climb_balanced(problem, greedy, enough_s, *best);
+  climb_balanced(problem, evaluate, enough_s, *best);
   return std::move(best->assignment);
 }
 

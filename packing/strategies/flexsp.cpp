@@ -90,10 +90,12 @@ BatchPlan flexsp(const BatchProblem& problem) {
       .n_buckets = static_cast<std::size_t>(options.flexsp_buckets),
       .micro_batch_tries = static_cast<std::size_t>(options.micro_batch_tries),
       .seed = options.seed,
+      .economise = options.economise,
       .limits = {.time_s = options.solve_time_limit_s, .n_nodes = options.solve_nodes}};
   BatchPlan plan;
   plan.groups.resize(problem.setting.groups.size());
   for (const std::vector<ItemIndex>& batch : global_batches(problem)) {
+    problem.setting.solver->next_batch();
     append(plan_global_batch(problem.items.lengths_tokens, batch, allowed.cluster, batch_options,
                              *problem.setting.solver),
            allowed.group_of_kind, plan);

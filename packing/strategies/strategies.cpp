@@ -16,9 +16,21 @@ constexpr std::array<std::string_view, 1> kHistogramOptions = {"max_samples_per_
 constexpr std::array<std::string_view, 3> kPlannerOptions = {"window_iterations", "shuffle", "seed"};
 constexpr std::array<std::string_view, 7> kHbpOptions = {
     "packer", "greedy_fill", "rounds", "threshold_tokens", "max_samples_per_pack", "shuffle", "seed"};
-constexpr std::array<std::string_view, 9> kFlexspOptions = {
-    "flexsp_buckets",     "micro_batch_tries", "min_sp",  "costs", "integer_programs",
-    "solve_time_limit_s", "solve_nodes",       "shuffle", "seed"};
+constexpr std::array<std::string_view, 15> kFlexspOptions = {"flexsp_buckets",
+                                                             "micro_batch_tries",
+                                                             "min_sp",
+                                                             "costs",
+                                                             "economise",
+                                                             "batch_tokens",
+                                                             "samples_per_iteration",
+                                                             "integer_programs",
+                                                             "solve_time_limit_s",
+                                                             "solve_nodes",
+                                                             "planner_processes",
+                                                             "look_ahead_batches",
+                                                             "solve_s",
+                                                             "shuffle",
+                                                             "seed"};
 
 constexpr std::array<std::string_view, 3> kFirstFitOptions = {"max_samples_per_pack", "shuffle", "seed"};
 constexpr std::array<std::string_view, 6> kWlbOptions = {"outlier_queues",
@@ -27,7 +39,10 @@ constexpr std::array<std::string_view, 6> kWlbOptions = {"outlier_queues",
                                                          "linear_weight_tokens",
                                                          "shuffle",
                                                          "seed"};
-constexpr std::array<std::string_view, 3> kVerlOptions = {"linear_weight_tokens", "shuffle", "seed"};
+constexpr std::array<std::string_view, 5> kVerlOptions = {"linear_weight_tokens", "batch_tokens",
+                                                          "samples_per_iteration", "shuffle", "seed"};
+constexpr std::array<std::string_view, 4> kOnlineOptions = {"batch_tokens", "samples_per_iteration",
+                                                            "shuffle", "seed"};
 
 // The windows in which tools pack: rows of a batch of datasets.map, which TRL leaves as it is; axolotl's
 // sample_packing_group_size.
@@ -87,21 +102,21 @@ constexpr std::array<Strategy, 25> kStrategies = {{
     {"megatron_hybrid_cp", "A global batch at a time, each sample alone on as few GPUs as hold it, sets of GPUs "
                            "with equal sums of squared lengths, a barrier between sets.",
      "O(N B)", "Megatron-LM hybrid_cp_schedule.py", Layout::packed, nullptr, nullptr, d::megatron_hybrid_cp,
-     false, kShuffleOptions, PackOrder::shuffled, 0, true},
+     false, kOnlineOptions, PackOrder::shuffled, 0, true},
     {"megatron_dynamic_cp", "A global batch at a time, packs on blocks of GPUs with equal sums of squared "
                             "lengths, more GPUs than needed where that evens out the work.",
      "O(N B)", "Megatron-LM dev data_schedule_utils.py", Layout::packed, nullptr, nullptr,
-     d::megatron_dynamic_cp, false, kShuffleOptions, PackOrder::shuffled, 0, true},
+     d::megatron_dynamic_cp, false, kOnlineOptions, PackOrder::shuffled, 0, true},
     {"megatron_dp_balanced", "A global batch at a time, next-fit; last samples become packs until every rank has "
                              "as many.",
      "O(N)", "Megatron-LM data_schedule.py", Layout::packed, nullptr, nullptr, d::megatron_dp_balanced, false,
-     kShuffleOptions},
+     kOnlineOptions},
     {"verl_kk", "A global batch at a time, Karmarkar-Karp over ranks, then over each rank's micro-batches.",
      "O(N B log N)", "verl seqlen_balancing.py", Layout::packed, nullptr, nullptr, d::verl_kk, false,
      kVerlOptions},
     {"trl_lpt", "A global batch at a time, longest first to the rank with the least sum of squared lengths that "
                 "has room.",
-     "O(N B)", "TRL async GRPO", Layout::packed, nullptr, nullptr, d::trl_lpt, false, kShuffleOptions},
+     "O(N B)", "TRL async GRPO", Layout::packed, nullptr, nullptr, d::trl_lpt, false, kOnlineOptions},
     {"planner", "Our own: whole iterations that keep all GPUs busy equally long, every pack at the SP degree, length "
                 "and checkpointing that cost least.",
      "O(N log N)", "docs/planner.md", Layout::packed, nullptr, nullptr, d::planner, false, kPlannerOptions,

@@ -97,7 +97,7 @@ class Wlb {
         plan_(problem.setting) {}
 
   BatchPlan run() && {
-    for (const Items& batch : global_batches(problem_)) {
+    for (const Items& batch : global_batches(problem_, {.tokens = problem_.setting.tokens_per_iteration})) {
       for (const ItemIndex item : batch) {
         if (queues_.delays(length(item))) {
           queues_.push(item, length(item));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <span>
 
@@ -77,7 +78,12 @@ std::string effective_text(const Run& run) {
 }
 
 constexpr std::string_view kVariabilityGroup = "Variability";
+constexpr std::string_view kPlanningGroup = "Planning";
 constexpr std::string_view kFailuresGroup = "Failures";
+
+bool has_planning(const Run& run) {
+  return std::isfinite(run.gpu_days_with_planning);
+}
 
 std::span<const Column> all_columns() {
   static constexpr Column kColumns[] = {
@@ -134,6 +140,13 @@ std::span<const Column> all_columns() {
       {"variability", kVariabilityGroup, "variability", "",
        "How much longer the run takes than on GPUs and kernels that all take what the cost model says.",
        variability_cost_text},
+      {"planning_exposed_s", kPlanningGroup, "plan wait", "s",
+       "Mean time of an iteration that the GPUs wait for its plan, where a planner beside the training needs "
+       "so "
+       "long as the scenario says. No other time has it.",
+       time_text<&Run::planning_exposed_s>},
+      {"gpu_days_with_planning", kPlanningGroup, "+ planning", "GPU-days", "GPU-days with these waits.",
+       time_text<&Run::gpu_days_with_planning>},
       {"gpu_days_with_failures", kFailuresGroup, "+ failures", "GPU-days",
        "GPU-days that are to be expected with failures, restarts and checkpoints, spare units included. All "
        "other times are without these.",
@@ -170,6 +183,7 @@ std::vector<Column> columns(const Report& report) {
   std::vector<Column> shown;
   for (const Column& column : all_columns()) {
     if (column.group == kVariabilityGroup && !report.manifest.variability.any()) continue;
+    if (column.group == kPlanningGroup && std::ranges::none_of(report.runs, has_planning)) continue;
     if (column.group == kFailuresGroup && !report.manifest.failures) continue;
     shown.push_back(column);
   }

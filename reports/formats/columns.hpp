@@ -18,7 +18,8 @@ struct Column {
   std::string (*text)(const StrategyResult&);
 };
 
-/// Those of the report: variability and failures have columns where the scenario has them.
+/// Those of the report: variability and failures have columns where the scenario has them, planning where a
+/// run has it.
 std::vector<Column> columns(const Report& report);
 
 }  // namespace packsim::formats_detail

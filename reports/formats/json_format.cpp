@@ -1,5 +1,6 @@
 #include "reports/formats/json_format.hpp"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <variant>
 
@@ -187,8 +188,12 @@ Json bound(const BoundResult& bound) {
 Json timings(const Report& report) {
   Json runs = Json::array();
   for (const StrategyResult& result : report.runs) {
-    runs.push_back(
-        {{"name", result.name}, {"packing_s", result.packing_s}, {"simulation_s", result.simulation_s}});
+    Json run = {
+        {"name", result.name}, {"packing_s", result.packing_s}, {"simulation_s", result.simulation_s}};
+    if (std::isfinite(result.solve_mean_s)) run["solve_mean_s"] = result.solve_mean_s;
+    if (std::isfinite(result.measured_planning_exposed_s))
+      run["planning_exposed_s"] = result.measured_planning_exposed_s;
+    runs.push_back(run);
   }
   return {{"total_s", report.total_s}, {"peak_memory_bytes", report.peak_memory_bytes}, {"runs", runs}};
 }

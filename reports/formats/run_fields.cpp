@@ -32,6 +32,8 @@ std::span<const RunField> run_fields() {
       {"bound_gpu_days", &Run::bound_gpu_days},
       {"above_bound_fraction", &Run::above_bound_fraction},
       {"gpu_days_without_variability", &Run::gpu_days_without_variability},
+      {"planning_exposed_s", &Run::planning_exposed_s},
+      {"gpu_days_with_planning", &Run::gpu_days_with_planning},
       {"gpu_days_with_failures", &Run::gpu_days_with_failures},
       {"gpu_days_with_failures_p05", &Run::gpu_days_with_failures_p05},
       {"gpu_days_with_failures_p50", &Run::gpu_days_with_failures_p50},

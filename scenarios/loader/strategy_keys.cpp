@@ -42,9 +42,10 @@ constexpr int kMostRounds = 1'000'000;
 constexpr int kMostQueues = 1000;
 constexpr int kMostBuckets = 1'000'000;
 constexpr int kMostTries = 1000;
+constexpr int kMostProcesses = 65'536;
 constexpr std::int64_t kMostNodes = 1'000'000'000;
 
-constexpr std::array<Option, 21> kOptions = {{
+constexpr std::array<Option, 27> kOptions = {{
     {"seed", [](JsonReader& r, StrategyOptions& o) { o.seed = r.integer("seed", 0, 4294967295U, o.seed); }},
     {"shuffle", [](JsonReader& r, StrategyOptions& o) { o.shuffle = r.boolean("shuffle", o.shuffle); }},
     {"rounds",
@@ -111,6 +112,30 @@ constexpr std::array<Option, 21> kOptions = {{
     {"solve_nodes",
      [](JsonReader& r, StrategyOptions& o) {
        o.solve_nodes = r.integer("solve_nodes", 0, kMostNodes, o.solve_nodes);
+     }},
+    {"economise",
+     [](JsonReader& r, StrategyOptions& o) { o.economise = r.boolean("economise", o.economise); }},
+    {"batch_tokens",
+     [](JsonReader& r, StrategyOptions& o) {
+       o.batch_tokens = r.integer("batch_tokens", 0, kMostTokens, o.batch_tokens);
+     }},
+    {"samples_per_iteration",
+     [](JsonReader& r, StrategyOptions& o) {
+       o.samples_per_iteration = r.integer("samples_per_iteration", 0, kMostSamples, o.samples_per_iteration);
+       if (o.samples_per_iteration > 0 && o.batch_tokens > 0)
+         r.refuse("samples_per_iteration", "no samples_per_iteration beside batch_tokens");
+     }},
+    {"planner_processes",
+     [](JsonReader& r, StrategyOptions& o) {
+       o.planner_processes = r.integer("planner_processes", 1, kMostProcesses, o.planner_processes);
+     }},
+    {"look_ahead_batches",
+     [](JsonReader& r, StrategyOptions& o) {
+       o.look_ahead_batches = r.integer("look_ahead_batches", 0, kMostProcesses, o.look_ahead_batches);
+     }},
+    {"solve_s",
+     [](JsonReader& r, StrategyOptions& o) {
+       if (const auto time_s = r.optional_positive("solve_s")) o.solve_s = *time_s;
      }},
 }};
 

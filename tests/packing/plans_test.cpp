@@ -289,6 +289,8 @@ TEST_CASE("a strategy that forms iterations leaves alone the options that its ro
     check("outlier_queues", [](StrategyOptions& o) { o.outlier_queues = 0; });
     check("outlier_threshold_tokens", [](StrategyOptions& o) { o.outlier_threshold_tokens = 500; });
     check("micro_batch_tokens", [](StrategyOptions& o) { o.micro_batch_tokens = 4096; });
+    check("batch_tokens", [](StrategyOptions& o) { o.batch_tokens = 16384; });
+    check("samples_per_iteration", [](StrategyOptions& o) { o.samples_per_iteration = 7; });
   }
 }
 
@@ -311,6 +313,21 @@ TEST_CASE("an online strategy trains each global batch in its own iteration") {
       }
     }
   }
+}
+
+TEST_CASE("global batches end where tokens or samples say so") {
+  const BatchSetting setting = setting_of({{4096, 1}}, 8, 100, false);
+  const Lengths lengths = {60, 40, 1, 200, 99};
+  BatchProblem problem = problem_of(lengths, setting);
+  StrategyOptions& options = problem.items.options;
+  options.shuffle = false;
+  using Batches = std::vector<std::vector<ItemIndex>>;
+  CHECK(global_batches(problem) == Batches{{0, 1}, {2}, {3}, {4}});
+  CHECK(global_batches(problem, {.tokens = 59}) == Batches{{0}, {1, 2}, {3}, {4}});
+  options.batch_tokens = 300;
+  CHECK(global_batches(problem) == Batches{{0, 1, 2}, {3, 4}});
+  options.samples_per_iteration = 2;
+  CHECK(global_batches(problem) == Batches{{0, 1}, {2, 3}, {4}});
 }
 
 TEST_CASE("strategies for one kind of rank refuse several groups and GPUs that make no whole ranks") {

@@ -52,6 +52,8 @@ TEST_CASE("report.json keeps its keys and their order, timings last") {
                                                           "bound_gpu_days",
                                                           "above_bound_fraction",
                                                           "gpu_days_without_variability",
+                                                          "planning_exposed_s",
+                                                          "gpu_days_with_planning",
                                                           "gpu_days_with_failures",
                                                           "gpu_days_with_failures_p05",
                                                           "gpu_days_with_failures_p50",
@@ -117,11 +119,17 @@ TEST_CASE("what this machine measured is under timings only") {
   Report slower = example_report();
   slower.total_s = 99;
   slower.peak_memory_bytes = 1 << 20;
-  for (StrategyResult& run : slower.runs) run.packing_s = run.simulation_s = 42;
+  for (StrategyResult& run : slower.runs) {
+    run.packing_s = run.simulation_s = 42;
+    run.solve_mean_s = run.measured_planning_exposed_s = 7;
+  }
   Json first = Json::parse(to_json(example_report()));
   Json second = Json::parse(to_json(slower));
   CHECK(first["timings"]["runs"][0]["packing_s"] == 0.125);
   CHECK(second["timings"]["runs"][0]["packing_s"] == 42);
+  CHECK(!first["timings"]["runs"][0].contains("solve_mean_s"));
+  CHECK(second["timings"]["runs"][0]["solve_mean_s"] == 7);
+  CHECK(second["timings"]["runs"][0]["planning_exposed_s"] == 7);
   first.erase("timings");
   second.erase("timings");
   CHECK(first.dump() == second.dump());

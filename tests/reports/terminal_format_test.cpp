@@ -147,6 +147,17 @@ TEST_CASE("the lower bound has a column beside every run and a table of its part
   CHECK(contains(runs[3], "+25.0%"));
 }
 
+TEST_CASE("waits for plans have their columns where a run has them") {
+  Report report = example_report();
+  CHECK_FALSE(contains(to_terminal(report, 240), "plan wait"));
+  report.runs[1].planning_exposed_s = 3.43;
+  report.runs[1].gpu_days_with_planning = 9.25;
+  const auto table = lines_from(to_terminal(report, 240), "run ");
+  CHECK(contains(table[0], "plan wait  + planning"));
+  CHECK(contains(table[2], "        -           -"));
+  CHECK(contains(table[3], "     3.43        9.25"));
+}
+
 TEST_CASE("no text from outside sends control codes to the terminal") {
   Report report = example_report();
   report.runs[0].name = "red\x1b[31m";

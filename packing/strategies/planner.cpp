@@ -7,6 +7,7 @@
 #include "packing/planner/compose_iteration.hpp"
 #include "packing/planner/compose_rounds.hpp"
 #include "packing/planner/cut_iterations.hpp"
+#include "packing/planner/exact.hpp"
 #include "packing/planner/sorted_packs.hpp"
 #include "packing/strategies/strategies.hpp"
 
@@ -65,6 +66,14 @@ void append(const ComposedIteration& iteration, const DegreeCosts& costs,
   }
 }
 
+BatchPlan plan_of(std::span<const ComposedIteration> iterations, const DegreeCosts& costs,
+                  std::span<const std::int32_t> lengths, std::size_t n_groups) {
+  BatchPlan plan;
+  plan.groups.resize(n_groups);
+  for (const ComposedIteration& iteration : iterations) append(iteration, costs, lengths, plan);
+  return plan;
+}
+
 }  // namespace
 
 BatchPlan planner(const BatchProblem& problem) {
@@ -74,6 +83,11 @@ BatchPlan planner(const BatchProblem& problem) {
   const std::span<const std::int32_t> lengths = problem.items.lengths_tokens;
   const std::vector<ItemIndex> order = packing_order(problem.items);
   std::vector<ComposedIteration> iterations;
+  if (order.size() <= kMostExactItems && !setting.rounds_in_step) {
+    return plan_of(
+        best_iterations(costs, lengths, order, setting.n_gpus, setting.tokens_per_iteration, setting.step_s),
+        costs, lengths, setting.groups.size());
+  }
   for (const std::vector<ItemIndex>& items :
        cut_iterations(costs, lengths, order,
                       {.n_gpus = setting.n_gpus,
@@ -90,10 +104,7 @@ BatchPlan planner(const BatchProblem& problem) {
     if (!sorted.empty() && total_s(sorted, step_s) < total_s(iterations, step_s))
       iterations = std::move(sorted);
   }
-  BatchPlan plan;
-  plan.groups.resize(setting.groups.size());
-  for (const ComposedIteration& iteration : iterations) append(iteration, costs, lengths, plan);
-  return plan;
+  return plan_of(iterations, costs, lengths, setting.groups.size());
 }
 
 }  // namespace packsim::strategies_detail

@@ -1,6 +1,7 @@
 #include "sim/step_ranks.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -17,6 +18,15 @@ void check_variability(std::span<const PricedGroup> groups, const Variability& v
   for (const std::string& mistake : variability_mistakes(variability, n_gpus))
     all += (all.empty() ? "" : "; ") + mistake;
   if (!all.empty()) throw std::invalid_argument(all);
+}
+
+constexpr std::uint32_t kNoPack = std::numeric_limits<std::uint32_t>::max();
+
+// Of a rank that takes part in a round's exchange of states and trains nothing.
+const MicroBatchPrice& no_pack() {
+  static const TokenPrices kNoTokens;
+  static const MicroBatchPrice kNoPrice{.tokens = &kNoTokens};
+  return kNoPrice;
 }
 
 }  // namespace
@@ -50,20 +60,17 @@ void StepRanks::name_meetings(const Iteration& iteration) {
   }
 }
 
-void StepRanks::check_rounds(std::size_t iteration_index) const {
-  const Iteration& iteration = schedule_.iterations[iteration_index];
+// The block's packs; where all GPUs exchange states in every micro-batch, kNoPack for each round in which
+// others have one and this block has not, up to its last.
+void StepRanks::set_rounds(const Iteration& iteration, std::size_t block) {
   const std::span<const PlacedPack> packs = schedule_.packs(iteration);
-  if (groups_[packs.front().group].plan.plan.zero_stage < 2 || !mesh_.has_shared()) return;
-  for (std::size_t block = 0; block < mesh_.blocks().size(); ++block) {
-    std::uint32_t round = 0;
-    for (const std::uint32_t position : mesh_.packs(block)) {
-      if (packs[position].round == round++) continue;
-      throw std::invalid_argument("iterations[" + std::to_string(iteration_index) +
-                                  "]: expected a pack in every round of GPU " +
-                                  std::to_string(mesh_.blocks()[block].first_gpu) +
-                                  ", as all GPUs exchange states in every micro-batch, got none in round " +
-                                  std::to_string(round - 1));
-    }
+  const bool fills_gaps = groups_[packs.front().group].plan.plan.zero_stage >= 2 && mesh_.has_shared();
+  rounds_.clear();
+  std::uint32_t round = 0;
+  for (const std::uint32_t position : mesh_.packs(block)) {
+    for (; fills_gaps && round < packs[position].round; ++round) rounds_.push_back(kNoPack);
+    rounds_.push_back(position);
+    ++round;
   }
 }
 
@@ -81,12 +88,20 @@ void StepRanks::set_work(const Iteration& iteration, std::size_t block, RankWork
   work.micro_batches.clear();
   work.places.clear();
   bool is_plain = true;
-  for (const std::uint32_t position : own) {
+  for (const std::uint32_t position : rounds_) {
+    if (position == kNoPack) {
+      work.micro_batches.push_back(&no_pack());
+      continue;
+    }
     const PlacedPack& placed = packs[position];
     work.micro_batches.push_back(&groups_[placed.group].packs[placed.pack]);
     is_plain = is_plain && placed.group == first.group && !mesh_.is_shared(position);
   }
-  for (const std::uint32_t position : is_plain ? std::span<const std::uint32_t>() : own) {
+  for (const std::uint32_t position : is_plain ? std::span<const std::uint32_t>() : rounds_) {
+    if (position == kNoPack) {
+      work.places.push_back({.plan = work.plan, .first_gpu = work.first_gpu});
+      continue;
+    }
     const PlacedPack& placed = packs[position];
     work.places.push_back({.plan = &groups_[placed.group].plan,
                            .first_gpu = stage_gpus(placed.group, static_cast<int>(placed.first_gpu)),
@@ -94,7 +109,7 @@ void StepRanks::set_work(const Iteration& iteration, std::size_t block, RankWork
   }
 }
 
-void StepRanks::set_meetings(const Iteration& iteration, std::size_t block, RankWork& work) const {
+void StepRanks::set_meetings(const Iteration& iteration, RankWork& work) const {
   const std::span<const PlacedPack> packs = schedule_.packs(iteration);
   work.meetings.clear();
   std::uint32_t next_barrier = 0;
@@ -103,9 +118,9 @@ void StepRanks::set_meetings(const Iteration& iteration, std::size_t block, Rank
     for (; next_barrier < barrier_rounds_.size() && barrier_rounds_[next_barrier] <= round; ++next_barrier)
       work.meetings.push_back({.before = micro_batch, .id = next_barrier});
   };
-  for (const std::uint32_t position : mesh_.packs(block)) {
-    meet_up_to(packs[position].round);
-    if (mesh_.is_shared(position))
+  for (const std::uint32_t position : rounds_) {
+    if (position != kNoPack) meet_up_to(packs[position].round);
+    if (position != kNoPack && mesh_.is_shared(position))
       work.meetings.push_back({.before = micro_batch, .id = shared_ids_[position], .is_shared = true});
     ++micro_batch;
   }
@@ -131,7 +146,6 @@ void StepRanks::set_kinds(const Iteration& iteration) {
 std::span<const RankWork> StepRanks::of(std::size_t iteration_index) {
   const Iteration& iteration = schedule_.iterations[iteration_index];
   mesh_.set(schedule_, iteration);
-  check_rounds(iteration_index);
   name_meetings(iteration);
   const PricedGroup& first = groups_[schedule_.packs(iteration).front().group];
   const std::size_t n_ranks = mesh_.blocks().size();
@@ -151,8 +165,9 @@ std::span<const RankWork> StepRanks::of(std::size_t iteration_index) {
   for (const AlikeRanks::Kind& kind : alike_.kinds) {
     for (std::size_t r = 0; r < block; ++r) {
       RankWork& work = works_[gpus_.size()];
+      set_rounds(iteration, kind.first_block * block + r);
       set_work(iteration, kind.first_block * block + r, work);
-      set_meetings(iteration, kind.first_block * block + r, work);
+      set_meetings(iteration, work);
       if (slow_down_) slow_down_->set(iteration_index, work);
       const double gpus = mesh_.blocks()[kind.first_block * block + r].n_gpus;
       gpus_.push_back(gpus * static_cast<double>(kind.n_blocks) / work.plan->plan.pp_degree);

@@ -46,18 +46,18 @@ class StepRanks {
   /// the groups, and for mistakes in the variability of the plans' GPUs.
   StepRanks(const Schedule& schedule, std::span<const PricedGroup> groups, const SimulationOptions& options);
 
-  /// Of one iteration of the schedule; good until the next call. Throws std::invalid_argument where ranks of
-  /// different plans would wait for each other for ever: under ZeRO 2 and 3, where a GPU skips a round.
+  /// Of one iteration of the schedule; good until the next call. Where all GPUs exchange states in every
+  /// micro-batch, those without a pack in a round take part with an empty one, if they have packs later.
   std::span<const RankWork> of(std::size_t iteration_index);
   /// GPUs that a lane, one pipeline stage of the rank, stands for.
   double gpus_of_lane(std::size_t rank) const { return gpus_[rank]; }
 
  private:
   void set_work(const Iteration& iteration, std::size_t block, RankWork& work) const;
-  void set_meetings(const Iteration& iteration, std::size_t block, RankWork& work) const;
+  void set_rounds(const Iteration& iteration, std::size_t block);
+  void set_meetings(const Iteration& iteration, RankWork& work) const;
   void set_kinds(const Iteration& iteration);
   void name_meetings(const Iteration& iteration);
-  void check_rounds(std::size_t iteration_index) const;
 
   const Schedule& schedule_;
   std::span<const PricedGroup> groups_;
@@ -67,6 +67,7 @@ class StepRanks {
   IterationMesh mesh_;
   std::vector<std::uint32_t> barrier_rounds_;  // of the iteration: those behind a barrier, ascending
   std::vector<std::uint32_t> shared_ids_;      // [n packs of the iteration] meetings of the shared ones
+  std::vector<std::uint32_t> rounds_;          // of the block at hand: positions, or none
   RankKinds kinds_;
   AlikeRanks alike_;
   std::vector<RankWork> works_;  // and more of earlier iterations

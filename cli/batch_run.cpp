@@ -81,6 +81,14 @@ std::vector<BatchRun> chosen_runs(const Scenario& scenario, const StrategySpec& 
 
 }  // namespace
 
+ParallelPlan with_zero_stage(const ParallelPlan& plan, int zero_stage) {
+  ParallelPlan other = plan;
+  if (zero_stage == plan.zero_stage) return other;
+  other.zero_stage = zero_stage;
+  other.overlaps_states = zero_stage >= 2 || plan.overlaps_states;
+  return other;
+}
+
 BatchSetting unpriced_setting(const Scenario& scenario, const StrategySpec& spec) {
   BatchSetting setting{.groups = {},
                        .n_gpus = packed_gpus(scenario),

@@ -24,6 +24,10 @@ struct BatchRun {
 std::vector<BatchRun> batch_runs(const Scenario& scenario, const StrategySpec& spec,
                                  std::int64_t longest_tokens);
 
+/// The plan at another ZeRO stage, for runs that may choose it: gradients of ZeRO 2, and all states of ZeRO
+/// 3, travel beside computation in every framework that has these stages. Its own stage is as the plan says.
+ParallelPlan with_zero_stage(const ParallelPlan& plan, int zero_stage);
+
 /// The same without prices, for checks.
 BatchSetting unpriced_setting(const Scenario& scenario, const StrategySpec& spec);
 

@@ -98,16 +98,6 @@ Packed plan_batches(BatchRun run, const StrategySpec& spec, std::span<const std:
   return packed;
 }
 
-// Another ZeRO stage. Gradients of ZeRO 2, and all states of ZeRO 3, travel beside computation in every
-// framework that has these stages.
-Scenario with_zero_stage(const Scenario& scenario, int zero_stage) {
-  Scenario other = scenario;
-  if (zero_stage == scenario.plan.zero_stage) return other;
-  other.plan.zero_stage = zero_stage;
-  other.plan.overlaps_states = zero_stage >= 2 || scenario.plan.overlaps_states;
-  return other;
-}
-
 PlannedStrategy schedule_packs(const Scenario& scenario, const StrategySpec& spec, Packed packed,
                                double packing_s) {
   PlannedStrategy plan;
@@ -165,7 +155,10 @@ PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec
   }
   const auto longest = std::ranges::max_element(lengths_tokens);
   std::vector<Scenario> stages;
-  for (const int zero_stage : spec.zero_stages) stages.push_back(with_zero_stage(scenario, zero_stage));
+  for (const int zero_stage : spec.zero_stages) {
+    stages.push_back(scenario);
+    stages.back().plan = with_zero_stage(scenario.plan, zero_stage);
+  }
   if (stages.empty()) stages.push_back(scenario);
   const Scenario* best_stage = nullptr;
   std::optional<Packed> best;

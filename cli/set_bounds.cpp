@@ -1,7 +1,12 @@
 #include "cli/set_bounds.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <optional>
+#include <utility>
+
+#include "cli/batch_run.hpp"
 
 namespace packsim {
 namespace {
@@ -54,6 +59,29 @@ BoundResult result_of(const LowerBound& bound) {
       .waiting_gpu_days = bound.waiting_gpu_s / kDay_s};
 }
 
+// At the scenario's own ZeRO stage as its plan says; at others as runs have them that may choose.
+class StageBounds {
+ public:
+  StageBounds(const Scenario& scenario, BoundSpace space) : scenario_(scenario), space_(std::move(space)) {}
+
+  std::optional<LowerBound> at(int zero_stage, std::span<const LengthCount> lengths) {
+    const bool overlaps = with_zero_stage(scenario_.plan, zero_stage).overlaps_states;
+    std::optional<LowerBounds>& bounds = bounds_[overlaps ? 1 : 0];
+    if (!bounds) {
+      ParallelPlan plan = scenario_.plan;
+      plan.overlaps_states = overlaps;
+      bounds.emplace(Job{scenario_.model, scenario_.cluster, scenario_.hardware, scenario_.profile.factors},
+                     plan, space_);
+    }
+    return bounds->at(zero_stage, lengths);
+  }
+
+ private:
+  const Scenario& scenario_;
+  BoundSpace space_;
+  std::array<std::optional<LowerBounds>, 2> bounds_;  // without and with overlap of states
+};
+
 double even_gpu_days(const StrategyResult& run) {
   return std::isfinite(run.gpu_days_without_variability) ? run.gpu_days_without_variability : run.gpu_days;
 }
@@ -74,22 +102,24 @@ TrainedData trained_data(const PlannedStrategy& plan) {
     data.most_iteration_tokens = std::max(data.most_iteration_tokens, tokens);
   }
   for (const GroupResult& group : plan.groups) data.degrees.push_back({group.sp_degree, group.cp_degree});
+  data.zero_stage = plan.groups.front().zero_stage;
   return data;
 }
 
 void set_bounds(const Scenario& scenario, std::span<const TrainedData> trained, Report& report) {
-  const Job job{scenario.model, scenario.cluster, scenario.hardware, scenario.profile.factors};
-  LowerBounds bounds(job, scenario.plan, space_of(scenario, trained));
+  StageBounds bounds(scenario, space_of(scenario, trained));
   const int zero_stage = scenario.plan.zero_stage;
   // Strategies that treat over-long samples alike train the same.
   for (std::size_t i = 0; i < trained.size(); ++i) {
     StrategyResult& run = report.runs[i];
-    const auto same = std::ranges::find(trained, trained[i].lengths, &TrainedData::lengths);
+    const auto same = std::ranges::find_if(trained, [&](const TrainedData& data) {
+      return data.zero_stage == trained[i].zero_stage && data.lengths == trained[i].lengths;
+    });
     const auto first = static_cast<std::size_t>(same - trained.begin());
     if (first < i) {
       run.bound_gpu_days = report.runs[first].bound_gpu_days;
     } else if (!trained[i].lengths.empty()) {
-      if (const auto bound = bounds.at(zero_stage, trained[i].lengths))
+      if (const auto bound = bounds.at(trained[i].zero_stage, trained[i].lengths))
         run.bound_gpu_days = result_of(*bound).gpu_days;
     }
     run.above_bound_fraction = even_gpu_days(run) / run.bound_gpu_days - 1;

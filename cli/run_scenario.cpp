@@ -20,6 +20,7 @@
 #include "cli/warnings.hpp"
 #include "models/step/uncertainty.hpp"
 #include "packing/metrics.hpp"
+#include "packing/order_moves.hpp"
 #include "packing/pack.hpp"
 #include "reports/length_summary.hpp"
 #include "reports/step_time_bins.hpp"
@@ -59,6 +60,13 @@ void count_samples(const Packing& packing, const Schedule& schedule, const Sched
   result.padded_tokens = metrics.padded_tokens;
   result.trained_tokens = metrics.trained_tokens;
   result.curriculum_iterations = schedule.curriculum_iterations;
+}
+
+void set_moves(const Packing& packing, const StrategySpec& spec, StrategyResult& result) {
+  if (packing.planned.iterations.empty()) return;
+  const OrderMoves moves = order_moves(packing, spec.options);
+  result.mean_move_iterations = moves.mean_move_iterations;
+  result.largest_move_iterations = static_cast<double>(moves.largest_move_iterations);
 }
 
 void set_ratios(const ScheduleMetrics& metrics, StrategyResult& result) {
@@ -162,6 +170,7 @@ StrategyResult run_strategy(const Scenario& scenario, const StrategySpec& spec,
   const ScheduleMetrics metrics = measure(schedule, plan.batches);
   set_ratios(metrics, result);
   count_samples(packing, schedule, metrics, result);
+  set_moves(packing, spec, result);
   sample_iterations(schedule, plan.batches, result);
   if (result.feasible && metrics.iterations > 0) {
     const PricedStrategy priced = price_strategy(scenario, plan);

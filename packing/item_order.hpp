@@ -8,15 +8,21 @@
 
 namespace packsim {
 
-/// The items that a strategy packs, in data set order or, where the options ask for it, shuffled. The shuffle
-/// is over all items, skipped ones included, as the published implementations do it.
-inline std::vector<ItemIndex> packing_order(const PackProblem& problem) {
-  std::vector<ItemIndex> order(problem.lengths_tokens.size());
+/// So many items in data set order or, where the options ask for it, shuffled.
+inline std::vector<ItemIndex> packing_order(std::size_t n_items, const StrategyOptions& options) {
+  std::vector<ItemIndex> order(n_items);
   std::iota(order.begin(), order.end(), ItemIndex{0});
-  if (problem.options.shuffle) {
-    Generator generator(problem.options.seed);
+  if (options.shuffle) {
+    Generator generator(options.seed);
     shuffle(std::span(order), generator);
   }
+  return order;
+}
+
+/// Those that a strategy packs. The shuffle is over all items, skipped ones included, as the published
+/// implementations do it.
+inline std::vector<ItemIndex> packing_order(const PackProblem& problem) {
+  std::vector<ItemIndex> order = packing_order(problem.lengths_tokens.size(), problem.options);
   std::erase_if(order, [&](ItemIndex item) { return problem.skips(problem.lengths_tokens[item]); });
   return order;
 }

@@ -153,6 +153,12 @@ struct StrategyResult {
   /// sample fits in no pack.
   double bound_gpu_days = kNotThere;
   double above_bound_fraction = kNotThere;
+
+  /// Of a strategy that forms iterations: how far samples are from the one of their place in the seeded
+  /// shuffle. Not there for others, which shuffle packs.
+  double mean_move_iterations = kNotThere;
+  double largest_move_iterations = kNotThere;
+
   /// Of a run whose global batches are planned while it trains, in a set time each: mean seconds that the
   /// GPUs wait for the plan of an iteration, and the GPU-days with these waits. Not there for other runs. All
   /// other times are those of a run whose plans are ready.

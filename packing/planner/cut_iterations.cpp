@@ -49,6 +49,12 @@ class Cutter {
 
   // Appends the iterations of a window.
   void cut(std::span<const ItemIndex> window, std::vector<std::vector<ItemIndex>>& iterations) {
+    std::int64_t tokens = 0;
+    for (const ItemIndex item : window) tokens += lengths_[item];
+    if (tokens <= cuts_.tokens_per_iteration) {
+      iterations.emplace_back(window.begin(), window.end());
+      return;
+    }
     find_long(window);
     std::vector<LongOnes> long_iterations = collect_long();
     std::ranges::stable_sort(long_iterations, {}, &LongOnes::position);

@@ -79,10 +79,23 @@ std::string effective_text(const Run& run) {
 
 constexpr std::string_view kVariabilityGroup = "Variability";
 constexpr std::string_view kPlanningGroup = "Planning";
+constexpr std::string_view kOrderGroup = "Order";
 constexpr std::string_view kFailuresGroup = "Failures";
 
 bool has_planning(const Run& run) {
   return std::isfinite(run.gpu_days_with_planning);
+}
+
+bool has_order(const Run& run) {
+  return std::isfinite(run.mean_move_iterations);
+}
+
+std::string mean_move_text(const Run& run) {
+  return has_order(run) ? quantity(run.mean_move_iterations) : "-";
+}
+
+std::string largest_move_text(const Run& run) {
+  return has_order(run) ? grouped(std::llround(run.largest_move_iterations)) : "-";
 }
 
 std::span<const Column> all_columns() {
@@ -163,6 +176,12 @@ std::span<const Column> all_columns() {
        "The share of the expected time that is work which lasts; the rest is checkpoints, restarts and lost "
        "work.",
        effective_text},
+      {"mean_move_iterations", kOrderGroup, "moved", "iterations",
+       "How far samples are from the iteration of their place in the seeded shuffle, the mean over all of "
+       "them. Of strategies that form whole iterations; others shuffle packs.",
+       mean_move_text},
+      {"largest_move_iterations", kOrderGroup, "farthest", "iterations", "How far any sample is from there.",
+       largest_move_text},
       {"dropped_tokens", "Data", "dropped", "tokens",
        "Tokens never trained: over-long samples left out, and packs left out of last iterations. All epochs.",
        tokens_text<&Run::dropped_tokens>},
@@ -184,6 +203,7 @@ std::vector<Column> columns(const Report& report) {
   for (const Column& column : all_columns()) {
     if (column.group == kVariabilityGroup && !report.manifest.variability.any()) continue;
     if (column.group == kPlanningGroup && std::ranges::none_of(report.runs, has_planning)) continue;
+    if (column.group == kOrderGroup && std::ranges::none_of(report.runs, has_order)) continue;
     if (column.group == kFailuresGroup && !report.manifest.failures) continue;
     shown.push_back(column);
   }

@@ -59,6 +59,8 @@ std::span<const RunField> run_fields() {
       {"measured_fraction", &Run::measured_fraction},
       {"extrapolated_fraction", &Run::extrapolated_fraction},
       {"guessed_fraction", &Run::guessed_fraction},
+      {"mean_move_iterations", &Run::mean_move_iterations},
+      {"largest_move_iterations", &Run::largest_move_iterations},
       {"dropped_samples", &Run::dropped_samples},
       {"dropped_tokens", &Run::dropped_tokens},
       {"empty_samples", &Run::empty_samples},

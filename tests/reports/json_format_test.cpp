@@ -79,6 +79,8 @@ TEST_CASE("report.json keeps its keys and their order, timings last") {
                                                           "measured_fraction",
                                                           "extrapolated_fraction",
                                                           "guessed_fraction",
+                                                          "mean_move_iterations",
+                                                          "largest_move_iterations",
                                                           "dropped_samples",
                                                           "dropped_tokens",
                                                           "empty_samples",

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <span>
-#include <stdexcept>
 
 #include "cli/plan_strategy.hpp"
 #include "planning/candidate_groups.hpp"
@@ -37,12 +35,14 @@ BatchRun empty_run(const Scenario& scenario, const StrategySpec& spec) {
   return run;
 }
 
-// The candidates of one SP degree, or of all: 0.
 BatchRun run_of(const Scenario& scenario, const StrategySpec& spec,
-                std::span<const CandidateGroup> candidates, int sp_degree) {
+                std::span<const CandidateGroup> candidates) {
   BatchRun run = empty_run(scenario, spec);
+  const ParallelPlan& plan = scenario.plan;
+  run.setting.one_degree = plan.pp_degree > 1 || plan.ep_degree > 1;
+  run.setting.rounds = {.fill_rounds = fill_rounds(plan),
+                        .multiple = plan.virtual_stages > 1 ? plan.pp_degree : 1};
   for (const CandidateGroup& candidate : candidates) {
-    if (sp_degree != 0 && candidate.plan.sp_degree != sp_degree) continue;
     run.groups.push_back({.capacity_tokens = candidate.group.capacity_tokens,
                           .sp_degree = candidate.plan.sp_degree,
                           .cp_degree = candidate.plan.cp_degree,
@@ -53,30 +53,15 @@ BatchRun run_of(const Scenario& scenario, const StrategySpec& spec,
   return run;
 }
 
-std::vector<BatchRun> chosen_runs(const Scenario& scenario, const StrategySpec& spec,
-                                  std::int64_t longest_tokens) {
-  if (scenario.plan.virtual_stages > 1) {
-    throw std::invalid_argument(fmt::format(
-        "{}: {}: expected virtual_stages 1, as interleaved pipelines take only full rounds of packs, got {}",
-        scenario.path, spec.name, scenario.plan.virtual_stages));
-  }
+std::optional<BatchRun> chosen_run(const Scenario& scenario, const StrategySpec& spec,
+                                   std::int64_t longest_tokens) {
   const std::int64_t longest = std::min(longest_tokens, spec.longest_tokens.value_or(longest_tokens));
   // A pack of many short samples may be as long as an iteration on all GPUs leaves to each of them.
   const std::int64_t share = scenario.training.tokens_per_iteration / packed_gpus(scenario);
   const std::vector<CandidateGroup> candidates =
       candidate_groups(job_of(scenario), scenario.plan, {.most_tokens = std::max(longest, share)});
-  std::vector<BatchRun> runs;
-  if (candidates.empty()) return runs;
-  if (scenario.plan.pp_degree == 1 && scenario.plan.ep_degree == 1) {
-    runs.push_back(run_of(scenario, spec, candidates, 0));
-    return runs;
-  }
-  std::set<int> degrees;
-  for (const CandidateGroup& candidate : candidates) {
-    if (candidate.group.capacity_tokens >= longest) degrees.insert(candidate.plan.sp_degree);
-  }
-  for (const int degree : degrees) runs.push_back(run_of(scenario, spec, candidates, degree));
-  return runs;
+  if (candidates.empty()) return std::nullopt;
+  return run_of(scenario, spec, candidates);
 }
 
 }  // namespace
@@ -98,16 +83,14 @@ BatchSetting unpriced_setting(const Scenario& scenario, const StrategySpec& spec
   return setting;
 }
 
-std::vector<BatchRun> batch_runs(const Scenario& scenario, const StrategySpec& spec,
-                                 std::int64_t longest_tokens) {
-  if (find_strategy(spec.strategy)->chooses_groups) return chosen_runs(scenario, spec, longest_tokens);
+std::optional<BatchRun> batch_run(const Scenario& scenario, const StrategySpec& spec,
+                                  std::int64_t longest_tokens) {
+  if (find_strategy(spec.strategy)->chooses_groups) return chosen_run(scenario, spec, longest_tokens);
   BatchRun run = empty_run(scenario, spec);
   run.groups = spec.groups;
   for (std::size_t g = 0; g < run.groups.size(); ++g)
     run.setting.groups[g].cost = price_of(scenario, run.groups[g]);
-  std::vector<BatchRun> runs;
-  runs.push_back(std::move(run));
-  return runs;
+  return run;
 }
 
 void drop_empty_groups(Packing& packing, std::vector<GroupSpec>& groups) {

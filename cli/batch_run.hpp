@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "packing/pack.hpp"
@@ -16,13 +17,9 @@ struct BatchRun {
   std::unique_ptr<CbcAssignmentSolver> solver;  ///< keeps setting.solver
 };
 
-/// One; or, for a strategy that chooses its groups, all among which the best has to be found, none where
-/// nothing fits in memory. GPUs regroup inside an iteration only where neither pipelines nor experts tie
-/// ranks together; else there is a run for each SP degree. longest_tokens: of the samples.
-///
-/// Throws std::invalid_argument where such a strategy would have to fill an interleaved pipeline.
-std::vector<BatchRun> batch_runs(const Scenario& scenario, const StrategySpec& spec,
-                                 std::int64_t longest_tokens);
+/// None where a strategy chooses its groups and nothing fits in memory. longest_tokens: of the samples.
+std::optional<BatchRun> batch_run(const Scenario& scenario, const StrategySpec& spec,
+                                  std::int64_t longest_tokens);
 
 /// The plan at another ZeRO stage, for runs that may choose it: gradients of ZeRO 2, and all states of ZeRO
 /// 3, travel beside computation in every framework that has these stages. Its own stage is as the plan says.

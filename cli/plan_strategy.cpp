@@ -108,12 +108,17 @@ PlannedStrategy schedule_packs(const Scenario& scenario, const StrategySpec& spe
   const bool plans_batches = !plan.packing.planned.iterations.empty();
   const Stopwatch scheduling_watch;
   const int n_gpus = packed_gpus(scenario);
+  int most_rounds = 1;
+  for (const PlacedPack& placed : plan.packing.planned.placed)
+    most_rounds = std::max(most_rounds, placed.round + 1);
   std::vector<GroupParallelism> parallelism;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const GroupSpec& group = groups[g];
     plan.batches.push_back(micro_batches(plan.packing, g, spec.padding, spec.pad_multiple_tokens));
-    const int n_micro_batches = spec.micro_batches_per_rank.value_or(micro_batches_that_fit(
-        scenario.training.tokens_per_iteration, n_gpus / sequence_degree(group), group.capacity_tokens));
+    const int n_micro_batches = plans_batches ? most_rounds
+                                              : spec.micro_batches_per_rank.value_or(micro_batches_that_fit(
+                                                    scenario.training.tokens_per_iteration,
+                                                    n_gpus / sequence_degree(group), group.capacity_tokens));
     plan.groups.push_back(plan_group(scenario, group, most_tokens(plan.batches[g]), n_micro_batches));
     plan.plans.push_back(group_plan(scenario.plan, group, plan.groups[g].gc_layers));
     parallelism.push_back({.sp_degree = sequence_degree(group), .gc_layers = plan.groups[g].gc_layers});
@@ -163,12 +168,12 @@ PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec
   const Scenario* best_stage = nullptr;
   std::optional<Packed> best;
   for (const Scenario& stage : stages) {
-    for (BatchRun& run : batch_runs(stage, spec, longest == lengths_tokens.end() ? 0 : *longest)) {
-      Packed packed = plan_batches(std::move(run), spec, lengths_tokens);
-      if (best && packed.planned_s >= best->planned_s) continue;
-      best = std::move(packed);
-      best_stage = &stage;
-    }
+    std::optional<BatchRun> run = batch_run(stage, spec, longest == lengths_tokens.end() ? 0 : *longest);
+    if (!run) continue;
+    Packed packed = plan_batches(std::move(*run), spec, lengths_tokens);
+    if (best && packed.planned_s >= best->planned_s) continue;
+    best = std::move(packed);
+    best_stage = &stage;
   }
   if (!best) {
     throw std::invalid_argument(

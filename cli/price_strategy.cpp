@@ -1,5 +1,8 @@
 #include "cli/price_strategy.hpp"
 
+#include <map>
+#include <utility>
+
 #include "models/kernels/schedule_kernels.hpp"
 #include "models/step/overlap.hpp"
 #include "models/step/plan_account.hpp"
@@ -18,10 +21,19 @@ SimulationOptions simulation_options(const Scenario& scenario, const Topology* t
 PricedStrategy price_strategy(const Scenario& scenario, const PlannedStrategy& plan) {
   const Trainings trainings = count_trainings(plan.batches, plan.schedule);
   PricedStrategy priced;
+  const auto kernels = std::make_shared<KernelPricer>(scenario.hardware, scenario.cluster);
+  // One for all groups that differ in their checkpointed layers alone.
+  std::map<std::pair<int, int>, StepPricer*> pricer_of;
   for (std::size_t g = 0; g < plan.plans.size(); ++g) {
-    priced.pricers.push_back(std::make_unique<StepPricer>(scenario.model, scenario.cluster, plan.plans[g],
-                                                          scenario.hardware, scenario.profile.factors));
-    StepPricer& pricer = *priced.pricers.back();
+    StepPricer*& known = pricer_of[{plan.plans[g].sp_degree, plan.plans[g].cp_degree}];
+    if (known == nullptr) {
+      priced.pricers.push_back(std::make_unique<StepPricer>(scenario.model, scenario.cluster, plan.plans[g],
+                                                            scenario.hardware, scenario.profile.factors,
+                                                            kernels));
+      known = priced.pricers.back().get();
+    }
+    StepPricer& pricer = *known;
+    pricer.set_gc_layers(plan.plans[g].gc_layers);
     PricedGroup& group = priced.groups.emplace_back();
     group.plan = price_plan(pricer);
     group.packs.resize(plan.batches[g].size());

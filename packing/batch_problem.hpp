@@ -20,6 +20,14 @@ struct BatchGroup {
   PackCost cost = {};                ///< empty where nobody has priced it
 };
 
+/// How packs follow each other in a step, a round being one pack of every GPU.
+struct RoundShape {
+  double fill_rounds = 0;  ///< what filling and draining a pipeline takes, in mean rounds
+  /// An interleaved pipeline's iteration has a multiple of so many rounds, and all GPUs a pack in each of
+  /// them; with 1, GPUs may be done earlier than others.
+  int multiple = 1;
+};
+
 /// Where a batch runs, for strategies that form whole iterations.
 struct BatchSetting {
   std::vector<BatchGroup> groups;  ///< ascending capacity
@@ -27,6 +35,10 @@ struct BatchSetting {
   std::int64_t tokens_per_iteration = 0;
   /// All GPUs meet in every round, as ZeRO 2 and 3 make them; else at the end of an iteration.
   bool rounds_in_step = false;
+  /// Pipelines and experts tie ranks together: the packs of an iteration have one SP degree. Read by the
+  /// planner, as is what follows.
+  bool one_degree = false;
+  RoundShape rounds = {};
   double step_s = 0;                   ///< that an iteration takes beside its packs; read by the planner
   AssignmentSolver* solver = nullptr;  ///< flexsp: what solves its integer programs
 };

@@ -1,6 +1,7 @@
 #include "planning/candidate_groups.hpp"
 
 #include <algorithm>
+#include <memory>
 
 #include "models/step/step_pricer.hpp"
 #include "sim/plan_cost.hpp"
@@ -13,10 +14,11 @@ std::int64_t most_tokens_that_fit(const Job& job, const ParallelPlan& plan, std:
       .reserved_bytes = job.factors.reserved_bytes,
       .logits_bytes_per_vocab_entry = job.factors.logits_bytes_per_vocab_entry};
   const auto is_there_room = [&](std::int64_t tokens_per_gpu) {
-    // A full pipeline; more micro-batches keep no more.
+    // A full pipeline, an interleaved one with the next round's; more micro-batches keep no more.
+    const int full = plan.virtual_stages > 1 ? 2 * plan.pp_degree : plan.pp_degree;
     return fits(job.cluster,
                 peak_memory(job.model, job.cluster, plan, assumptions, static_cast<double>(tokens_per_gpu),
-                            n_micro_batches > 0 ? n_micro_batches : plan.pp_degree));
+                            n_micro_batches > 0 ? n_micro_batches : full));
   };
   std::int64_t fitting = 0;
   std::int64_t too_many = most + 1;
@@ -32,6 +34,7 @@ std::vector<CandidateGroup> candidate_groups(const Job& job, const ParallelPlan&
   std::vector<CandidateGroup> candidates;
   const int depth = std::max(1, (job.model.n_layers + limits.most_depths - 2) / (limits.most_depths - 1));
   const int most_degree = plan.n_gpus / (plan.tp_degree * plan.cp_degree * plan.pp_degree);
+  const auto kernels = std::make_shared<KernelPricer>(job.hardware, job.cluster);
   for (int sp_degree = 1; sp_degree <= most_degree; sp_degree *= 2) {
     ParallelPlan candidate = plan;
     candidate.sp_degree = sp_degree;
@@ -39,7 +42,7 @@ std::vector<CandidateGroup> candidate_groups(const Job& job, const ParallelPlan&
     if (!plan_mistakes(job.model, job.cluster, candidate).empty()) continue;
     const int gpus = candidate.sequence_gpus();
     const std::int64_t most = (limits.most_tokens + gpus - 1) / gpus;
-    StepPricer pricer(job.model, job.cluster, candidate, job.hardware, job.factors);
+    StepPricer pricer(job.model, job.cluster, candidate, job.hardware, job.factors, kernels);
     std::int64_t before = 0;
     for (int gc_layers = 0; before < most; gc_layers += depth) {
       candidate.gc_layers = std::min(gc_layers, job.model.n_layers);

@@ -15,10 +15,12 @@ double planned_time_s(const Packing& packing, const BatchSetting& setting) {
     double end_s = 0;
     double barrier_s = 0;
     int round = 0;
+    int n_rounds = 1;
     for (const PlacedPack& placed :
          std::span(packing.planned.placed).subspan(iteration.first_placed, iteration.n_placed)) {
       if (placed.round != round && (setting.rounds_in_step || placed.after_barrier)) barrier_s = end_s;
       round = placed.round;
+      n_rounds = std::max(n_rounds, round + 1);
       lengths.clear();
       for (const ItemIndex item : packing.groups[placed.group][placed.pack])
         lengths.push_back(packing.lengths_tokens[item]);
@@ -30,7 +32,7 @@ double planned_time_s(const Packing& packing, const BatchSetting& setting) {
       std::ranges::fill(gpus, pack_end_s);
       end_s = std::max(end_s, pack_end_s);
     }
-    total_s += end_s;
+    total_s += end_s * (1 + setting.rounds.fill_rounds / n_rounds);
   }
   return total_s;
 }

@@ -67,6 +67,10 @@ double of_layers(const StepPricer& pricer, const StepPricer::AttentionCost& laye
 
 }  // namespace
 
+double fill_rounds(const ParallelPlan& plan) {
+  return static_cast<double>(plan.pp_degree - 1) / plan.virtual_stages;
+}
+
 PlanCost plan_cost(StepPricer& pricer, std::int64_t capacity_tokens) {
   const int gpus = pricer.plan().sequence_gpus();
   RankTimes rank(pricer);
@@ -85,7 +89,8 @@ PlanCost plan_cost(StepPricer& pricer, std::int64_t capacity_tokens) {
   cost.pack.longest_s_per_token = of_layers(pricer, pricer.longest_cost_per_token());
   const int round = pricer.plan().pp_degree;
   const std::int64_t full = tokens.tokens.back() / gpus;
-  cost.step_s = rank.step_s(full, round) - round * (tokens.time_s.back() - launch_s);
+  cost.step_s =
+      rank.step_s(full, round) - (round + fill_rounds(pricer.plan())) * (tokens.time_s.back() - launch_s);
   return cost;
 }
 

@@ -1,8 +1,11 @@
 #include "packing/planner/compose_rounds.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
+#include <queue>
+#include <tuple>
 
 namespace packsim {
 namespace {
@@ -28,10 +31,11 @@ struct Round {
 class RoundComposer {
  public:
   RoundComposer(const DegreeCosts& costs, std::span<const std::int32_t> lengths_tokens, int n_gpus,
-                int n_rounds)
+                int n_rounds, const RoundShape& shape)
       : costs_(costs),
         lengths_(lengths_tokens),
         n_gpus_(n_gpus),
+        shape_(shape),
         rounds_(static_cast<std::size_t>(n_rounds)) {}
 
   // goal_s: of a round. False where there is no room.
@@ -55,8 +59,7 @@ class RoundComposer {
     double narrow_s = 0;
     for (const auto& timed : by_degree.front()) narrow_s += timed.first;
     set_heights(narrow_s);
-    return std::ranges::all_of(by_degree.front(),
-                               [&](const auto& timed) { return place_narrow(timed.second); });
+    return place_narrow(by_degree.front());
   }
 
   std::optional<ComposedIteration> result() {
@@ -75,7 +78,12 @@ class RoundComposer {
       iteration.packs.push_back({slot.degree, slot.first_gpu, slot.round, time_s, std::move(slot.items)});
     }
     std::ranges::stable_sort(iteration.packs, {}, &ComposedPack::round);
-    for (const double round_s : longest_s) iteration.time_s += round_s;
+    int n_rounds = 0;
+    for (const double round_s : longest_s) {
+      iteration.time_s += round_s;
+      if (round_s > 0) ++n_rounds;
+    }
+    iteration.time_s *= 1 + shape_.fill_rounds / std::max(1, n_rounds);
     return iteration;
   }
 
@@ -166,22 +174,33 @@ class RoundComposer {
     for (Round& round : rounds_) round.height_s = std::max(round.longest_s, high_s);
   }
 
-  // To the pack furthest below the height of its round.
-  bool place_narrow(ItemIndex item) {
-    Slot* best = nullptr;
-    double best_s = kNever;
-    for (Slot& slot : slots_) {
-      const double over_s = slot.load_s - round_of(slot).height_s;
-      if (over_s >= best_s || !has_room(slot, lengths_[item])) continue;
-      best_s = over_s;
-      best = &slot;
+  // Each to the pack that is furthest below the height of its round; those that take longest first.
+  bool place_narrow(std::span<const std::pair<double, ItemIndex>> timed_items) {
+    using Below = std::tuple<double, std::size_t>;  // the height, negative, and the slot
+    std::priority_queue<Below, std::vector<Below>, std::greater<>> below;
+    const auto push = [&](std::size_t s) {
+      below.emplace(slots_[s].load_s - round_of(slots_[s]).height_s, s);
+    };
+    for (std::size_t s = 0; s < slots_.size(); ++s) push(s);
+    std::vector<std::size_t> full;  // for this item
+    for (const auto& [time_s, item] : timed_items) {
+      full.clear();
+      while (!below.empty() && !has_room(slots_[std::get<1>(below.top())], lengths_[item])) {
+        full.push_back(std::get<1>(below.top()));
+        below.pop();
+      }
+      if (below.empty()) return false;
+      const std::size_t best = std::get<1>(below.top());
+      below.pop();
+      put(slots_[best], item);
+      push(best);
+      for (const std::size_t s : full) push(s);
     }
-    if (best == nullptr) return false;
-    put(*best, item);
     return true;
   }
 
-  // GPUs that share packs must have one in every round up to their last. False where items are too few.
+  // GPUs must have a pack in every round up to their last; in all, where the shape wants that. False where
+  // items are too few.
   bool leave_no_gaps() {
     std::vector<std::vector<Slot*>> of_gpu(static_cast<std::size_t>(n_gpus_),
                                            std::vector<Slot*>(rounds_.size(), nullptr));
@@ -191,7 +210,7 @@ class RoundComposer {
     }
     for (std::vector<Slot*>& slots : of_gpu) {
       std::size_t n = slots.size();
-      while (n > 0 && slots[n - 1]->items.empty()) --n;
+      while (shape_.multiple == 1 && n > 0 && slots[n - 1]->items.empty()) --n;
       for (std::size_t r = 0; r < n; ++r) {
         if (!slots[r]->items.empty()) continue;
         if (!fill_gap(*slots[r])) return false;
@@ -200,12 +219,17 @@ class RoundComposer {
     return true;
   }
 
-  // With the shortest item of the fullest pack of the round that has several.
+  // With the shortest item of the fullest pack that has several, of the round or else of any.
   bool fill_gap(Slot& empty) {
     Slot* fullest = nullptr;
+    const auto is_better = [&](const Slot& slot) {
+      if (fullest == nullptr) return true;
+      const bool is_here = slot.round == empty.round;
+      if (is_here != (fullest->round == empty.round)) return is_here;
+      return slot.load_s > fullest->load_s;
+    };
     for (Slot& slot : slots_) {
-      if (slot.round != empty.round || slot.degree != empty.degree || slot.items.size() < 2) continue;
-      if (fullest == nullptr || slot.load_s > fullest->load_s) fullest = &slot;
+      if (slot.degree == empty.degree && slot.items.size() > 1 && is_better(slot)) fullest = &slot;
     }
     if (fullest == nullptr) return false;
     const auto shortest =
@@ -221,33 +245,77 @@ class RoundComposer {
   const DegreeCosts& costs_;
   std::span<const std::int32_t> lengths_;
   int n_gpus_;
+  RoundShape shape_;
   std::vector<Round> rounds_;
   std::vector<Slot> slots_;
 };
 
+// Of the items in packs of the first degree.
+double attention_gpu_s(const DegreeCosts& costs, std::span<const std::int32_t> lengths,
+                       std::span<const ItemIndex> items) {
+  double sum_s = 0;
+  for (const ItemIndex item : items) {
+    const std::int64_t length = lengths[item];
+    if (length <= costs.most_tokens(0)) sum_s += costs.attention_s(0, length, costs.best_tokens(0));
+  }
+  return sum_s * costs.sp_degree(0);
+}
+
+// That so many items can fill with a pack on all GPUs of the first degree, a multiple.
+int most_full_rounds(const DegreeCosts& costs, std::size_t n_items, int n_gpus, const RoundShape& shape) {
+  const auto n_blocks = static_cast<std::size_t>(n_gpus / costs.sp_degree(0));
+  return static_cast<int>(n_items / n_blocks) / shape.multiple * shape.multiple;
+}
+
 }  // namespace
 
+int best_rounds(const DegreeCosts& costs, std::int64_t tokens, double attention_gpu_s, int n_gpus,
+                const RoundShape& shape) {
+  constexpr std::int64_t kMost = 4096;
+  constexpr std::int64_t kFewestTokens = 16;  // parts of the best pack
+  const std::int64_t n_blocks = n_gpus / costs.sp_degree(0);
+  const double attention_s = attention_gpu_s / n_gpus;
+  int best = shape.multiple;
+  double best_s = kNever;
+  for (std::int64_t n = shape.multiple; n <= kMost; n += shape.multiple) {
+    const std::int64_t pack_tokens = (tokens + n * n_blocks - 1) / (n * n_blocks);
+    if (pack_tokens > costs.most_tokens(0)) continue;
+    const double rounds = static_cast<double>(n);
+    const double time_s =
+        (rounds + shape.fill_rounds) * (costs.tokens_s(0, pack_tokens) + attention_s / rounds);
+    if (time_s < best_s) {
+      best_s = time_s;
+      best = static_cast<int>(n);
+    }
+    if (pack_tokens < costs.best_tokens(0) / kFewestTokens || pack_tokens <= 1) break;
+  }
+  return best;
+}
+
 ComposedIteration compose_rounds(const DegreeCosts& costs, std::span<const std::int32_t> lengths_tokens,
-                                 std::span<const ItemIndex> items, int n_gpus) {
+                                 std::span<const ItemIndex> items, int n_gpus, const RoundShape& shape) {
   std::int64_t tokens = 0;
   for (const ItemIndex item : items) tokens += lengths_tokens[item];
   const double even_s = even_time_s(costs, lengths_tokens, items, n_gpus);
-  // Rounds of packs at which tokens cost least.
-  const std::int64_t best_tokens = std::max<std::int64_t>(1, costs.best_tokens(0) / costs.sp_degree(0));
-  const auto middle = static_cast<int>(tokens / (best_tokens * n_gpus));
+  int middle = best_rounds(costs, tokens, attention_gpu_s(costs, lengths_tokens, items), n_gpus, shape);
+  if (shape.multiple > 1) middle = std::min(middle, most_full_rounds(costs, items.size(), n_gpus, shape));
   ComposedIteration best;
   best.time_s = kNever;
-  for (int n_rounds = std::max(1, middle - 1); n_rounds <= middle + 2; ++n_rounds) {
+  const int step = shape.multiple;
+  for (int n_rounds = std::max(step, middle - step); n_rounds <= middle + 2 * step; n_rounds += step) {
     // Of the mean round; and of all rounds together, for items that are most of the iteration.
     for (const double part : {1.0 / n_rounds, 1.2 / n_rounds, 1.5 / n_rounds, 2.0 / n_rounds, 1.05, 1.4}) {
-      RoundComposer composer(costs, lengths_tokens, n_gpus, n_rounds);
-      if (!composer.place(items, part * even_s)) continue;
-      std::optional<ComposedIteration> attempt = composer.result();
-      if (attempt && attempt->time_s < best.time_s) best = std::move(*attempt);
+      RoundComposer composer(costs, lengths_tokens, n_gpus, n_rounds, shape);
+      if (composer.place(items, part * even_s)) {
+        std::optional<ComposedIteration> attempt = composer.result();
+        if (attempt && attempt->time_s < best.time_s) best = std::move(*attempt);
+      }
+      if (costs.n_degrees() == 1) break;  // goals are for items that have to choose
     }
   }
+  if (best.time_s < kNever || shape.multiple > 1) return best;
   // Few items of many lengths: one after another, each GPU at its own pace.
-  return best.time_s < kNever ? best : compose_iteration(costs, lengths_tokens, items, n_gpus);
+  return compose_iteration(costs, lengths_tokens, items, n_gpus);
 }
 
 }  // namespace packsim

@@ -6,6 +6,8 @@
 #include <limits>
 #include <numeric>
 
+#include "packing/planner/compose_rounds.hpp"
+
 namespace packsim {
 namespace {
 
@@ -69,7 +71,7 @@ class Cutter {
         for (const ItemIndex item : long_iterations[next_long].items) take(item, iteration);
         iteration.longest_s = std::max(iteration.longest_s, long_iterations[next_long].time_s);
         // What is left makes one more round, which is as long as its longest pack.
-        if (cuts_.rounds_in_step) iteration.longest_tokens = 2 * iteration.room / cuts_.n_gpus;
+        if (cuts_.rounds != nullptr) iteration.longest_tokens = 2 * iteration.room / cuts_.n_gpus;
         ++next_long;
       }
       fill(iteration);
@@ -112,8 +114,8 @@ class Cutter {
     short_.clear();
     for (std::size_t i = 0; i < window.size(); ++i) {
       const std::int32_t length = lengths_[window[i]];
-      const bool is_long = cuts_.rounds_in_step ? costs_.alone_s(0, length) > longest_pack_s(iteration_s)
-                                                : needs_.of(length).time_s > kMost * iteration_s;
+      const bool is_long = cuts_.rounds != nullptr ? costs_.alone_s(0, length) > longest_pack_s(iteration_s)
+                                                   : needs_.of(length).time_s > kMost * iteration_s;
       (is_long ? long_ : short_).push_back({window[i], i});
     }
     double short_s = 0;
@@ -130,10 +132,9 @@ class Cutter {
 
   // Of one GPU, or as few as there are in a block, in a round.
   double longest_pack_s(double iteration_s) const {
-    const double gpu_tokens = static_cast<double>(cuts_.tokens_per_iteration) / cuts_.n_gpus;
-    const double best_tokens = static_cast<double>(costs_.best_tokens(0)) / costs_.sp_degree(0);
     constexpr double kFactor = 0.8;  // of the mean round; longer ones would leave the others waiting
-    return kFactor * iteration_s / std::max(1.0, std::round(gpu_tokens / best_tokens));
+    return kFactor * iteration_s /
+           best_rounds(costs_, cuts_.tokens_per_iteration, 0, cuts_.n_gpus, *cuts_.rounds);
   }
 
   std::vector<LongOnes> collect_long() {

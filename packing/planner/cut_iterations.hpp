@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "packing/batch_problem.hpp"
 #include "packing/planner/degree_costs.hpp"
 
 namespace packsim {
@@ -13,9 +14,9 @@ struct IterationCuts {
   std::int64_t tokens_per_iteration = 0;
   /// So many iterations at a time are looked at, and samples stay within them; 0: all.
   std::int64_t window_iterations = 0;
-  /// All GPUs meet in every round: items that need several GPUs in a round are long ones too, as GPUs of a
-  /// block have nothing else in its round.
-  bool rounds_in_step = false;
+  /// Not null: all GPUs meet in every round, of this shape. Items that need several GPUs in a round are long
+  /// ones too, as GPUs of a block have nothing else in its round.
+  const RoundShape* rounds = nullptr;
 };
 
 /// Items into iterations of at most tokens_per_iteration tokens (one that is longer is alone), in the order

@@ -67,6 +67,15 @@ DegreeCosts::LengthCost DegreeCosts::make_cost(std::size_t degree, std::int64_t 
           .alone_s = pack_s(degree, {&length, 1})};
 }
 
+double DegreeCosts::attention_s(std::size_t degree, std::int64_t length_tokens,
+                                std::int64_t pack_tokens) const {
+  return groups_[group_of(degree, std::max(length_tokens, pack_tokens))].cost.document_s.at(length_tokens);
+}
+
+double DegreeCosts::tokens_s(std::size_t degree, std::int64_t tokens) const {
+  return groups_[group_of(degree, tokens)].cost.tokens_s.at(tokens);
+}
+
 double DegreeCosts::pack_s(std::size_t degree, std::span<const std::int32_t> lengths_tokens) const {
   std::int64_t tokens = 0;
   for (const std::int32_t length : lengths_tokens) tokens += length;

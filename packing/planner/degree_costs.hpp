@@ -32,6 +32,10 @@ class DegreeCosts {
   double alone_s(std::size_t degree, std::int64_t length_tokens) const {
     return of_length(degree, length_tokens).alone_s;
   }
+  /// The attention of a document on its GPUs, in a pack of so many tokens.
+  double attention_s(std::size_t degree, std::int64_t length_tokens, std::int64_t pack_tokens) const;
+  /// A pack of so many tokens, at most most_tokens(), without its attention.
+  double tokens_s(std::size_t degree, std::int64_t tokens) const;
   double pack_s(std::size_t degree, std::span<const std::int32_t> lengths_tokens) const;
 
  private:

@@ -1,69 +1,136 @@
 #include "packing/planner/sorted_packs.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "packing/strategies/strategies.hpp"
 
 namespace packsim {
 namespace {
 
-// The smallest degree whose packs of an even share of the iteration hold the longest sample.
-std::size_t wide_degree(const BatchProblem& problem, const DegreeCosts& costs, std::int64_t gpu_tokens) {
-  std::int64_t longest = 0;
-  for (const std::int32_t length : problem.items.lengths_tokens) {
-    if (!problem.items.skips(length)) longest = std::max<std::int64_t>(longest, length);
-  }
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+// Packs of one length on blocks of one degree.
+struct Form {
   std::size_t degree = 0;
-  const auto holds = [&](std::size_t d) {
-    return std::min(costs.most_tokens(d), gpu_tokens * costs.sp_degree(d)) >= longest;
-  };
-  while (degree < costs.n_degrees() && !holds(degree)) ++degree;
-  return degree;
-}
+  int n_rounds = 1;  // of an iteration
+  std::int64_t capacity_tokens = 0;
+};
+
+class Former {
+ public:
+  Former(const BatchProblem& problem, const DegreeCosts& costs)
+      : problem_(problem),
+        setting_(problem.setting),
+        costs_(costs),
+        gpu_tokens_(problem.setting.tokens_per_iteration / problem.setting.n_gpus) {
+    for (const std::int32_t length : problem.items.lengths_tokens) {
+      if (!problem.items.skips(length)) longest_ = std::max<std::int64_t>(longest_, length);
+    }
+  }
+
+  std::vector<ComposedIteration> best() const {
+    std::vector<ComposedIteration> best;
+    double best_s = kNever;
+    for (const std::vector<Form>& forms : choices()) {
+      std::vector<ComposedIteration> iterations = form(forms);
+      double total_s = static_cast<double>(iterations.size()) * setting_.step_s;
+      for (const ComposedIteration& iteration : iterations) total_s += iteration.time_s;
+      if (iterations.empty() || total_s >= best_s) continue;
+      best_s = total_s;
+      best = std::move(iterations);
+    }
+    return best;
+  }
+
+ private:
+  // Where a pipeline has to be filled, more and smaller packs.
+  std::vector<Form> forms_of(std::size_t degree) const {
+    std::vector<Form> forms;
+    const int most = setting_.rounds.fill_rounds > 0 ? 64 : 1;
+    for (int n = setting_.rounds.multiple; n <= most * setting_.rounds.multiple; n *= 2) {
+      const std::int64_t capacity =
+          std::min(costs_.most_tokens(degree), gpu_tokens_ * costs_.sp_degree(degree) / n);
+      if (capacity > 0) forms.push_back({degree, n, capacity});
+    }
+    return forms;
+  }
+
+  // The smallest degree for which there is such a form, that one; with shorter packs of the first degree, and
+  // without.
+  std::vector<std::vector<Form>> choices() const {
+    std::vector<std::vector<Form>> choices;
+    for (std::size_t d = 0; d < costs_.n_degrees() && choices.empty(); ++d) {
+      for (const Form& wide : forms_of(d)) {
+        if (wide.capacity_tokens < longest_) continue;
+        choices.push_back({wide});
+        if (d == 0) continue;
+        for (const Form& narrow : forms_of(0)) {
+          if (narrow.capacity_tokens < wide.capacity_tokens) choices.push_back({narrow, wide});
+        }
+      }
+    }
+    return choices;
+  }
+
+  // None where a whole round of packs is missing that the setting wants.
+  std::vector<ComposedIteration> form(const std::vector<Form>& forms) const {
+    std::vector<std::int64_t> capacities;
+    for (const Form& form : forms) capacities.push_back(form.capacity_tokens);
+    PackProblem items = problem_.items;
+    items.capacity_tokens = capacities.back();
+    const std::vector<PackSet> groups = strategies_detail::hbp(items, capacities);
+    std::vector<ComposedIteration> iterations;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      if (!append(groups[g], forms[g], iterations)) return {};
+    }
+    return iterations;
+  }
+
+  bool append(const PackSet& packs, const Form& form, std::vector<ComposedIteration>& iterations) const {
+    const int gpus = costs_.sp_degree(form.degree);
+    std::vector<std::pair<double, std::size_t>> sorted;
+    std::vector<std::int32_t> lengths;
+    for (std::size_t p = 0; p < packs.n_packs(); ++p) {
+      lengths.clear();
+      for (const ItemIndex item : packs[p]) lengths.push_back(problem_.items.lengths_tokens[item]);
+      sorted.emplace_back(costs_.pack_s(form.degree, lengths), p);
+    }
+    std::ranges::sort(sorted);
+    const auto n_ranks = static_cast<std::size_t>(setting_.n_gpus / gpus);
+    const std::size_t n_in_iteration = n_ranks * static_cast<std::size_t>(form.n_rounds);
+    if (setting_.rounds.multiple > 1 && sorted.size() % n_in_iteration != 0) return false;
+    for (std::size_t first = 0; first < sorted.size(); first += n_in_iteration) {
+      ComposedIteration& iteration = iterations.emplace_back();
+      const std::size_t n = std::min(n_in_iteration, sorted.size() - first);
+      for (std::size_t i = 0; i < n; ++i) {
+        const auto [time_s, p] = sorted[first + i];
+        iteration.packs.push_back({.degree = form.degree,
+                                   .first_gpu = static_cast<int>(i % n_ranks) * gpus,
+                                   .round = static_cast<int>(i / n_ranks),
+                                   .time_s = time_s,
+                                   .items = {packs[p].begin(), packs[p].end()}});
+        // Its last pack is a round's longest.
+        if (i % n_ranks == n_ranks - 1 || i == n - 1) iteration.time_s += time_s;
+        iteration.gpu_s += gpus * time_s;
+      }
+      const std::size_t n_rounds = (n + n_ranks - 1) / n_ranks;
+      iteration.time_s *= 1 + setting_.rounds.fill_rounds / static_cast<double>(n_rounds);
+    }
+    return true;
+  }
+
+  const BatchProblem& problem_;
+  const BatchSetting& setting_;
+  const DegreeCosts& costs_;
+  std::int64_t gpu_tokens_ = 0;  // of an iteration
+  std::int64_t longest_ = 0;
+};
 
 }  // namespace
 
 std::vector<ComposedIteration> sorted_packs(const BatchProblem& problem, const DegreeCosts& costs) {
-  const BatchSetting& setting = problem.setting;
-  const std::int64_t gpu_tokens = setting.tokens_per_iteration / setting.n_gpus;
-  std::vector<ComposedIteration> iterations;
-  const std::size_t wide = wide_degree(problem, costs, gpu_tokens);
-  if (gpu_tokens < 1 || wide == costs.n_degrees()) return iterations;
-  std::vector<std::size_t> degrees = {0};
-  if (wide > 0) degrees.push_back(wide);
-  std::vector<std::int64_t> capacities;
-  for (const std::size_t d : degrees)
-    capacities.push_back(std::min(costs.most_tokens(d), gpu_tokens * costs.sp_degree(d)));
-  if (capacities.back() <= capacities.front() && degrees.size() > 1) return iterations;
-
-  PackProblem items = problem.items;
-  items.capacity_tokens = capacities.back();
-  const std::vector<PackSet> groups = strategies_detail::hbp(items, capacities);
-  std::vector<std::int32_t> lengths;
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    const int gpus = costs.sp_degree(degrees[g]);
-    std::vector<std::pair<double, std::size_t>> sorted;
-    for (std::size_t p = 0; p < groups[g].n_packs(); ++p) {
-      lengths.clear();
-      for (const ItemIndex item : groups[g][p]) lengths.push_back(items.lengths_tokens[item]);
-      sorted.emplace_back(costs.pack_s(degrees[g], lengths), p);
-    }
-    std::ranges::sort(sorted);
-    const auto n_ranks = static_cast<std::size_t>(setting.n_gpus / gpus);
-    for (std::size_t i = 0; i < sorted.size(); ++i) {
-      if (i % n_ranks == 0) iterations.emplace_back();
-      const auto [time_s, p] = sorted[i];
-      ComposedIteration& iteration = iterations.back();
-      iteration.packs.push_back({.degree = degrees[g],
-                                 .first_gpu = static_cast<int>(i % n_ranks) * gpus,
-                                 .round = 0,
-                                 .time_s = time_s,
-                                 .items = {groups[g][p].begin(), groups[g][p].end()}});
-      iteration.time_s = std::max(iteration.time_s, time_s);
-      iteration.gpu_s += gpus * time_s;
-    }
-  }
-  return iterations;
+  return Former(problem, costs).best();
 }
 
 }  // namespace packsim

@@ -8,6 +8,7 @@
 #include "packing/planner/compose_rounds.hpp"
 #include "packing/planner/cut_iterations.hpp"
 #include "packing/planner/exact.hpp"
+#include "packing/planner/one_degree.hpp"
 #include "packing/planner/sorted_packs.hpp"
 #include "packing/strategies/strategies.hpp"
 
@@ -74,6 +75,25 @@ BatchPlan plan_of(std::span<const ComposedIteration> iterations, const DegreeCos
   return plan;
 }
 
+// Iterations whose packs have any SP degree.
+std::vector<ComposedIteration> mixed_iterations(const BatchProblem& problem, const DegreeCosts& costs,
+                                                std::span<const ItemIndex> order) {
+  const BatchSetting& setting = problem.setting;
+  const std::span<const std::int32_t> lengths = problem.items.lengths_tokens;
+  std::vector<ComposedIteration> iterations;
+  for (const std::vector<ItemIndex>& items :
+       cut_iterations(costs, lengths, order,
+                      {.n_gpus = setting.n_gpus,
+                      .tokens_per_iteration = setting.tokens_per_iteration,
+                      .window_iterations = problem.items.options.window_iterations,
+                      .rounds = setting.rounds_in_step ? &setting.rounds : nullptr})) {
+    iterations.push_back(setting.rounds_in_step
+                             ? compose_rounds(costs, lengths, items, setting.n_gpus, setting.rounds)
+                             : compose_iteration(costs, lengths, items, setting.n_gpus));
+  }
+  return iterations;
+}
+
 }  // namespace
 
 BatchPlan planner(const BatchProblem& problem) {
@@ -82,21 +102,14 @@ BatchPlan planner(const BatchProblem& problem) {
   const DegreeCosts costs(setting.groups);
   const std::span<const std::int32_t> lengths = problem.items.lengths_tokens;
   const std::vector<ItemIndex> order = packing_order(problem.items);
-  std::vector<ComposedIteration> iterations;
-  if (order.size() <= kMostExactItems && !setting.rounds_in_step) {
+  if (order.size() <= kMostExactItems && !setting.rounds_in_step && !setting.one_degree) {
     return plan_of(
         best_iterations(costs, lengths, order, setting.n_gpus, setting.tokens_per_iteration, setting.step_s),
         costs, lengths, setting.groups.size());
   }
-  for (const std::vector<ItemIndex>& items :
-       cut_iterations(costs, lengths, order,
-                      {.n_gpus = setting.n_gpus,
-                      .tokens_per_iteration = setting.tokens_per_iteration,
-                      .window_iterations = problem.items.options.window_iterations,
-                      .rounds_in_step = setting.rounds_in_step})) {
-    iterations.push_back(setting.rounds_in_step ? compose_rounds(costs, lengths, items, setting.n_gpus)
-                                                : compose_iteration(costs, lengths, items, setting.n_gpus));
-  }
+  std::vector<ComposedIteration> iterations = setting.one_degree
+                                                  ? one_degree_iterations(problem, costs, order)
+                                                  : mixed_iterations(problem, costs, order);
   // Packs sorted over the whole data set may leave less to wait for.
   if (problem.items.options.window_iterations == 0) {
     std::vector<ComposedIteration> sorted = sorted_packs(problem, costs);

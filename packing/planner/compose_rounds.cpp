@@ -250,54 +250,62 @@ class RoundComposer {
   std::vector<Slot> slots_;
 };
 
-// Of the items in packs of the first degree.
-double attention_gpu_s(const DegreeCosts& costs, std::span<const std::int32_t> lengths,
-                       std::span<const ItemIndex> items) {
-  double sum_s = 0;
-  for (const ItemIndex item : items) {
-    const std::int64_t length = lengths[item];
-    if (length <= costs.most_tokens(0)) sum_s += costs.attention_s(0, length, costs.best_tokens(0));
-  }
-  return sum_s * costs.sp_degree(0);
-}
-
 // That so many items can fill with a pack on all GPUs of the first degree, a multiple.
 int most_full_rounds(const DegreeCosts& costs, std::size_t n_items, int n_gpus, const RoundShape& shape) {
   const auto n_blocks = static_cast<std::size_t>(n_gpus / costs.sp_degree(0));
   return static_cast<int>(n_items / n_blocks) / shape.multiple * shape.multiple;
 }
 
+// What the items are in packs of the first degree; those that it cannot hold are left out.
+RoundWork round_work(const DegreeCosts& costs, std::span<const std::int32_t> lengths,
+                     std::span<const ItemIndex> items, int n_gpus) {
+  RoundWork work;
+  std::vector<double> alone_s;
+  for (const ItemIndex item : items) {
+    const std::int64_t length = lengths[item];
+    work.tokens += length;
+    if (length > costs.most_tokens(0)) continue;
+    work.attention_gpu_s += costs.sp_degree(0) * costs.attention_s(0, length, costs.best_tokens(0));
+    alone_s.push_back(costs.alone_s(0, length));
+  }
+  std::ranges::sort(alone_s, std::greater<>());
+  const auto n_blocks = static_cast<std::size_t>(n_gpus / costs.sp_degree(0));
+  for (std::size_t i = 0; i < alone_s.size(); i += n_blocks) work.least_s.push_back(alone_s[i]);
+  return work;
+}
+
 }  // namespace
 
-int best_rounds(const DegreeCosts& costs, std::int64_t tokens, double attention_gpu_s, int n_gpus,
-                const RoundShape& shape) {
+int best_rounds(const DegreeCosts& costs, const RoundWork& work, int n_gpus, const RoundShape& shape) {
   constexpr std::int64_t kMost = 4096;
-  constexpr std::int64_t kFewestTokens = 16;  // parts of the best pack
+  constexpr double kFarOff = 2;
   const std::int64_t n_blocks = n_gpus / costs.sp_degree(0);
-  const double attention_s = attention_gpu_s / n_gpus;
+  const double attention_s = work.attention_gpu_s / n_gpus;
   int best = shape.multiple;
   double best_s = kNever;
+  double least_s = 0;  // of the rounds so far, by their longest items
+  std::size_t next = 0;
   for (std::int64_t n = shape.multiple; n <= kMost; n += shape.multiple) {
-    const std::int64_t pack_tokens = (tokens + n * n_blocks - 1) / (n * n_blocks);
+    for (; next < work.least_s.size() && next < static_cast<std::size_t>(n); ++next)
+      least_s += work.least_s[next];
+    const std::int64_t pack_tokens = (work.tokens + n * n_blocks - 1) / (n * n_blocks);
     if (pack_tokens > costs.most_tokens(0)) continue;
     const double rounds = static_cast<double>(n);
-    const double time_s =
-        (rounds + shape.fill_rounds) * (costs.tokens_s(0, pack_tokens) + attention_s / rounds);
+    const double packs_s = rounds * costs.tokens_s(0, pack_tokens) + attention_s;
+    const double time_s = (1 + shape.fill_rounds / rounds) * std::max(packs_s, least_s);
     if (time_s < best_s) {
       best_s = time_s;
       best = static_cast<int>(n);
     }
-    if (pack_tokens < costs.best_tokens(0) / kFewestTokens || pack_tokens <= 1) break;
+    if (pack_tokens <= 1 || time_s > kFarOff * best_s) break;
   }
   return best;
 }
 
 ComposedIteration compose_rounds(const DegreeCosts& costs, std::span<const std::int32_t> lengths_tokens,
                                  std::span<const ItemIndex> items, int n_gpus, const RoundShape& shape) {
-  std::int64_t tokens = 0;
-  for (const ItemIndex item : items) tokens += lengths_tokens[item];
   const double even_s = even_time_s(costs, lengths_tokens, items, n_gpus);
-  int middle = best_rounds(costs, tokens, attention_gpu_s(costs, lengths_tokens, items), n_gpus, shape);
+  int middle = best_rounds(costs, round_work(costs, lengths_tokens, items, n_gpus), n_gpus, shape);
   if (shape.multiple > 1) middle = std::min(middle, most_full_rounds(costs, items.size(), n_gpus, shape));
   ComposedIteration best;
   best.time_s = kNever;

@@ -134,7 +134,7 @@ class Cutter {
   double longest_pack_s(double iteration_s) const {
     constexpr double kFactor = 0.8;  // of the mean round; longer ones would leave the others waiting
     return kFactor * iteration_s /
-           best_rounds(costs_, cuts_.tokens_per_iteration, 0, cuts_.n_gpus, *cuts_.rounds);
+           best_rounds(costs_, {.tokens = cuts_.tokens_per_iteration}, cuts_.n_gpus, *cuts_.rounds);
   }
 
   std::vector<LongOnes> collect_long() {

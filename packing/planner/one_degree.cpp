@@ -4,6 +4,7 @@
 #include <bit>
 #include <deque>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -20,7 +21,8 @@ class Degree {
  public:
   Degree(const BatchSetting& setting, int sp_degree)
       : groups_(groups_of(setting, sp_degree)), costs_(groups_) {
-    const int n = best_rounds(costs_, setting.tokens_per_iteration, 0, setting.n_gpus, setting.rounds);
+    const int n =
+        best_rounds(costs_, {.tokens = setting.tokens_per_iteration}, setting.n_gpus, setting.rounds);
     best_fill_ = setting.rounds.fill_rounds / n;
     const double block_tokens =
         static_cast<double>(setting.tokens_per_iteration) / setting.n_gpus * sp_degree;
@@ -58,6 +60,16 @@ struct Lot {
   std::vector<ItemIndex> items;
 };
 
+// The degree of each length, [longest length + 1].
+using Homes = std::vector<std::size_t>;
+
+// What became of lots; none where a pipeline's rounds cannot be filled, and why.
+struct Attempt {
+  std::vector<ComposedIteration> iterations;
+  std::vector<Lot> lots;  // of the iterations
+  std::string mistake;    // empty: there is none
+};
+
 class Sorter {
  public:
   Sorter(const BatchProblem& problem, const DegreeCosts& costs)
@@ -65,25 +77,46 @@ class Sorter {
     for (std::size_t d = 0; d < costs.n_degrees(); ++d) degrees_.emplace_back(setting_, costs.sp_degree(d));
   }
 
-  std::vector<ComposedIteration> run(std::span<const ItemIndex> order) {
-    std::vector<Lot> lots = options_.window_iterations > 0 ? cut_in_windows(order) : cut_by_degree(order);
-    if (setting_.rounds.multiple > 1) give_all_enough(lots);
-    std::vector<ComposedIteration> iterations;
-    for (const Lot& lot : lots) iterations.push_back(compose(lot));
-    return iterations;
+  std::vector<ComposedIteration> run(std::span<const ItemIndex> order) const {
+    Attempt attempt = attempt_with(order, options_.window_iterations > 0 ? Homes{} : best_homes(order));
+    if (!attempt.mistake.empty()) throw std::invalid_argument("planner: " + attempt.mistake);
+    return std::move(attempt.iterations);
   }
 
  private:
-  std::vector<std::vector<ItemIndex>> cut(std::size_t degree, std::span<const ItemIndex> order) const {
+  // Packs that fill all of an iteration's room may not fill a multiple of rounds, so a little less is tried.
+  Attempt attempt_with(std::span<const ItemIndex> order, const Homes& home_of) const {
+    Attempt attempt;
+    for (const double part : {1.0, 0.95, 0.85, 0.7, 0.5}) {
+      const auto most_tokens =
+          static_cast<std::int64_t>(part * static_cast<double>(setting_.tokens_per_iteration));
+      attempt = {};
+      attempt.lots =
+          home_of.empty() ? cut_in_windows(order, most_tokens) : cut_by_degree(order, home_of, most_tokens);
+      if (setting_.rounds.multiple > 1) attempt.mistake = give_all_enough(attempt.lots);
+      for (const Lot& lot : attempt.lots) {
+        if (!attempt.mistake.empty()) break;
+        attempt.iterations.push_back(compose(lot));
+        if (!attempt.iterations.back().packs.empty()) continue;
+        attempt.mistake = "expected samples that fill every round of an interleaved pipeline, got " +
+                          std::to_string(lot.items.size()) + " that do not";
+      }
+      if (attempt.mistake.empty()) return attempt;
+    }
+    return attempt;
+  }
+
+  std::vector<std::vector<ItemIndex>> cut(std::size_t degree, std::span<const ItemIndex> order,
+                                          std::int64_t most_tokens) const {
     return cut_iterations(degrees_[degree].costs(), lengths_, order,
                           {.n_gpus = setting_.n_gpus,
-                           .tokens_per_iteration = setting_.tokens_per_iteration,
+                           .tokens_per_iteration = most_tokens,
                            .window_iterations = options_.window_iterations,
                            .rounds = &setting_.rounds});
   }
 
-  std::vector<Lot> cut_by_degree(std::span<const ItemIndex> order) const {
-    const std::vector<std::size_t> home_of = homes(order);
+  std::vector<Lot> cut_by_degree(std::span<const ItemIndex> order, const Homes& home_of,
+                                 std::int64_t most_tokens) const {
     std::vector<Lot> lots;
     std::vector<ItemIndex> own;
     for (std::size_t d = 0; d < degrees_.size(); ++d) {
@@ -91,60 +124,121 @@ class Sorter {
       for (const ItemIndex item : order) {
         if (home_of[static_cast<std::size_t>(lengths_[item])] == d) own.push_back(item);
       }
-      for (std::vector<ItemIndex>& items : cut(d, own)) lots.push_back({d, std::move(items)});
+      for (std::vector<ItemIndex>& items : cut(d, own, most_tokens)) lots.push_back({d, std::move(items)});
     }
     return lots;
   }
 
-  std::vector<Lot> cut_in_windows(std::span<const ItemIndex> order) const {
+  std::vector<Lot> cut_in_windows(std::span<const ItemIndex> order, std::int64_t most_tokens) const {
     std::int64_t longest = 0;
     for (const ItemIndex item : order) longest = std::max<std::int64_t>(longest, lengths_[item]);
     std::size_t degree = 0;
     while (degree + 1 < degrees_.size() && !degrees_[degree].holds(longest)) ++degree;
     std::vector<Lot> lots;
-    for (std::vector<ItemIndex>& items : cut(degree, order)) lots.push_back({degree, std::move(items)});
+    for (std::vector<ItemIndex>& items : cut(degree, order, most_tokens))
+      lots.push_back({degree, std::move(items)});
     return lots;
   }
 
-  // [longest length + 1] the degree of each length: of all sets of degrees, those whose least GPU time, with
-  // half an iteration for each that is not full, is smallest.
-  std::vector<std::size_t> homes(std::span<const ItemIndex> order) const {
-    std::vector<std::int64_t> n_of_length;
+  std::int64_t tokens_of(std::span<const ItemIndex> items) const {
     std::int64_t tokens = 0;
+    for (const ItemIndex item : items) tokens += lengths_[item];
+    return tokens;
+  }
+
+  // Of the few that promise most, the one that takes least on some iterations.
+  Homes best_homes(std::span<const ItemIndex> order) const {
+    constexpr std::size_t kTried = 4;
+    constexpr std::int64_t kIterations = 32;
+    std::vector<Homes> promising = homes(order, kTried);
+    if (promising.size() < 2) return promising.empty() ? Homes{} : std::move(promising.front());
+    std::size_t n_tried = 0;
+    for (std::int64_t tokens = 0;
+         n_tried < order.size() && tokens < kIterations * setting_.tokens_per_iteration;)
+      tokens += lengths_[order[n_tried++]];
+    Homes* best = &promising.front();
+    double best_s = kNever;
+    for (Homes& home_of : promising) {
+      const double time_s = expected_s(attempt_with(order.first(n_tried), home_of), order, home_of);
+      if (time_s >= best_s) continue;
+      best_s = time_s;
+      best = &home_of;
+    }
+    return std::move(*best);
+  }
+
+  // Of all samples, if those of each degree take as long as in its iterations that are full.
+  double expected_s(const Attempt& attempt, std::span<const ItemIndex> order, const Homes& home_of) const {
+    if (!attempt.mistake.empty()) return kNever;
+    constexpr double kFull = 0.9;
+    struct Sums {
+      double time_s = 0;
+      double tokens = 0;
+    };
+    std::vector<Sums> full(degrees_.size());
+    std::vector<Sums> all(degrees_.size());
+    for (std::size_t i = 0; i < attempt.lots.size(); ++i) {
+      const auto tokens = static_cast<double>(tokens_of(attempt.lots[i].items));
+      const std::size_t d = attempt.lots[i].degree;
+      const double time_s = attempt.iterations[i].time_s + setting_.step_s;
+      all[d] = {all[d].time_s + time_s, all[d].tokens + tokens};
+      if (tokens < kFull * static_cast<double>(setting_.tokens_per_iteration)) continue;
+      full[d] = {full[d].time_s + time_s, full[d].tokens + tokens};
+    }
+    std::vector<double> tokens_of_degree(degrees_.size());
+    for (const ItemIndex item : order)
+      tokens_of_degree[home_of[static_cast<std::size_t>(lengths_[item])]] += lengths_[item];
+    double sum_s = 0;
+    for (std::size_t d = 0; d < degrees_.size(); ++d) {
+      const Sums& rate = full[d].tokens > 0 ? full[d] : all[d];
+      // None of those that were tried: too rare to count.
+      if (rate.tokens > 0) sum_s += tokens_of_degree[d] * rate.time_s / rate.tokens;
+    }
+    return sum_s;
+  }
+
+  // Each length at the degree of a set at which it takes least; the sets with the least GPU time, with half
+  // an iteration for each degree that is not full, that first.
+  std::vector<Homes> homes(std::span<const ItemIndex> order, std::size_t most) const {
+    std::vector<std::int64_t> n_of_length;
     for (const ItemIndex item : order) {
       const auto length = static_cast<std::size_t>(lengths_[item]);
       if (length >= n_of_length.size()) n_of_length.resize(length + 1);
       ++n_of_length[length];
-      tokens += lengths_[item];
     }
-    const double n_iterations =
-        std::max(1.0, static_cast<double>(tokens) / static_cast<double>(setting_.tokens_per_iteration));
-    std::vector<std::size_t> best(n_of_length.size());
-    std::vector<std::size_t> home_of(n_of_length.size());
-    double best_s = kNever;
+    const double n_iterations = std::max(
+        1.0, static_cast<double>(tokens_of(order)) / static_cast<double>(setting_.tokens_per_iteration));
+    std::vector<std::pair<double, Homes>> found;
     for (std::uint32_t set = 1; set < (1U << degrees_.size()); ++set) {
-      std::uint32_t used = 0;
-      double gpu_s = 0;
-      for (std::size_t length = 0; length < n_of_length.size(); ++length) {
-        if (n_of_length[length] == 0) continue;
-        double least_s = kNever;
-        for (std::size_t d = 0; d < degrees_.size(); ++d) {
-          if ((set >> d & 1U) == 0) continue;
-          const double own_s = degrees_[d].gpu_s(static_cast<std::int64_t>(length));
-          if (own_s >= least_s) continue;
-          least_s = own_s;
-          home_of[length] = d;
-        }
-        gpu_s += static_cast<double>(n_of_length[length]) * least_s;
-        used |= 1U << home_of[length];
-      }
-      if (used != set) continue;  // another set is the same
-      gpu_s *= 1 + 0.5 * std::popcount(set) / n_iterations;
-      if (gpu_s >= best_s) continue;
-      best_s = gpu_s;
-      best = home_of;
+      Homes home_of(n_of_length.size());
+      const double gpu_s = set_homes(set, n_of_length, home_of);
+      // Infinite where a degree of the set is not used, which another set is without.
+      if (gpu_s < kNever)
+        found.emplace_back(gpu_s * (1 + 0.5 * std::popcount(set) / n_iterations), std::move(home_of));
     }
+    std::ranges::stable_sort(found, {}, [](const auto& timed) { return timed.first; });
+    std::vector<Homes> best;
+    for (std::size_t i = 0; i < std::min(most, found.size()); ++i) best.push_back(std::move(found[i].second));
     return best;
+  }
+
+  double set_homes(std::uint32_t set, std::span<const std::int64_t> n_of_length, Homes& home_of) const {
+    std::uint32_t used = 0;
+    double gpu_s = 0;
+    for (std::size_t length = 0; length < n_of_length.size(); ++length) {
+      if (n_of_length[length] == 0) continue;
+      double least_s = kNever;
+      for (std::size_t d = 0; d < degrees_.size(); ++d) {
+        if ((set >> d & 1U) == 0) continue;
+        const double own_s = degrees_[d].gpu_s(static_cast<std::int64_t>(length));
+        if (own_s >= least_s) continue;
+        least_s = own_s;
+        home_of[length] = d;
+      }
+      gpu_s += static_cast<double>(n_of_length[length]) * least_s;
+      used |= 1U << home_of[length];
+    }
+    return used == set ? gpu_s : kNever;
   }
 
   std::size_t needed(const Lot& lot) const {
@@ -152,20 +246,18 @@ class Sorter {
     return static_cast<std::size_t>(setting_.rounds.multiple) * static_cast<std::size_t>(n_blocks);
   }
 
-  // Lots with too few items for a pack on all GPUs get the shortest of those with most to spare.
-  void give_all_enough(std::vector<Lot>& lots) const {
+  // Lots with too few items for a pack on all GPUs get the shortest of those with most to spare. Returns what
+  // is wrong where there are not enough.
+  std::string give_all_enough(std::vector<Lot>& lots) const {
     for (Lot& lot : lots) {
       while (lot.items.size() < needed(lot)) {
-        std::int64_t room = setting_.tokens_per_iteration;
-        for (const ItemIndex item : lot.items) room -= lengths_[item];
-        if (!take_one(lots, lot, room)) {
-          throw std::invalid_argument("planner: expected at least " + std::to_string(needed(lot)) +
-                                      " samples an iteration, a pack for each rank in each round of an "
-                                      "interleaved pipeline, got " +
-                                      std::to_string(lot.items.size()));
-        }
+        if (take_one(lots, lot, setting_.tokens_per_iteration - tokens_of(lot.items))) continue;
+        return "expected at least " + std::to_string(needed(lot)) +
+               " samples an iteration, a pack for each rank in each round of an interleaved pipeline, got " +
+               std::to_string(lot.items.size());
       }
     }
+    return "";
   }
 
   bool take_one(std::vector<Lot>& lots, Lot& to, std::int64_t room) const {
@@ -183,6 +275,8 @@ class Sorter {
     return true;
   }
 
+  // Of a window's lot, at the best degree that holds it; of others, at the smallest at which it works out. No
+  // packs where there is none.
   ComposedIteration compose(const Lot& lot) const {
     ComposedIteration best{.packs = {}, .time_s = kNever};
     for (std::size_t d = lot.degree; d < degrees_.size(); ++d) {
@@ -191,10 +285,6 @@ class Sorter {
       for (ComposedPack& pack : iteration.packs) pack.degree = d;
       if (iteration.time_s < best.time_s) best = std::move(iteration);
       if (options_.window_iterations == 0 && best.time_s < kNever) break;
-    }
-    if (best.packs.empty()) {
-      throw std::invalid_argument("planner: expected samples that fill every round of a pipeline, got " +
-                                  std::to_string(lot.items.size()) + " that do not");
     }
     return best;
   }

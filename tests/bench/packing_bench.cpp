@@ -5,47 +5,15 @@
 
 #include <algorithm>
 #include <ctime>
-#include <fstream>
 #include <numeric>
-#include <random>
-#include <stdexcept>
-#include <string>
 #include <vector>
 
 #include "packing/metrics.hpp"
 #include "packing/schedule.hpp"
+#include "tests/bench/one_million_lengths.hpp"
 
 namespace packsim {
 namespace {
-
-using Lengths = std::vector<std::int32_t>;
-
-Lengths read_lengths(const std::string& name) {
-  const std::string path = PACKSIM_SOURCE_DIR "/scenarios/lengths/" + name;
-  std::ifstream file(path);
-  std::string line;
-  if (!std::getline(file, line)) throw std::runtime_error(path + ": cannot read");
-  Lengths lengths;
-  while (std::getline(file, line)) lengths.push_back(std::stoi(line));
-  return lengths;
-}
-
-// The fitted stand-ins for the HBP paper's data: all short samples, the 2000 long ones, and short ones drawn
-// once more to make a million, in a mixed order.
-const Lengths& one_million_lengths() {
-  static const Lengths kLengths = [] {
-    constexpr std::size_t kSamples = 1'000'000;
-    Lengths lengths = read_lengths("tulu3_like_939344.csv");
-    const std::size_t n_short = lengths.size();
-    const Lengths long_tail = read_lengths("longcite_like_2k.csv");
-    lengths.insert(lengths.end(), long_tail.begin(), long_tail.end());
-    std::mt19937 generator(1024);
-    while (lengths.size() < kSamples) lengths.push_back(lengths[generator() % n_short]);
-    for (std::size_t i = kSamples; i-- > 1;) std::swap(lengths[i], lengths[generator() % (i + 1)]);
-    return lengths;
-  }();
-  return kLengths;
-}
 
 std::vector<ItemIndex> sorted_by_counting(const Lengths& lengths) {
   std::vector<std::uint32_t> position(static_cast<std::size_t>(*std::ranges::max_element(lengths)) + 2, 0);

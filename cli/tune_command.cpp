@@ -38,12 +38,16 @@ struct TuneArguments {
 };
 
 // The shortest pack length that holds what the scenario's strategies train: its longest sample, or the
-// longest pack under a policy that takes longer ones apart or out.
+// longest pack under a policy that takes longer ones apart or out. A strategy that chooses its groups takes
+// every sample where it is not told otherwise.
 std::int64_t needed_tokens(const Scenario& scenario, std::span<const std::int32_t> lengths_tokens) {
+  const std::int64_t longest_sample = *std::ranges::max_element(lengths_tokens);
   std::int64_t longest_pack = 0;
-  for (const StrategySpec& spec : scenario.strategies)
-    longest_pack = std::max(longest_pack, spec.groups.back().capacity_tokens);
-  return std::min<std::int64_t>(*std::ranges::max_element(lengths_tokens), longest_pack);
+  for (const StrategySpec& spec : scenario.strategies) {
+    longest_pack = std::max(longest_pack, spec.groups.empty() ? spec.longest_tokens.value_or(longest_sample)
+                                                              : spec.groups.back().capacity_tokens);
+  }
+  return std::min(longest_sample, longest_pack);
 }
 
 // HBP's candidates, 8K, 16K and so on, up to the first that is long enough.

@@ -140,8 +140,10 @@ std::vector<std::size_t> evenly_spaced(std::size_t n, std::size_t most) {
   return chosen;
 }
 
-std::string sp_text(int degree) {
-  return degree == 0 ? "SP mixed, by GPU" : fmt::format("SP {}", degree);
+// Bars are GPUs where SP degrees differ; packs are then of many lengths.
+std::string packs_text(const SampledIteration& sample) {
+  return sample.sp_degree == 0 ? "mixed SP"
+                               : fmt::format("{}, SP {}", capacity(sample.capacity_tokens), sample.sp_degree);
 }
 
 // Busiest rank first, so that the empty area beside a falling edge is the ABR.
@@ -152,9 +154,8 @@ Json sampled_iteration(const SampledIteration& sample) {
   Json row = {{"iteration", sample.iteration},
               {"n_ranks", pairs.size()},
               {"n_bars", std::min(pairs.size(), kMostBars)},
-              {"caption",
-               fmt::format("iteration {}, {}, {}: ABR {}", grouped(sample.iteration),
-                           capacity(sample.capacity_tokens), sp_text(sample.sp_degree), ratio(sample.abr))}};
+              {"caption", fmt::format("iteration {}, {}: ABR {}", grouped(sample.iteration),
+                                      packs_text(sample), ratio(sample.abr))}};
   for (const std::size_t rank : evenly_spaced(pairs.size(), kMostBars)) {
     row["work"].push_back(busiest > 0 ? five_digits(pairs[rank] / busiest) : 0.0);
     row["pairs"].push_back(five_digits(pairs[rank]));

@@ -53,9 +53,9 @@ constexpr Chart kCharts[] = {
        return any_run(report, [](const StrategyResult& run) { return !run.step_times.empty(); });
      }},
     {"rank_work", "Attention work of each DP rank",
-     "Each box is one sampled iteration and each bar a DP rank, the busiest first, in percent of the "
-     "busiest. The "
-     "red area is time in which ranks wait: its share of the box is the iteration's ABR.",
+     "Each box is one sampled iteration and each bar a DP rank, or a GPU where SP degrees are mixed, the "
+     "busiest first, in percent of the busiest. The red area is what the others have less: its share of the "
+     "box is the iteration's ABR, and they wait so long where no other work fills it.",
      [](const Report& report) {
        return any_run(report, [](const StrategyResult& run) { return !run.sampled_iterations.empty(); });
      }},

@@ -40,6 +40,7 @@ BatchRun run_of(const Scenario& scenario, const StrategySpec& spec,
   BatchRun run = empty_run(scenario, spec);
   const ParallelPlan& plan = scenario.plan;
   run.setting.one_degree = plan.pp_degree > 1 || plan.ep_degree > 1;
+  run.setting.one_group_in_round = plan.ep_degree > 1;
   run.setting.rounds = {.fill_rounds = fill_rounds(plan),
                         .multiple = plan.virtual_stages > 1 ? plan.pp_degree : 1};
   for (const CandidateGroup& candidate : candidates) {
@@ -56,10 +57,9 @@ BatchRun run_of(const Scenario& scenario, const StrategySpec& spec,
 std::optional<BatchRun> chosen_run(const Scenario& scenario, const StrategySpec& spec,
                                    std::int64_t longest_tokens) {
   const std::int64_t longest = std::min(longest_tokens, spec.longest_tokens.value_or(longest_tokens));
-  // A pack of many short samples may be as long as an iteration on all GPUs leaves to each of them.
   const std::int64_t share = scenario.training.tokens_per_iteration / packed_gpus(scenario);
   const std::vector<CandidateGroup> candidates =
-      candidate_groups(job_of(scenario), scenario.plan, {.most_tokens = std::max(longest, share)});
+      candidate_groups(job_of(scenario), scenario.plan, {.longest_tokens = longest, .share_tokens = share});
   if (candidates.empty()) return std::nullopt;
   return run_of(scenario, spec, candidates);
 }
@@ -68,7 +68,6 @@ std::optional<BatchRun> chosen_run(const Scenario& scenario, const StrategySpec&
 
 ParallelPlan with_zero_stage(const ParallelPlan& plan, int zero_stage) {
   ParallelPlan other = plan;
-  if (zero_stage == plan.zero_stage) return other;
   other.zero_stage = zero_stage;
   other.overlaps_states = zero_stage >= 2 || plan.overlaps_states;
   return other;

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -56,6 +57,19 @@ void print_group(const Scenario& scenario, const StrategySpec& spec, const Group
       plan.feasible ? "fits" : "DOES NOT FIT");
 }
 
+// What a strategy that chooses its groups may choose from.
+void print_choice(const Scenario& scenario, const StrategySpec& spec) {
+  const std::vector<int> stages =
+      spec.zero_stages.empty() ? std::vector<int>{scenario.plan.zero_stage} : spec.zero_stages;
+  const std::int64_t window = spec.options.window_iterations;
+  fmt::print(
+      "    chooses pack lengths, SP degrees and checkpointed layers; ZeRO stage {}; samples up to {} "
+      "tokens; window: {}\n",
+      fmt::join(stages, " or "),
+      spec.longest_tokens ? fmt::format("{}", *spec.longest_tokens) : "what fits in memory",
+      window == 0 ? "the whole data set" : fmt::format("{} iteration{}", window, window == 1 ? "" : "s"));
+}
+
 void check(const std::string& path, const CommandContext& context) {
   const Scenario scenario = load_scenario(path, {.root = context.data_root});
   const DrawnLengths drawn = draw_lengths(scenario.lengths, scenario.seed);
@@ -80,6 +94,7 @@ void check(const std::string& path, const CommandContext& context) {
         spec.strategy, policy_name(kPackOrderNames, spec.order), policy_name(kOverLongNames, spec.over_long),
         policy_name(kLastIterationNames, spec.last_iteration), policy_name(kPaddingNames, spec.padding));
     for (const GroupSpec& group : spec.groups) print_group(scenario, spec, group);
+    if (find_strategy(spec.strategy)->chooses_groups) print_choice(scenario, spec);
   }
 }
 

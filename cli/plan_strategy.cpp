@@ -1,8 +1,7 @@
 #include "cli/plan_strategy.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <exception>
 #include <optional>
 #include <stdexcept>
 
@@ -148,6 +147,72 @@ PlannedStrategy schedule_packs(const Scenario& scenario, const StrategySpec& spe
   return plan;
 }
 
+std::int64_t longest_of(std::span<const std::int32_t> lengths_tokens) {
+  return lengths_tokens.empty() ? 0 : *std::ranges::max_element(lengths_tokens);
+}
+
+// Of a job on which no pack fits: its longest samples on as many GPUs, with all layers checkpointed, to show
+// what is missing.
+PlannedStrategy plan_what_does_not_fit(const Scenario& scenario, const StrategySpec& spec,
+                                       std::span<const std::int32_t> lengths_tokens,
+                                       const Stopwatch& packing_watch) {
+  GroupSpec group;
+  group.capacity_tokens = std::max<std::int64_t>(1, spec.longest_tokens.value_or(longest_of(lengths_tokens)));
+  for (int degree = 1; degree <= packed_gpus(scenario); degree *= 2) {
+    ParallelPlan plan = scenario.plan;
+    plan.sp_degree = degree;
+    if (plan_mistakes(scenario.model, scenario.cluster, plan).empty()) group.sp_degree = degree;
+  }
+  Packed packed{.packing = pack("bfd", pack_request(spec, std::span(&group, 1), lengths_tokens)),
+                .groups = {group}};
+  packed.packing.strategy = find_strategy(spec.strategy);
+  return schedule_packs(scenario, spec, std::move(packed), packing_watch.seconds());
+}
+
+// At the scenario's own ZeRO stage.
+PlannedStrategy plan_at(const Scenario& scenario, const StrategySpec& spec,
+                        std::span<const std::int32_t> lengths_tokens, const Stopwatch& packing_watch) {
+  std::optional<BatchRun> run = batch_run(scenario, spec, longest_of(lengths_tokens));
+  if (!run) return plan_what_does_not_fit(scenario, spec, lengths_tokens, packing_watch);
+  Packed packed = plan_batches(std::move(*run), spec, lengths_tokens);
+  return schedule_packs(scenario, spec, std::move(packed), packing_watch.seconds());
+}
+
+// At the stage of those that it may choose from at which most of the data is trained, and of these the one
+// that takes least. Stages hold samples of other lengths.
+PlannedStrategy best_stage(const Scenario& scenario, const StrategySpec& spec,
+                           std::span<const std::int32_t> lengths_tokens, const Stopwatch& packing_watch) {
+  const auto lost_tokens = [](const Packed& packed) {
+    return packed.packing.counts.dropped_tokens + packed.packing.counts.truncated_tokens;
+  };
+  const auto is_better = [&](const Packed& one, const Packed& other) {
+    if (lost_tokens(one) != lost_tokens(other)) return lost_tokens(one) < lost_tokens(other);
+    return one.planned_s < other.planned_s;
+  };
+  std::optional<Scenario> best_scenario;
+  std::optional<Packed> best;
+  std::exception_ptr refused;  // samples that no pack of a stage holds
+  for (const int zero_stage : spec.zero_stages) {
+    Scenario stage = scenario;
+    stage.plan = with_zero_stage(scenario.plan, zero_stage);
+    std::optional<BatchRun> run = batch_run(stage, spec, longest_of(lengths_tokens));
+    if (!run) continue;
+    try {
+      Packed packed = plan_batches(std::move(*run), spec, lengths_tokens);
+      if (best && !is_better(packed, *best)) continue;
+      best = std::move(packed);
+      best_scenario = std::move(stage);
+    } catch (const std::invalid_argument&) {
+      if (!refused) refused = std::current_exception();
+    }
+  }
+  if (best) return schedule_packs(*best_scenario, spec, std::move(*best), packing_watch.seconds());
+  if (refused) std::rethrow_exception(refused);
+  Scenario first = scenario;
+  first.plan = with_zero_stage(scenario.plan, spec.zero_stages.front());
+  return plan_what_does_not_fit(first, spec, lengths_tokens, packing_watch);
+}
+
 }  // namespace
 
 PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec,
@@ -158,29 +223,8 @@ PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec
                   .groups = spec.groups};
     return schedule_packs(scenario, spec, std::move(packed), packing_watch.seconds());
   }
-  const auto longest = std::ranges::max_element(lengths_tokens);
-  std::vector<Scenario> stages;
-  for (const int zero_stage : spec.zero_stages) {
-    stages.push_back(scenario);
-    stages.back().plan = with_zero_stage(scenario.plan, zero_stage);
-  }
-  if (stages.empty()) stages.push_back(scenario);
-  const Scenario* best_stage = nullptr;
-  std::optional<Packed> best;
-  for (const Scenario& stage : stages) {
-    std::optional<BatchRun> run = batch_run(stage, spec, longest == lengths_tokens.end() ? 0 : *longest);
-    if (!run) continue;
-    Packed packed = plan_batches(std::move(*run), spec, lengths_tokens);
-    if (best && packed.planned_s >= best->planned_s) continue;
-    best = std::move(packed);
-    best_stage = &stage;
-  }
-  if (!best) {
-    throw std::invalid_argument(
-        fmt::format("{}: {}: expected a cluster on which packs of some length fit in memory, got none",
-                    scenario.path, spec.name));
-  }
-  return schedule_packs(*best_stage, spec, std::move(*best), packing_watch.seconds());
+  if (spec.zero_stages.empty()) return plan_at(scenario, spec, lengths_tokens, packing_watch);
+  return best_stage(scenario, spec, lengths_tokens, packing_watch);
 }
 
 }  // namespace packsim

@@ -59,13 +59,12 @@ BoundResult result_of(const LowerBound& bound) {
       .waiting_gpu_days = bound.waiting_gpu_s / kDay_s};
 }
 
-// At the scenario's own ZeRO stage as its plan says; at others as runs have them that may choose.
+// By ZeRO stage, with states beside computation or not.
 class StageBounds {
  public:
   StageBounds(const Scenario& scenario, BoundSpace space) : scenario_(scenario), space_(std::move(space)) {}
 
-  std::optional<LowerBound> at(int zero_stage, std::span<const LengthCount> lengths) {
-    const bool overlaps = with_zero_stage(scenario_.plan, zero_stage).overlaps_states;
+  std::optional<LowerBound> at(int zero_stage, bool overlaps, std::span<const LengthCount> lengths) {
     std::optional<LowerBounds>& bounds = bounds_[overlaps ? 1 : 0];
     if (!bounds) {
       ParallelPlan plan = scenario_.plan;
@@ -103,6 +102,7 @@ TrainedData trained_data(const PlannedStrategy& plan) {
   }
   for (const GroupResult& group : plan.groups) data.degrees.push_back({group.sp_degree, group.cp_degree});
   data.zero_stage = plan.groups.front().zero_stage;
+  data.overlaps_states = plan.plans.front().overlaps_states;
   return data;
 }
 
@@ -113,13 +113,14 @@ void set_bounds(const Scenario& scenario, std::span<const TrainedData> trained, 
   for (std::size_t i = 0; i < trained.size(); ++i) {
     StrategyResult& run = report.runs[i];
     const auto same = std::ranges::find_if(trained, [&](const TrainedData& data) {
-      return data.zero_stage == trained[i].zero_stage && data.lengths == trained[i].lengths;
+      return data.zero_stage == trained[i].zero_stage && data.overlaps_states == trained[i].overlaps_states &&
+             data.lengths == trained[i].lengths;
     });
     const auto first = static_cast<std::size_t>(same - trained.begin());
     if (first < i) {
       run.bound_gpu_days = report.runs[first].bound_gpu_days;
     } else if (!trained[i].lengths.empty()) {
-      if (const auto bound = bounds.at(trained[i].zero_stage, trained[i].lengths))
+      if (const auto bound = bounds.at(trained[i].zero_stage, trained[i].overlaps_states, trained[i].lengths))
         run.bound_gpu_days = result_of(*bound).gpu_days;
     }
     run.above_bound_fraction = even_gpu_days(run) / run.bound_gpu_days - 1;
@@ -133,7 +134,10 @@ void set_bounds(const Scenario& scenario, std::span<const TrainedData> trained, 
     if (stage != zero_stage) stages.push_back(stage);
   }
   for (const int stage : stages) {
-    if (const auto bound = bounds.at(stage, data.lengths)) report.bounds.push_back(result_of(*bound));
+    const bool overlaps = stage == zero_stage ? scenario.plan.overlaps_states
+                                              : with_zero_stage(scenario.plan, stage).overlaps_states;
+    if (const auto bound = bounds.at(stage, overlaps, data.lengths))
+      report.bounds.push_back(result_of(*bound));
   }
 }
 

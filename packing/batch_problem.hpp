@@ -38,6 +38,7 @@ struct BatchSetting {
   /// Pipelines and experts tie ranks together: the packs of an iteration have one SP degree. Read by the
   /// planner, as is what follows.
   bool one_degree = false;
+  bool one_group_in_round = false;  ///< ranks share experts, which meet in recomputed layers too
   RoundShape rounds = {};
   double step_s = 0;                   ///< that an iteration takes beside its packs; read by the planner
   AssignmentSolver* solver = nullptr;  ///< flexsp: what solves its integer programs

@@ -41,7 +41,9 @@ std::vector<CandidateGroup> candidate_groups(const Job& job, const ParallelPlan&
     candidate.gc_layers = 0;
     if (!plan_mistakes(job.model, job.cluster, candidate).empty()) continue;
     const int gpus = candidate.sequence_gpus();
-    const std::int64_t most = (limits.most_tokens + gpus - 1) / gpus;
+    const std::int64_t longest_pack =
+        std::max(limits.longest_tokens, limits.share_tokens * (gpus / candidate.tp_degree));
+    const std::int64_t most = (longest_pack + gpus - 1) / gpus;
     StepPricer pricer(job.model, job.cluster, candidate, job.hardware, job.factors, kernels);
     std::int64_t before = 0;
     for (int gc_layers = 0; before < most; gc_layers += depth) {

@@ -30,12 +30,16 @@ struct CandidateGroup {
 };
 
 struct CandidateLimits {
-  std::int64_t most_tokens = 0;  ///< no pack needs more: the longest sample, or an iteration
-  int most_depths = 13;          ///< different numbers of checkpointed layers, evenly spaced, at each degree
+  std::int64_t longest_tokens = 0;  ///< of a sample
+  /// Of an iteration, for each of the GPUs that packs are dealt out to: no pack needs more of them all, but
+  /// for a longer sample.
+  std::int64_t share_tokens = 0;
+  int most_depths = 13;  ///< different numbers of checkpointed layers, evenly spaced, at each degree
 };
 
 /// Every SP degree that is a power of two and that the plan allows, each with numbers of checkpointed layers
-/// from none up to the first at which most_tokens fit, ascending in capacity. Empty where nothing fits.
+/// from none up to the first at which as long packs fit as any needs, ascending in capacity. Empty where
+/// nothing fits.
 ///
 /// plan: of all groups; its own sp_degree and gc_layers are not read. GPUs that share a pack by ring
 /// attention or tensor parallelism stay as they are.

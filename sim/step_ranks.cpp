@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <stdexcept>
 #include <string>
 
@@ -60,11 +61,13 @@ void StepRanks::name_meetings(const Iteration& iteration) {
   }
 }
 
-// The block's packs; where all GPUs exchange states in every micro-batch, kNoPack for each round in which
-// others have one and this block has not, up to its last.
+// The block's packs; where all GPUs exchange states in every micro-batch, and shared packs or barriers tie
+// the rounds of blocks together, kNoPack for each round in which others have one and this block has not, up
+// to its last.
 void StepRanks::set_rounds(const Iteration& iteration, std::size_t block) {
   const std::span<const PlacedPack> packs = schedule_.packs(iteration);
-  const bool fills_gaps = groups_[packs.front().group].plan.plan.zero_stage >= 2 && mesh_.has_shared();
+  const bool fills_gaps = groups_[packs.front().group].plan.plan.zero_stage >= 2 &&
+                          (mesh_.has_shared() || !barrier_rounds_.empty());
   rounds_.clear();
   std::uint32_t round = 0;
   for (const std::uint32_t position : mesh_.packs(block)) {
@@ -143,8 +146,24 @@ void StepRanks::set_kinds(const Iteration& iteration) {
   }
 }
 
+// Ranks that hold experts together meet in recomputed layers too.
+void StepRanks::check_checkpointing(const Iteration& iteration) const {
+  if (ranks_of_experts(groups_[schedule_.packs(iteration).front().group].plan.plan) == 1) return;
+  std::map<std::uint16_t, int> gc_layers_of;  // by round
+  for (const PlacedPack& placed : schedule_.packs(iteration)) {
+    const int gc_layers = groups_[placed.group].plan.plan.gc_layers;
+    const auto [known, is_new] = gc_layers_of.try_emplace(placed.round, gc_layers);
+    if (is_new || known->second == gc_layers) continue;
+    throw std::invalid_argument("round " + std::to_string(placed.round) +
+                                ": expected as many checkpointed layers in all packs, whose ranks share "
+                                "experts, got " +
+                                std::to_string(known->second) + " and " + std::to_string(gc_layers));
+  }
+}
+
 std::span<const RankWork> StepRanks::of(std::size_t iteration_index) {
   const Iteration& iteration = schedule_.iterations[iteration_index];
+  check_checkpointing(iteration);
   mesh_.set(schedule_, iteration);
   name_meetings(iteration);
   const PricedGroup& first = groups_[schedule_.packs(iteration).front().group];

@@ -54,6 +54,7 @@ class StepRanks {
 
  private:
   void set_work(const Iteration& iteration, std::size_t block, RankWork& work) const;
+  void check_checkpointing(const Iteration& iteration) const;
   void set_rounds(const Iteration& iteration, std::size_t block);
   void set_meetings(const Iteration& iteration, RankWork& work) const;
   void set_kinds(const Iteration& iteration);

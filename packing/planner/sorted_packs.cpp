@@ -33,12 +33,15 @@ class Former {
     std::vector<ComposedIteration> best;
     double best_s = kNever;
     for (const std::vector<Form>& forms : choices()) {
-      std::vector<ComposedIteration> iterations = form(forms);
-      double total_s = static_cast<double>(iterations.size()) * setting_.step_s;
-      for (const ComposedIteration& iteration : iterations) total_s += iteration.time_s;
-      if (iterations.empty() || total_s >= best_s) continue;
-      best_s = total_s;
-      best = std::move(iterations);
+      // Best fit packs long samples better.
+      for (const std::string_view packer : {"isf", "bfd"}) {
+        std::vector<ComposedIteration> iterations = form(forms, packer);
+        double total_s = static_cast<double>(iterations.size()) * setting_.step_s;
+        for (const ComposedIteration& iteration : iterations) total_s += iteration.time_s;
+        if (iterations.empty() || total_s >= best_s) continue;
+        best_s = total_s;
+        best = std::move(iterations);
+      }
     }
     return best;
   }
@@ -56,15 +59,18 @@ class Former {
     return forms;
   }
 
-  // The smallest degree for which there is such a form, that one; with shorter packs of the first degree, and
-  // without.
+  // Every degree whose packs hold the longest sample; the smallest of these with shorter packs of the first
+  // degree too.
   std::vector<std::vector<Form>> choices() const {
     std::vector<std::vector<Form>> choices;
-    for (std::size_t d = 0; d < costs_.n_degrees() && choices.empty(); ++d) {
+    bool is_first = true;
+    for (std::size_t d = 0; d < costs_.n_degrees(); ++d) {
+      const bool is_smallest = is_first;
       for (const Form& wide : forms_of(d)) {
         if (wide.capacity_tokens < longest_) continue;
+        is_first = false;
         choices.push_back({wide});
-        if (d == 0) continue;
+        if (d == 0 || !is_smallest) continue;
         for (const Form& narrow : forms_of(0)) {
           if (narrow.capacity_tokens < wide.capacity_tokens) choices.push_back({narrow, wide});
         }
@@ -74,11 +80,12 @@ class Former {
   }
 
   // None where a whole round of packs is missing that the setting wants.
-  std::vector<ComposedIteration> form(const std::vector<Form>& forms) const {
+  std::vector<ComposedIteration> form(const std::vector<Form>& forms, std::string_view packer) const {
     std::vector<std::int64_t> capacities;
     for (const Form& form : forms) capacities.push_back(form.capacity_tokens);
     PackProblem items = problem_.items;
     items.capacity_tokens = capacities.back();
+    items.options.packer = packer;
     const std::vector<PackSet> groups = strategies_detail::hbp(items, capacities);
     std::vector<ComposedIteration> iterations;
     for (std::size_t g = 0; g < groups.size(); ++g) {

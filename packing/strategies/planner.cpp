@@ -49,14 +49,31 @@ double total_s(std::span<const ComposedIteration> iterations, double step_s) {
   return total_s;
 }
 
+// Tokens of each pack; where a round has one group, those of the largest of its round.
+std::vector<std::int64_t> group_tokens(const ComposedIteration& iteration,
+                                       std::span<const std::int32_t> lengths, bool one_group_in_round) {
+  std::vector<std::int64_t> tokens;
+  std::vector<std::int64_t> most;  // by round
+  for (const ComposedPack& pack : iteration.packs) {
+    tokens.push_back(0);
+    for (const ItemIndex item : pack.items) tokens.back() += lengths[item];
+    const auto round = static_cast<std::size_t>(pack.round);
+    if (round >= most.size()) most.resize(round + 1);
+    most[round] = std::max(most[round], tokens.back());
+  }
+  for (std::size_t i = 0; one_group_in_round && i < tokens.size(); ++i)
+    tokens[i] = most[static_cast<std::size_t>(iteration.packs[i].round)];
+  return tokens;
+}
+
 void append(const ComposedIteration& iteration, const DegreeCosts& costs,
-            std::span<const std::int32_t> lengths, BatchPlan& plan) {
+            std::span<const std::int32_t> lengths, bool one_group_in_round, BatchPlan& plan) {
   plan.iterations.push_back({.first_placed = static_cast<std::uint32_t>(plan.placed.size()),
                              .n_placed = static_cast<std::uint32_t>(iteration.packs.size())});
-  for (const ComposedPack& pack : iteration.packs) {
-    std::int64_t tokens = 0;
-    for (const ItemIndex item : pack.items) tokens += lengths[item];
-    const std::size_t group = costs.group_of(pack.degree, tokens);
+  const std::vector<std::int64_t> tokens = group_tokens(iteration, lengths, one_group_in_round);
+  for (std::size_t i = 0; i < iteration.packs.size(); ++i) {
+    const ComposedPack& pack = iteration.packs[i];
+    const std::size_t group = costs.group_of(pack.degree, tokens[i]);
     PackSet& packs = plan.groups[group];
     plan.placed.push_back({.pack = static_cast<std::uint32_t>(packs.n_packs()),
                            .first_gpu = static_cast<std::uint32_t>(pack.first_gpu),
@@ -68,10 +85,11 @@ void append(const ComposedIteration& iteration, const DegreeCosts& costs,
 }
 
 BatchPlan plan_of(std::span<const ComposedIteration> iterations, const DegreeCosts& costs,
-                  std::span<const std::int32_t> lengths, std::size_t n_groups) {
+                  std::span<const std::int32_t> lengths, const BatchSetting& setting) {
   BatchPlan plan;
-  plan.groups.resize(n_groups);
-  for (const ComposedIteration& iteration : iterations) append(iteration, costs, lengths, plan);
+  plan.groups.resize(setting.groups.size());
+  for (const ComposedIteration& iteration : iterations)
+    append(iteration, costs, lengths, setting.one_group_in_round, plan);
   return plan;
 }
 
@@ -105,7 +123,7 @@ BatchPlan planner(const BatchProblem& problem) {
   if (order.size() <= kMostExactItems && !setting.rounds_in_step && !setting.one_degree) {
     return plan_of(
         best_iterations(costs, lengths, order, setting.n_gpus, setting.tokens_per_iteration, setting.step_s),
-        costs, lengths, setting.groups.size());
+        costs, lengths, setting);
   }
   std::vector<ComposedIteration> iterations = setting.one_degree
                                                   ? one_degree_iterations(problem, costs, order)
@@ -117,7 +135,7 @@ BatchPlan planner(const BatchProblem& problem) {
     if (!sorted.empty() && total_s(sorted, step_s) < total_s(iterations, step_s))
       iterations = std::move(sorted);
   }
-  return plan_of(iterations, costs, lengths, setting.groups.size());
+  return plan_of(iterations, costs, lengths, setting);
 }
 
 }  // namespace packsim::strategies_detail

@@ -122,7 +122,8 @@ void StepRanks::set_meetings(const Iteration& iteration, RankWork& work) const {
       work.meetings.push_back({.before = micro_batch, .id = next_barrier});
   };
   for (const std::uint32_t position : rounds_) {
-    if (position != kNoPack) meet_up_to(packs[position].round);
+    // Where gaps are filled, the micro-batch of a round has its number.
+    meet_up_to(position != kNoPack ? packs[position].round : micro_batch);
     if (position != kNoPack && mesh_.is_shared(position))
       work.meetings.push_back({.before = micro_batch, .id = shared_ids_[position], .is_shared = true});
     ++micro_batch;

@@ -176,6 +176,27 @@ TEST_CASE("A GPU without a pack in a round still exchanges states with the other
                            shared_after_single(generator, zero_stage).groups));
 }
 
+TEST_CASE("Barriers between rounds and exchange of states in every round do not wait for each other") {
+  std::mt19937 generator(31);
+  for (int trial = 0; trial < 200; ++trial) {
+    MixedRun run(generator, 2 + trial % 2);
+    for (int i = 0; i < 3; ++i) run.add_iteration(generator, static_cast<unsigned>(generator()));
+    CAPTURE(trial);
+    REQUIRE_NOTHROW(simulate(run.schedule, run.groups));
+  }
+}
+
+TEST_CASE("Packs of a round with other recomputed layers cannot share experts, whose ranks would not meet") {
+  std::mt19937 generator(37);
+  MixedRun run(generator, 0);
+  for (PricedGroup& group : run.groups) group.plan.plan.ep_degree = kGpus;
+  run.schedule.placed = {{.pack = 0, .first_gpu = 0, .group = 0}, {.pack = 0, .first_gpu = 2, .group = 1}};
+  run.schedule.iterations = {{.first_placed = 0, .n_placed = 2}};
+  CHECK_THROWS_WITH(simulate(run.schedule, run.groups),
+                    "round 0: expected as many checkpointed layers in all packs, whose ranks share experts, "
+                    "got 0 and 1");
+}
+
 TEST_CASE("Under ZeRO 3 all GPUs gather each round's weights together") {
   std::mt19937 generator(17);
   MixedRun run(generator, 3);

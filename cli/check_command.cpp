@@ -63,10 +63,11 @@ void print_choice(const Scenario& scenario, const StrategySpec& spec) {
       spec.zero_stages.empty() ? std::vector<int>{scenario.plan.zero_stage} : spec.zero_stages;
   const std::int64_t window = spec.options.window_iterations;
   fmt::print(
-      "    chooses pack lengths, SP degrees and checkpointed layers; ZeRO stage {}; samples up to {} "
-      "tokens; window: {}\n",
+      "    chooses pack lengths, SP degrees and checkpointed layers; ZeRO stage {}; samples of up to {}; "
+      "window: {}\n",
       fmt::join(stages, " or "),
-      spec.longest_tokens ? fmt::format("{}", *spec.longest_tokens) : "what fits in memory",
+      spec.longest_tokens ? fmt::format("{} tokens", *spec.longest_tokens)
+                          : "as many tokens as fit in memory",
       window == 0 ? "the whole data set" : fmt::format("{} iteration{}", window, window == 1 ? "" : "s"));
 }
 

@@ -271,6 +271,10 @@ TEST_CASE("pack needs no cluster, and its packs hold every sample once") {
   INFO(hbp.err);
   REQUIRE(hbp.exit_code == 0);
   CHECK(json::parse(hbp.out)["n_tokens"] == 8);
+  const ProgramRun planner =
+      run_shell(folder, "packsim pack lengths.csv --strategy planner --capacity 4 --gpus 2");
+  CHECK(planner.exit_code == 2);
+  CHECK(planner.err.find("--strategy: expected one that needs no prices, got planner") != std::string::npos);
 }
 
 TEST_CASE("pack reads CSV, JSON lines, NPY and histograms alike") {

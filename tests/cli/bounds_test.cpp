@@ -69,6 +69,10 @@ TEST_CASE("No strategy is below the bound, under any plan") {
     {"name": "dropped", "strategy": "ffd", "capacity_tokens": 16384, "sp_degree": 2, "last_iteration": "drop"})";
   const std::string ring = R"({"name": "ring", "strategy": "isf", "capacity_tokens": 16384, "cp_degree": 4},
     {"name": "both", "strategy": "bfd", "capacity_tokens": 16384, "sp_degree": 2, "cp_degree": 2})";
+  const std::string planners = packers + R"(, {"name": "planner", "strategy": "planner"},
+    {"name": "in order", "strategy": "planner", "window_iterations": 1})";
+  const std::string interleaved = R"({"name": "planner", "strategy": "planner"},
+    {"name": "in order", "strategy": "planner", "window_iterations": 2})";
   const std::vector<std::string> scenarios = {
       scenario_json(R"(, "zero_stage": 1)", "", "", all),
       scenario_json(R"(, "zero_stage": 3)", R"("overlaps_states": true)", "", in_rounds),
@@ -76,7 +80,8 @@ TEST_CASE("No strategy is below the bound, under any plan") {
       scenario_json(R"(, "zero_stage": 1)",
                     R"("overlaps_states": true, "overlaps_gather": true, "bucket_elements": 40000000)", "",
                     packers),
-      scenario_json(R"(, "zero_stage": 1)", R"("tp_degree": 2, "pp_degree": 2)", "", packers),
+      scenario_json(R"(, "zero_stage": 1)", R"("tp_degree": 2, "pp_degree": 2)", "", planners),
+      scenario_json(R"(, "zero_stage": 1)", R"("pp_degree": 2, "virtual_stages": 4)", "", interleaved),
       scenario_json(R"(, "zero_stage": 3)", R"("lora_rank": 16, "overlaps_states": false)", "", packers),
       scenario_json(R"(, "zero_stage": 1)", "", "", ring),
       scenario_json(R"(, "zero_stage": 1)", "",

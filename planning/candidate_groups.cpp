@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "models/step/step_pricer.hpp"
 #include "sim/plan_cost.hpp"
@@ -29,17 +30,34 @@ std::int64_t most_tokens_that_fit(const Job& job, const ParallelPlan& plan, std:
   return fitting;
 }
 
+namespace {
+
+// So many GPUs share a pack by Ulysses, or, where that cannot be, by as much of it as can be and a ring; none
+// where neither can.
+std::optional<ParallelPlan> plan_of_degree(const Job& job, ParallelPlan plan, int degree) {
+  for (plan.sp_degree = degree; plan.sp_degree >= 1; plan.sp_degree /= 2) {
+    plan.cp_degree = degree / plan.sp_degree;
+    if (plan_mistakes(job.model, job.cluster, plan).empty()) return plan;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::vector<CandidateGroup> candidate_groups(const Job& job, const ParallelPlan& plan,
                                              const CandidateLimits& limits) {
   std::vector<CandidateGroup> candidates;
   const int depth = std::max(1, (job.model.n_layers + limits.most_depths - 2) / (limits.most_depths - 1));
-  const int most_degree = plan.n_gpus / (plan.tp_degree * plan.cp_degree * plan.pp_degree);
+  const int most_degree = plan.n_gpus / (plan.tp_degree * plan.pp_degree);
   const auto kernels = std::make_shared<KernelPricer>(job.hardware, job.cluster);
-  for (int sp_degree = 1; sp_degree <= most_degree; sp_degree *= 2) {
-    ParallelPlan candidate = plan;
-    candidate.sp_degree = sp_degree;
+  for (int degree = 1; degree <= most_degree; degree *= 2) {
+    std::optional<ParallelPlan> allowed = plan_of_degree(job, plan, degree);
+    if (!allowed) continue;
+    ParallelPlan& candidate = *allowed;
+    // Rings of less are all transfer.
+    constexpr std::int64_t kRingTokens = 4096;
+    if (candidate.cp_degree > 1 && limits.longest_tokens < kRingTokens * degree) continue;
     candidate.gc_layers = 0;
-    if (!plan_mistakes(job.model, job.cluster, candidate).empty()) continue;
     const int gpus = candidate.sequence_gpus();
     const std::int64_t longest_pack =
         std::max(limits.longest_tokens, limits.share_tokens * (gpus / candidate.tp_degree));

@@ -37,12 +37,11 @@ struct CandidateLimits {
   int most_depths = 13;  ///< different numbers of checkpointed layers, evenly spaced, at each degree
 };
 
-/// Every SP degree that is a power of two and that the plan allows, each with numbers of checkpointed layers
-/// from none up to the first at which as long packs fit as any needs, ascending in capacity. Empty where
-/// nothing fits.
+/// Every number of GPUs that is a power of two and can share a pack, by Ulysses or, where the model's heads
+/// are too few, by Ulysses and a ring, each with numbers of checkpointed layers from none up to the first at
+/// which as long packs fit as any needs, ascending in capacity. Empty where nothing fits.
 ///
-/// plan: of all groups; its own sp_degree and gc_layers are not read. GPUs that share a pack by ring
-/// attention or tensor parallelism stay as they are.
+/// plan: of all groups; its own sp_degree, cp_degree and gc_layers are not read.
 std::vector<CandidateGroup> candidate_groups(const Job& job, const ParallelPlan& plan,
                                              const CandidateLimits& limits);
 

@@ -1,5 +1,6 @@
 // Jobs on which strategies that form iterations are easy to get wrong.
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <string>
@@ -111,6 +112,21 @@ TEST_CASE("a stage at which samples are too long does not count where another on
       report_of({.lengths = lengths, .strategies = R"({"name": "p", "strategy": "planner"})", .nodes = 1}),
       Catch::Contains("/strategies/0: p: lengths_tokens: expected lengths of at most ") &&
           Catch::Contains(" has 200000"));
+}
+
+TEST_CASE("more GPUs than a model has heads for share a pack by a ring") {
+  // 28 heads: Ulysses over at most 4 GPUs, where 400 000 tokens do not fit.
+  const std::string lengths = repeated("2000", 60) + "400000\n";
+  const Report report = report_of(
+      {.lengths = lengths, .strategies = R"({"strategy": "planner"})", .model = "qwen2.5-7b", .nodes = 2});
+  const StrategyResult& run = report.runs[0];
+  REQUIRE(run.feasible);
+  CHECK(run.trained_tokens == 60 * 2000 + 400000);
+  const auto ring =
+      std::ranges::find_if(run.groups, [](const GroupResult& group) { return group.cp_degree > 1; });
+  REQUIRE(ring != run.groups.end());
+  CHECK(ring->sp_degree * ring->cp_degree > 4);
+  CHECK(run.above_bound_fraction >= 0);
 }
 
 TEST_CASE("a planner on a job that does not fit is a result, beside others") {

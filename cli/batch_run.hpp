@@ -25,7 +25,7 @@ std::optional<BatchRun> batch_run(const Scenario& scenario, const StrategySpec& 
 /// beside computation in every framework that has these stages, whatever the plan says.
 ParallelPlan with_zero_stage(const ParallelPlan& plan, int zero_stage);
 
-/// The same without prices, for checks.
+/// The setting of batch_run() without prices, for checks.
 BatchSetting unpriced_setting(const Scenario& scenario, const StrategySpec& spec);
 
 /// Takes groups out that no pack is in.

@@ -235,11 +235,10 @@ void check_given_options(const CLI::App& command, const PackArguments& arguments
       {"--no-greedy-fill", "greedy_fill"}};
   const Strategy* strategy = find_strategy(arguments.strategy);
   if (strategy != nullptr && strategy->chooses_groups) {
-    throw std::invalid_argument(
-        fmt::format("--strategy: expected one that needs no prices, got {}; packsim run packs with it, for a "
-                    "scenario's model "
-                    "and cluster",
-                    strategy->name));
+    throw std::invalid_argument(fmt::format(
+        "--strategy: expected one that needs no prices, got {}; packsim run packs with it, for the model "
+        "and cluster of a scenario",
+        strategy->name));
   }
   for (const Option& option : kOptions) {
     if (strategy == nullptr || command.count(option.flag) == 0) continue;

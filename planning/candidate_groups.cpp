@@ -54,9 +54,12 @@ std::vector<CandidateGroup> candidate_groups(const Job& job, const ParallelPlan&
     std::optional<ParallelPlan> allowed = plan_of_degree(job, plan, degree);
     if (!allowed) continue;
     ParallelPlan& candidate = *allowed;
-    // Rings of less are all transfer.
+    // More GPUs than heads hold a sample that fewer do not, or that is long enough to be worth a ring's
+    // price.
     constexpr std::int64_t kRingTokens = 4096;
-    if (candidate.cp_degree > 1 && limits.longest_tokens < kRingTokens * degree) continue;
+    const bool is_held =
+        !candidates.empty() && candidates.back().group.capacity_tokens >= limits.longest_tokens;
+    if (candidate.cp_degree > 1 && is_held && limits.longest_tokens < kRingTokens * degree) continue;
     candidate.gc_layers = 0;
     const int gpus = candidate.sequence_gpus();
     const std::int64_t longest_pack =

@@ -148,14 +148,16 @@ void StepRanks::set_kinds(const Iteration& iteration) {
 }
 
 // Ranks that hold experts together meet in recomputed layers too.
-void StepRanks::check_checkpointing(const Iteration& iteration) const {
+void StepRanks::check_checkpointing(std::size_t iteration_index) const {
+  const Iteration& iteration = schedule_.iterations[iteration_index];
   if (ranks_of_experts(groups_[schedule_.packs(iteration).front().group].plan.plan) == 1) return;
   std::map<std::uint16_t, int> gc_layers_of;  // by round
   for (const PlacedPack& placed : schedule_.packs(iteration)) {
     const int gc_layers = groups_[placed.group].plan.plan.gc_layers;
     const auto [known, is_new] = gc_layers_of.try_emplace(placed.round, gc_layers);
     if (is_new || known->second == gc_layers) continue;
-    throw std::invalid_argument("round " + std::to_string(placed.round) +
+    throw std::invalid_argument("iterations[" + std::to_string(iteration_index) + "], round " +
+                                std::to_string(placed.round) +
                                 ": expected as many checkpointed layers in all packs, whose ranks share "
                                 "experts, got " +
                                 std::to_string(known->second) + " and " + std::to_string(gc_layers));
@@ -164,7 +166,7 @@ void StepRanks::check_checkpointing(const Iteration& iteration) const {
 
 std::span<const RankWork> StepRanks::of(std::size_t iteration_index) {
   const Iteration& iteration = schedule_.iterations[iteration_index];
-  check_checkpointing(iteration);
+  check_checkpointing(iteration_index);
   mesh_.set(schedule_, iteration);
   name_meetings(iteration);
   const PricedGroup& first = groups_[schedule_.packs(iteration).front().group];

@@ -48,13 +48,15 @@ class StepRanks {
 
   /// Of one iteration of the schedule; good until the next call. Where all GPUs exchange states in every
   /// micro-batch, those without a pack in a round take part with an empty one, if they have packs later.
+  /// Throws std::invalid_argument where ranks that share experts checkpoint other layers in a round, as they
+  /// would wait for each other for ever.
   std::span<const RankWork> of(std::size_t iteration_index);
   /// GPUs that a lane, one pipeline stage of the rank, stands for.
   double gpus_of_lane(std::size_t rank) const { return gpus_[rank]; }
 
  private:
   void set_work(const Iteration& iteration, std::size_t block, RankWork& work) const;
-  void check_checkpointing(const Iteration& iteration) const;
+  void check_checkpointing(std::size_t iteration_index) const;
   void set_rounds(const Iteration& iteration, std::size_t block);
   void set_meetings(const Iteration& iteration, RankWork& work) const;
   void set_kinds(const Iteration& iteration);

@@ -1,7 +1,7 @@
 #include "packing/planner/compose_rounds.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <queue>

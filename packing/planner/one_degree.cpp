@@ -278,13 +278,17 @@ class Sorter {
   // Of a window's lot, at the best degree that holds it; of others, at the smallest at which it works out. No
   // packs where there is none.
   ComposedIteration compose(const Lot& lot) const {
+    const bool in_window = options_.window_iterations > 0;
+    std::int64_t longest = 0;
+    for (const ItemIndex item : lot.items) longest = std::max<std::int64_t>(longest, lengths_[item]);
     ComposedIteration best{.packs = {}, .time_s = kNever};
-    for (std::size_t d = lot.degree; d < degrees_.size(); ++d) {
+    for (std::size_t d = in_window ? 0 : lot.degree; d < degrees_.size(); ++d) {
+      if (!degrees_[d].holds(longest)) continue;
       ComposedIteration iteration =
           compose_rounds(degrees_[d].costs(), lengths_, lot.items, setting_.n_gpus, setting_.rounds);
       for (ComposedPack& pack : iteration.packs) pack.degree = d;
       if (iteration.time_s < best.time_s) best = std::move(iteration);
-      if (options_.window_iterations == 0 && best.time_s < kNever) break;
+      if (!in_window && best.time_s < kNever) break;
     }
     return best;
   }

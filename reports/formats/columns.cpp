@@ -147,16 +147,14 @@ std::span<const Column> all_columns() {
        "Wall time of the baseline over that of the run; above 1 is faster.", speedup_text},
       {"above_bound_fraction", "Time", "bound", "",
        "How much more GPU time the run takes than the least that any packing and schedule of its samples "
-       "could, "
-       "each sample whole and on the same GPUs: nothing is left to gain at 0%.",
+       "could, each sample whole and on the same GPUs: nothing is left to gain at 0%.",
        above_bound_text},
       {"variability", kVariabilityGroup, "variability", "",
        "How much longer the run takes than on GPUs and kernels that all take what the cost model says.",
        variability_cost_text},
       {"planning_exposed_s", kPlanningGroup, "plan wait", "s",
-       "Mean time of an iteration that the GPUs wait for its plan, where a planner beside the training needs "
-       "so "
-       "long as the scenario says. No other time has it.",
+       "Mean time of an iteration that the GPUs wait for its plan, where a planner beside the training "
+       "needs so long as the scenario says. No other time has it.",
        time_text<&Run::planning_exposed_s>},
       {"gpu_days_with_planning", kPlanningGroup, "+ planning", "GPU-days", "GPU-days with these waits.",
        time_text<&Run::gpu_days_with_planning>},

@@ -192,9 +192,10 @@ TEST_CASE("Packs of a round with other recomputed layers cannot share experts, w
   for (PricedGroup& group : run.groups) group.plan.plan.ep_degree = kGpus;
   run.schedule.placed = {{.pack = 0, .first_gpu = 0, .group = 0}, {.pack = 0, .first_gpu = 2, .group = 1}};
   run.schedule.iterations = {{.first_placed = 0, .n_placed = 2}};
-  CHECK_THROWS_WITH(simulate(run.schedule, run.groups),
-                    "round 0: expected as many checkpointed layers in all packs, whose ranks share experts, "
-                    "got 0 and 1");
+  CHECK_THROWS_WITH(
+      simulate(run.schedule, run.groups),
+      "iterations[0], round 0: expected as many checkpointed layers in all packs, whose ranks share experts, "
+      "got 0 and 1");
 }
 
 TEST_CASE("Under ZeRO 3 all GPUs gather each round's weights together") {

@@ -15,13 +15,14 @@ namespace fs = std::filesystem;
 // Who may include whom (docs/architecture.md). A folder may always include itself.
 const std::map<std::string, std::set<std::string>> kAllowed = {
     {"packing", {}},
+    {"plan_files", {"packing"}},
     {"models", {"packing"}},
     {"sim", {"packing", "models"}},
     {"planning", {"packing", "models", "sim"}},
     {"scenarios", {"packing", "models", "sim"}},
     {"reports", {"packing", "models", "sim"}},
     {"calibration", {"packing", "models", "scenarios"}},
-    {"cli", {"packing", "models", "sim", "planning", "scenarios", "reports", "calibration"}},
+    {"cli", {"packing", "plan_files", "models", "sim", "planning", "scenarios", "reports", "calibration"}},
 };
 
 struct Include {

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <string_view>
+#include <vector>
+
+#include "packing/flexsp/local_search.hpp"
+#include "packing/pack.hpp"
+#include "packing/schedule.hpp"
+#include "plan_files/plan_bytes.hpp"
+
+namespace packsim::testing {
+
+/// A packing of random lengths and its schedule on four GPUs.
+struct MadePlan {
+  std::vector<std::int32_t> lengths_tokens;
+  Packing packing;
+  Schedule schedule;
+  std::vector<std::int32_t> loss_tokens;  // empty: not said
+
+  PlanContent content() const {
+    return {.packing = packing, .schedule = schedule, .degrees = {}, .loss_tokens = loss_tokens, .facts = {}};
+  }
+  std::vector<std::byte> bytes() const { return plan_bytes(content()); }
+};
+
+struct MakePlan {
+  std::string_view strategy = "bfd";
+  std::size_t n_samples = 60;
+  OverLong over_long = OverLong::error;
+  int longest_tokens = 100;  // of the samples; packs have 100
+  int sp_degree = 1;
+  int epochs = 2;
+  bool says_loss_tokens = false;
+  unsigned seed = 1;
+};
+
+inline MadePlan make_plan(const MakePlan& how) {
+  std::mt19937 draw(how.seed);
+  MadePlan made;
+  for (std::size_t i = 0; i < how.n_samples; ++i)
+    made.lengths_tokens.push_back(
+        1 + static_cast<std::int32_t>(draw() % static_cast<unsigned>(how.longest_tokens)));
+  const Strategy& strategy = *find_strategy(how.strategy);
+  const bool has_groups = strategy.pack_groups != nullptr;
+  PackRequest request{.lengths_tokens = made.lengths_tokens, .capacities_tokens = {100}};
+  if (has_groups) request.capacities_tokens = {50, 100};
+  request.over_long = how.over_long;
+  const int n_gpus = 4;
+  BatchSetting setting{.groups = {}, .n_gpus = n_gpus, .tokens_per_iteration = 400};
+  for (const std::int64_t capacity : request.capacities_tokens)
+    setting.groups.push_back({.capacity_tokens = capacity, .sp_degree = how.sp_degree, .cost = {}});
+  LocalSearchSolver solver;
+  setting.solver = &solver;
+  request.options.costs = flexsp_costs().back();  // that need no prices
+  if (strategy.plan_batches != nullptr) request.setting = &setting;
+  made.packing = pack(how.strategy, request);
+  std::vector<std::vector<MicroBatch>> batches;
+  std::vector<GroupParallelism> parallelism;
+  for (std::size_t g = 0; g < made.packing.groups.size(); ++g) {
+    batches.push_back(micro_batches(made.packing, g, Padding::none));
+    parallelism.push_back({.sp_degree = how.sp_degree, .gc_layers = static_cast<int>(g) + 3});
+  }
+  const ScheduleOptions options{
+      .n_gpus = n_gpus, .micro_batches_per_rank = 2, .order = strategy.default_order, .epochs = how.epochs};
+  made.schedule = strategy.plan_batches != nullptr
+                      ? make_schedule(made.packing.planned, parallelism, options)
+                      : make_schedule(batches, made.packing.capacities_tokens, parallelism, options);
+  if (how.says_loss_tokens) {
+    for (const std::int32_t length : made.packing.lengths_tokens)
+      made.loss_tokens.push_back(static_cast<std::int32_t>(draw() % static_cast<unsigned>(length + 1)));
+  }
+  return made;
+}
+
+}  // namespace packsim::testing

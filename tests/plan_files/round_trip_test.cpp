@@ -1,0 +1,151 @@
+// What is written is what is read, for every strategy.
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "packing/loss/loss_weights.hpp"
+#include "plan_files/plan_view.hpp"
+#include "plan_files/restore_plan.hpp"
+#include "tests/plan_files/made_plans.hpp"
+
+namespace packsim::testing {
+namespace {
+
+bool same_packs(const PackSet& one, const PackSet& other) {
+  return one.items == other.items && one.offsets == other.offsets;
+}
+
+void check_same(const MadePlan& made, const RestoredPlan& restored) {
+  CHECK(restored.packing.strategy == made.packing.strategy);
+  CHECK(restored.packing.capacities_tokens == made.packing.capacities_tokens);
+  CHECK(restored.packing.counts == made.packing.counts);
+  CHECK(restored.packing.pieces == made.packing.pieces);
+  CHECK(std::ranges::equal(restored.packing.lengths_tokens, made.packing.lengths_tokens));
+  REQUIRE(restored.packing.groups.size() == made.packing.groups.size());
+  for (std::size_t g = 0; g < made.packing.groups.size(); ++g)
+    CHECK(same_packs(restored.packing.groups[g], made.packing.groups[g]));
+  CHECK(restored.packing.planned.placed == made.packing.planned.placed);
+  CHECK(restored.packing.planned.iterations == made.packing.planned.iterations);
+  CHECK(restored.schedule.placed == made.schedule.placed);
+  CHECK(restored.schedule.iterations == made.schedule.iterations);
+  CHECK(restored.schedule.n_gpus == made.schedule.n_gpus);
+  CHECK(restored.schedule.epochs == made.schedule.epochs);
+  CHECK(restored.schedule.dropped_packs == made.schedule.dropped_packs);
+  CHECK(restored.schedule.repeated_packs == made.schedule.repeated_packs);
+  CHECK(restored.schedule.dropped_tokens == made.schedule.dropped_tokens);
+  CHECK(restored.schedule.repeated_tokens == made.schedule.repeated_tokens);
+  for (std::size_t g = 0; g < made.schedule.groups.size(); ++g) {
+    CHECK(restored.schedule.groups[g].sp_degree == made.schedule.groups[g].sp_degree);
+    CHECK(restored.schedule.groups[g].gc_layers == made.schedule.groups[g].gc_layers);
+    CHECK(restored.schedule.groups[g].n_dp_ranks == made.schedule.groups[g].n_dp_ranks);
+    CHECK(restored.schedule.groups[g].micro_batches_per_rank ==
+          made.schedule.groups[g].micro_batches_per_rank);
+  }
+}
+
+std::string new_folder() {
+  std::string path = std::filesystem::temp_directory_path() / "packsim-plan-XXXXXX";
+  REQUIRE(::mkdtemp(path.data()) != nullptr);
+  return path;
+}
+
+}  // namespace
+
+TEST_CASE("Every strategy's plan is read as it was written, and written again to the same bytes") {
+  for (const Strategy& strategy : strategies()) {
+    if (strategy.chooses_groups) continue;  // needs prices
+    for (const OverLong over_long : {OverLong::error, OverLong::drop, OverLong::truncate, OverLong::split}) {
+      CAPTURE(strategy.name, policy_name(kOverLongNames, over_long));
+      const MadePlan made = make_plan({.strategy = strategy.name,
+                                       .over_long = over_long,
+                                       .longest_tokens = over_long == OverLong::error ? 100 : 150,
+                                       .says_loss_tokens = over_long == OverLong::split});
+      const std::vector<std::byte> bytes = made.bytes();
+      const PlanView plan = PlanView::of_bytes(bytes);
+      const RestoredPlan restored = restore_plan(plan);
+      check_same(made, restored);
+      CHECK(std::ranges::equal(plan->loss_tokens, made.loss_tokens));
+      const std::vector<std::byte> again = plan_bytes({.packing = restored.packing,
+                                                       .schedule = restored.schedule,
+                                                       .degrees = restored.degrees,
+                                                       .loss_tokens = plan->loss_tokens,
+                                                       .facts = plan->facts});
+      CHECK(again == bytes);
+    }
+  }
+}
+
+TEST_CASE("A plan has the weights of the normaliser that it names") {
+  const MadePlan made = make_plan({.says_loss_tokens = true});
+  const auto losses = count_losses(made.packing, LossTokens(made.packing, made.loss_tokens));
+  for (const Normaliser& normaliser : normalisers()) {
+    PlanContent content = made.content();
+    content.facts.normaliser = normaliser.name;
+    const PlanView plan = PlanView::of_bytes(plan_bytes(content));
+    CHECK(plan->facts.normaliser == normaliser.name);
+    CHECK(std::ranges::equal(plan->weights, loss_weights(made.schedule, losses, normaliser)));
+  }
+  CHECK(PlanView::of_bytes(made.bytes())->facts.normaliser == "stable");
+}
+
+TEST_CASE("Facts are read as they were written, text that is no UTF-8 made readable") {
+  PlanFacts facts;
+  facts.version = "1.2";
+  facts.name = "hbp \"32k\"";
+  facts.strategy = "hbp";
+  facts.scenario = "a\xFF";
+  facts.order = PackOrder::balanced;
+  facts.last_iteration = LastIteration::shorten;
+  facts.padding = Padding::multiple;
+  facts.over_long = OverLong::split;
+  facts.empty = Empty::keep;
+  facts.pad_multiple_tokens = 64;
+  facts.seed = 4294967295U;
+  facts.counts.n_tokens = std::int64_t{1} << 60;
+  PlanFacts read = facts_from_json(facts_to_json(facts));
+  CHECK(read.scenario == "a\xEF\xBF\xBD");
+  read.scenario = facts.scenario;
+  CHECK(read == facts);
+}
+
+TEST_CASE("A plan without samples is a plan") {
+  const MadePlan made = make_plan({.n_samples = 0});
+  check_same(made, restore_plan(PlanView::of_bytes(made.bytes())));
+}
+
+TEST_CASE("The hash of lengths is that of their bytes, as xxh128sum prints it") {
+  // printf '\x01\0\0\0\x02\0\0\0' | xxh128sum
+  CHECK(hash_of_lengths(std::vector<std::int32_t>{1, 2}) == "9cb99f86ae035f85657ce6e8d8ff657f");
+}
+
+TEST_CASE("A saved plan is mapped, and stays as it is for its reader when another takes its place") {
+  const std::string folder = new_folder();
+  const std::string path = folder + "/a.plan";
+  const std::vector<std::byte> first = make_plan({.seed = 1}).bytes();
+  const std::vector<std::byte> second = make_plan({.seed = 2}).bytes();
+  save_plan(first, path);
+  const PlanView mapped = PlanView::open(path);
+  save_plan(second, path);
+  CHECK(std::ranges::equal(mapped.bytes(), first));
+  CHECK(std::ranges::equal(PlanView::open(path).bytes(), second));
+  CHECK(mapped.content_hash() != PlanView::open(path).content_hash());
+  // Nothing else is left in the folder.
+  CHECK(std::distance(std::filesystem::directory_iterator(folder), {}) == 1);
+  std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("What the system refuses is said with the path, and leaves nothing behind") {
+  const std::string folder = new_folder();
+  using Catch::Contains;
+  CHECK_THROWS_WITH(PlanView::open(folder + "/none.plan"),
+                    Contains("none.plan") && Contains("No such file or directory"));
+  CHECK_THROWS_WITH(PlanView::open(folder), Contains(folder) && Contains("Is a directory"));
+  CHECK_THROWS_WITH(save_plan({}, folder + "/none/a.plan"), Contains("none/a.plan"));
+  std::filesystem::create_directory(folder + "/taken.plan");
+  CHECK_THROWS_AS(save_plan({}, folder + "/taken.plan"), std::system_error);
+  CHECK(std::distance(std::filesystem::directory_iterator(folder), {}) == 1);
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace packsim::testing

@@ -5,9 +5,9 @@
 #include <memory>
 #include <numeric>
 
+#include "cli/check_strategies.hpp"
 #include "cli/commands.hpp"
 #include "cli/plan_strategy.hpp"
-#include "cli/run_scenario.hpp"
 #include "packing/schedule.hpp"
 #include "reports/formats/plan_text.hpp"
 #include "reports/formats/reliability_text.hpp"

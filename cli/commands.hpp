@@ -18,6 +18,7 @@ struct CommandContext {
 /// Each adds its subcommand to the program. The work happens in the subcommand's callback; errors are thrown.
 void add_compare_command(CLI::App& app, const CommandContext& context);
 void add_run_command(CLI::App& app, const CommandContext& context);
+void add_plan_command(CLI::App& app, const CommandContext& context);
 void add_pack_command(CLI::App& app, const CommandContext& context);
 void add_list_command(CLI::App& app, const CommandContext& context);
 void add_check_command(CLI::App& app, const CommandContext& context);

@@ -2,11 +2,15 @@
 #include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <stdexcept>
 
 #include "cli/commands.hpp"
 #include "cli/keep_strategies.hpp"
+#include "cli/normaliser_option.hpp"
+#include "cli/plan_of_file.hpp"
 #include "cli/progress.hpp"
 #include "cli/run_scenario.hpp"
 #include "cli/stopwatch.hpp"
@@ -27,6 +31,9 @@ struct CompareArguments {
   bool quiet = false;
   int threads = 1;
   std::string level = "step";
+  std::string plan;        // a file to replay; empty: the scenario's strategies
+  std::string write_plan;  // where the plan goes; empty: nowhere
+  std::string normaliser;  // of its weights
 };
 
 std::int64_t peak_memory_bytes() {
@@ -35,17 +42,33 @@ std::int64_t peak_memory_bytes() {
   return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;  // Linux counts in KiB
 }
 
+Report run(const CompareArguments& arguments, const CommandContext& context) {
+  Scenario scenario = load_scenario(arguments.scenario, {.root = context.data_root});
+  Progress progress(arguments.quiet);
+  RunOptions options{.n_threads = arguments.threads,
+                     .level = arguments.level == "op" ? Level::op : Level::step,
+                     .progress = [&](const std::string& what) { progress.say(what); }};
+  if (!arguments.plan.empty()) return run_plan_file(scenario, arguments.plan, options);
+  keep_strategies(scenario, arguments.strategies);
+  if (!arguments.write_plan.empty()) {
+    options.planned = [&](const StrategySpec& spec, const PlannedStrategy& plan,
+                          std::span<const std::int32_t> lengths_tokens) {
+      if (!std::ranges::all_of(plan.groups, &GroupResult::feasible)) {
+        throw std::invalid_argument(
+            "--write-plan: expected a plan that fits in memory, got one that does not (see the report "
+            "without this option)");
+      }
+      progress.say("writing " + arguments.write_plan);
+      save_plan(plan_file_of(scenario, spec, plan, lengths_tokens, context.version, arguments.normaliser),
+                arguments.write_plan);
+    };
+  }
+  return run_scenario(scenario, options);
+}
+
 void compare(const CompareArguments& arguments, const CommandContext& context) {
   const Stopwatch watch;
-  Scenario scenario = load_scenario(arguments.scenario, {.root = context.data_root});
-  keep_strategies(scenario, arguments.strategies);
-  Report report;
-  {
-    Progress progress(arguments.quiet);
-    report = run_scenario(scenario, {.n_threads = arguments.threads,
-                                     .level = arguments.level == "op" ? Level::op : Level::step,
-                                     .progress = [&](const std::string& what) { progress.say(what); }});
-  }
+  Report report = run(arguments, context);
   report.manifest.version = context.version;
   report.manifest.command = context.command_line;
   report.total_s = watch.seconds();
@@ -101,10 +124,19 @@ void add_run_command(CLI::App& app, const CommandContext& context) {
   auto arguments = std::make_shared<CompareArguments>();
   CLI::App* command = app.add_subcommand("run", "Pack and replay one strategy of a scenario");
   add_report_options(*command, *arguments);
-  auto strategy = std::make_shared<std::string>();
-  command->add_option("--strategy", *strategy, "Name of the strategy in the scenario")->required();
-  command->callback([arguments, strategy, context] {
-    arguments->strategies = {*strategy};
+  CLI::Option* strategy =
+      command->add_option("--strategy", arguments->strategies, "Name of the strategy in the scenario")
+          ->expected(1);
+  CLI::Option* plan = command->add_option(
+      "--plan", arguments->plan,
+      "Replay this plan file on the scenario's model and cluster, in place of its data and strategies");
+  CLI::Option* write_plan = command->add_option("--write-plan", arguments->write_plan,
+                                                "Write the schedule for a trainer to this plan file");
+  add_normaliser_option(*command, arguments->normaliser)->needs(write_plan);
+  plan->excludes(strategy)->excludes(write_plan);
+  command->callback([arguments, context] {
+    if (arguments->strategies.empty() == arguments->plan.empty())
+      throw std::invalid_argument("run: expected --strategy or --plan, got neither");
     compare(*arguments, context);
   });
 }

@@ -10,10 +10,13 @@
 #include <optional>
 
 #include "cli/commands.hpp"
+#include "cli/normaliser_option.hpp"
 #include "cli/progress.hpp"
 #include "cli/stopwatch.hpp"
 #include "packing/metrics.hpp"
 #include "packing/pack.hpp"
+#include "plan_files/plan_bytes.hpp"
+#include "plan_files/plan_view.hpp"
 #include "reports/write_file.hpp"
 #include "scenarios/loader/lengths/read_lengths.hpp"
 
@@ -35,6 +38,11 @@ struct PackArguments {
   std::string order;  // empty: the strategy's
   LastIteration last_iteration = LastIteration::repeat;
   std::string out;
+  std::string plan;  // where the plan file goes; empty: nowhere
+  std::string normaliser;
+  std::string loss_tokens;  // a file of them; empty: not said
+  std::vector<int> gc_layers = {0};
+  int epochs = 1;
   bool json = false;
   bool quiet = false;
 };
@@ -65,6 +73,14 @@ BatchSetting batch_setting(const PackArguments& arguments, int n_gpus) {
   return setting;
 }
 
+// What an option of one value, or of one for each group, says of a group.
+int of_group(const char* option, const std::vector<int>& values, std::size_t group, std::size_t n_groups) {
+  if (values.size() == 1) return values.front();
+  if (values.size() == n_groups) return values[group];
+  throw std::invalid_argument(fmt::format("{}: expected one number, or one for each of {} capacities, got {}",
+                                          option, n_groups, values.size()));
+}
+
 PackOutcome pack_and_measure(const PackArguments& arguments, std::span<const std::int32_t> lengths_tokens) {
   PackRequest request = arguments.request;
   request.lengths_tokens = lengths_tokens;
@@ -86,21 +102,18 @@ PackOutcome pack_and_measure(const PackArguments& arguments, std::span<const std
   outcome.statistics = pack_statistics(outcome.packing);
 
   const std::size_t n_groups = outcome.packing.groups.size();
-  if (arguments.sp_degrees.size() != 1 && arguments.sp_degrees.size() != n_groups) {
-    throw std::invalid_argument(
-        fmt::format("--sp: expected one degree, or one for each of {} capacities, got {}", n_groups,
-                    arguments.sp_degrees.size()));
-  }
   std::vector<GroupParallelism> parallelism;
   std::vector<std::vector<MicroBatch>> batches;
   for (std::size_t g = 0; g < n_groups; ++g) {
-    parallelism.push_back({.sp_degree = arguments.sp_degrees[arguments.sp_degrees.size() == 1 ? 0 : g]});
+    parallelism.push_back({.sp_degree = of_group("--sp", arguments.sp_degrees, g, n_groups),
+                           .gc_layers = of_group("--gc-layers", arguments.gc_layers, g, n_groups)});
     batches.push_back(micro_batches(outcome.packing, g, arguments.padding, arguments.pad_multiple_tokens));
   }
   const ScheduleOptions options{.n_gpus = n_gpus,
                                 .tokens_per_iteration = arguments.tokens_per_iteration,
                                 .order = pack_order(arguments, *outcome.packing.strategy),
                                 .last_iteration = arguments.last_iteration,
+                                .epochs = arguments.epochs,
                                 .seed = request.options.seed};
   outcome.schedule = plans_batches
                          ? make_schedule(outcome.packing.planned, parallelism, options)
@@ -192,7 +205,45 @@ std::string packs_csv(const Packing& packing) {
   return fmt::to_string(csv);
 }
 
-void run_pack(const PackArguments& arguments) {
+// Loss tokens are of samples; pieces of cut ones have their own.
+std::vector<std::int32_t> read_loss_tokens(const PackArguments& arguments, const Packing& packing) {
+  if (arguments.loss_tokens.empty()) return {};
+  if (!packing.pieces.empty()) {
+    throw std::invalid_argument(
+        "--loss-tokens: expected samples that are not cut (over_long error or drop), as nobody knows which "
+        "of a "
+        "sample's tokens have loss; got " +
+        arguments.strategy + " that cuts some");
+  }
+  return read_lengths(arguments.loss_tokens);
+}
+
+void write_plan(const PackArguments& arguments, const PackOutcome& outcome,
+                std::span<const std::int32_t> lengths_tokens, const CommandContext& context) {
+  const StrategyOptions& options = arguments.request.options;
+  PlanFacts facts;
+  facts.version = context.version;
+  facts.normaliser = arguments.normaliser;
+  facts.lengths_hash = hash_of_lengths(lengths_tokens);
+  facts.seed = options.seed;
+  facts.shuffle = options.shuffle;
+  facts.tokens_per_iteration = arguments.tokens_per_iteration;
+  facts.over_long = arguments.request.over_long;
+  facts.empty = arguments.request.empty;
+  facts.padding = arguments.padding;
+  facts.pad_multiple_tokens = arguments.pad_multiple_tokens;
+  facts.order = pack_order(arguments, *outcome.packing.strategy);
+  facts.last_iteration = arguments.last_iteration;
+  const std::vector<std::int32_t> loss_tokens = read_loss_tokens(arguments, outcome.packing);
+  save_plan(plan_bytes({.packing = outcome.packing,
+                        .schedule = outcome.schedule,
+                        .degrees = {},
+                        .loss_tokens = loss_tokens,
+                        .facts = facts}),
+            arguments.plan);
+}
+
+void run_pack(const PackArguments& arguments, const CommandContext& context) {
   Progress progress(arguments.quiet);
   progress.say("reading lengths");
   const std::vector<std::int32_t> lengths_tokens = read_lengths(arguments.lengths);
@@ -206,10 +257,15 @@ void run_pack(const PackArguments& arguments) {
     write_file(arguments.out, "packs.csv", packs_csv(outcome.packing));
     write_file(arguments.out, "packs.json", summary);
   }
+  if (!arguments.plan.empty()) {
+    progress.say("writing " + arguments.plan);
+    write_plan(arguments, outcome, lengths_tokens, context);
+  }
   if (arguments.json) {
     fmt::print("{}", summary);
   } else if (!arguments.quiet) {
     print_table(arguments, outcome);
+    if (!arguments.plan.empty()) fmt::print("Plan: {}\n", arguments.plan);
     if (!arguments.out.empty()) fmt::print("Packs: {0}/packs.csv, {0}/packs.json\n", arguments.out);
   }
 }
@@ -272,7 +328,7 @@ void add_policy(CLI::App& command, const std::string& option, Enum& value,
 
 }  // namespace
 
-void add_pack_command(CLI::App& app, const CommandContext&) {
+void add_pack_command(CLI::App& app, const CommandContext& context) {
   auto a = std::make_shared<PackArguments>();
   CLI::App* command = app.add_subcommand("pack", "Pack a file of lengths; no model or cluster needed");
   command->add_option("lengths", a->lengths, "CSV, JSONL, NPY or histogram JSON")->required();
@@ -318,11 +374,25 @@ void add_pack_command(CLI::App& app, const CommandContext&) {
   command->add_option("--packer", a->packer, "hbp: strategy inside each group")->capture_default_str();
   command->add_flag("!--no-greedy-fill", options.greedy_fill, "hbp: do not top larger packs up");
   command->add_option("--out", a->out, "Folder for packs.csv and packs.json");
+  CLI::Option* plan =
+      command->add_option("--plan", a->plan, "Plan file with the whole schedule, for a trainer");
+  add_normaliser_option(*command, a->normaliser)->needs(plan);
+  command
+      ->add_option("--loss-tokens", a->loss_tokens,
+                   "File of the tokens of each sample that have loss (default: all but the first)")
+      ->needs(plan);
+  command->add_option("--gc-layers", a->gc_layers, "Checkpointed layers, one number or one a capacity")
+      ->delimiter(',')
+      ->check(CLI::Range(0, 1 << 16))
+      ->needs(plan);
+  command->add_option("--epochs", a->epochs, "Epochs of the schedule")
+      ->check(CLI::Range(1, 1 << 16))
+      ->capture_default_str();
   command->add_flag("--json", a->json, "Print packs.json on stdout instead of the table");
   command->add_flag("--quiet", a->quiet, "Print nothing but errors, and the JSON with --json");
-  command->callback([a, command] {
+  command->callback([a, command, context] {
     check_given_options(*command, *a);
-    run_pack(*a);
+    run_pack(*a, context);
   });
 }
 

@@ -73,6 +73,35 @@ GroupResult plan_group(const Scenario& scenario, const GroupSpec& group, std::in
   return result;
 }
 
+void set_groups(const Scenario& scenario, std::span<const GroupSpec> groups,
+                std::span<const int> n_micro_batches, Padding padding, std::int64_t pad_multiple_tokens,
+                PlannedStrategy& plan) {
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    plan.batches.push_back(micro_batches(plan.packing, g, padding, pad_multiple_tokens));
+    plan.groups.push_back(plan_group(scenario, groups[g], most_tokens(plan.batches[g]), n_micro_batches[g]));
+    plan.plans.push_back(group_plan(scenario.plan, groups[g], plan.groups[g].gc_layers));
+  }
+}
+
+void count_trained_groups(PlannedStrategy& plan) {
+  const bool plans_batches = !plan.packing.planned.iterations.empty();
+  const Trainings trainings = count_trainings(plan.batches, plan.schedule);
+  for (std::size_t g = 0; g < plan.groups.size(); ++g) {
+    GroupResult& group = plan.groups[g];
+    const GroupPlan& scheduled = plan.schedule.groups[g];
+    group.packs = static_cast<std::int64_t>(plan.batches[g].size());
+    group.n_dp_ranks = scheduled.n_dp_ranks;
+    group.micro_batches_per_rank = plans_batches ? 0 : scheduled.micro_batches_per_rank;
+    group.iterations = trainings.iterations[g];
+  }
+}
+
+int most_rounds(std::span<const PlacedPack> placed) {
+  int most = 1;
+  for (const PlacedPack& pack : placed) most = std::max(most, pack.round + 1);
+  return most;
+}
+
 namespace {
 
 // Packs, and how each group of them runs.
@@ -103,24 +132,21 @@ PlannedStrategy schedule_packs(const Scenario& scenario, const StrategySpec& spe
   plan.packing = std::move(packed.packing);
   plan.solves = std::move(packed.solves);
   plan.packing_s = packing_s;
-  const std::vector<GroupSpec>& groups = packed.groups;
   const bool plans_batches = !plan.packing.planned.iterations.empty();
   const Stopwatch scheduling_watch;
   const int n_gpus = packed_gpus(scenario);
-  int most_rounds = 1;
-  for (const PlacedPack& placed : plan.packing.planned.placed)
-    most_rounds = std::max(most_rounds, placed.round + 1);
+  std::vector<int> n_micro_batches;
+  for (const GroupSpec& group : packed.groups) {
+    n_micro_batches.push_back(plans_batches ? most_rounds(plan.packing.planned.placed)
+                                            : spec.micro_batches_per_rank.value_or(micro_batches_that_fit(
+                                                  scenario.training.tokens_per_iteration,
+                                                  n_gpus / sequence_degree(group), group.capacity_tokens)));
+  }
+  set_groups(scenario, packed.groups, n_micro_batches, spec.padding, spec.pad_multiple_tokens, plan);
   std::vector<GroupParallelism> parallelism;
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    const GroupSpec& group = groups[g];
-    plan.batches.push_back(micro_batches(plan.packing, g, spec.padding, spec.pad_multiple_tokens));
-    const int n_micro_batches = plans_batches ? most_rounds
-                                              : spec.micro_batches_per_rank.value_or(micro_batches_that_fit(
-                                                    scenario.training.tokens_per_iteration,
-                                                    n_gpus / sequence_degree(group), group.capacity_tokens));
-    plan.groups.push_back(plan_group(scenario, group, most_tokens(plan.batches[g]), n_micro_batches));
-    plan.plans.push_back(group_plan(scenario.plan, group, plan.groups[g].gc_layers));
-    parallelism.push_back({.sp_degree = sequence_degree(group), .gc_layers = plan.groups[g].gc_layers});
+  for (std::size_t g = 0; g < packed.groups.size(); ++g) {
+    parallelism.push_back(
+        {.sp_degree = sequence_degree(packed.groups[g]), .gc_layers = plan.groups[g].gc_layers});
   }
   const bool by_tokens = !spec.micro_batches_per_rank.has_value();
   const ScheduleOptions options{
@@ -135,14 +161,7 @@ PlannedStrategy schedule_packs(const Scenario& scenario, const StrategySpec& spe
   plan.schedule = plans_batches
                       ? make_schedule(plan.packing.planned, parallelism, options)
                       : make_schedule(plan.batches, plan.packing.capacities_tokens, parallelism, options);
-  for (std::size_t g = 0; g < plan.groups.size(); ++g) {
-    plan.groups[g].packs = static_cast<std::int64_t>(plan.batches[g].size());
-    plan.groups[g].n_dp_ranks = plan.schedule.groups[g].n_dp_ranks;
-    plan.groups[g].micro_batches_per_rank =
-        plans_batches ? 0 : plan.schedule.groups[g].micro_batches_per_rank;
-  }
-  const Trainings trainings = count_trainings(plan.batches, plan.schedule);
-  for (std::size_t g = 0; g < plan.groups.size(); ++g) plan.groups[g].iterations = trainings.iterations[g];
+  count_trained_groups(plan);
   plan.scheduling_s = scheduling_watch.seconds();
   return plan;
 }

@@ -37,6 +37,19 @@ PackRequest pack_request(const StrategySpec& spec, std::span<const GroupSpec> gr
 GroupResult plan_group(const Scenario& scenario, const GroupSpec& group, std::int64_t pack_tokens,
                        int n_micro_batches);
 
+/// Adds the micro-batches, the memory and the parallel plan of each group of plan.packing.
+///
+/// groups, n_micro_batches (of a rank in one iteration): [n_groups].
+void set_groups(const Scenario& scenario, std::span<const GroupSpec> groups,
+                std::span<const int> n_micro_batches, Padding padding, std::int64_t pad_multiple_tokens,
+                PlannedStrategy& plan);
+
+/// Fills in what the groups of a scheduled plan are trained in.
+void count_trained_groups(PlannedStrategy& plan);
+
+/// Most micro-batches that a GPU trains in an iteration.
+int most_rounds(std::span<const PlacedPack> placed);
+
 /// GPUs that packs are dealt out to, over tensor-parallel groups and pipelines: those count as one.
 int packed_gpus(const Scenario& scenario);
 

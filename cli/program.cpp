@@ -61,6 +61,7 @@ int run_commands(int argc, char** argv) {
   add_run_command(app, context);
   add_trace_command(app, context);
   add_pack_command(app, context);
+  add_plan_command(app, context);
   add_list_command(app, context);
   add_check_command(app, context);
   add_calibrate_command(app, context);

@@ -6,12 +6,15 @@
 #include <array>
 #include <atomic>
 #include <exception>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <optional>
 #include <thread>
 
-#include "cli/batch_run.hpp"
+#include "cli/check_strategies.hpp"
+#include "cli/loss_biases.hpp"
+#include "cli/plan_of_file.hpp"
 #include "cli/plan_strategy.hpp"
 #include "cli/price_strategy.hpp"
 #include "cli/run_failures.hpp"
@@ -19,7 +22,6 @@
 #include "cli/set_bounds.hpp"
 #include "cli/stopwatch.hpp"
 #include "cli/warnings.hpp"
-#include "models/parallel_plan.hpp"
 #include "models/step/uncertainty.hpp"
 #include "packing/metrics.hpp"
 #include "packing/order_moves.hpp"
@@ -27,7 +29,6 @@
 #include "reports/length_summary.hpp"
 #include "reports/step_time_bins.hpp"
 #include "scenarios/loader/draw_lengths.hpp"
-#include "scenarios/loader/problems.hpp"
 #include "sim/simulate.hpp"
 
 namespace packsim {
@@ -144,12 +145,10 @@ void sample_iterations(const Schedule& schedule, const GroupBatches& batches, St
   }
 }
 
-StrategyResult run_strategy(const Scenario& scenario, const StrategySpec& spec,
-                            std::span<const std::int32_t> lengths_tokens, const RunOptions& options,
-                            TrainedData& trained) {
-  const auto say = [&](const std::string& what) {
-    if (options.progress) options.progress(spec.name + ": " + what);
-  };
+using Say = std::function<void(const std::string&)>;
+
+StrategyResult run_plan(const Scenario& scenario, const StrategySpec& spec, const PlannedStrategy& plan,
+                        const RunOptions& options, const Say& say) {
   StrategyResult result;
   result.name = spec.name;
   result.strategy = spec.strategy;
@@ -158,9 +157,6 @@ StrategyResult run_strategy(const Scenario& scenario, const StrategySpec& spec,
   result.padding = policy_name(kPaddingNames, spec.padding);
   result.over_long = policy_name(kOverLongNames, spec.over_long);
 
-  say(fmt::format("packing {} samples", lengths_tokens.size()));
-  const PlannedStrategy plan = plan_strategy(scenario, spec, lengths_tokens);
-  trained = trained_data(plan);
   const Stopwatch simulation_watch;
   const Packing& packing = plan.packing;
   const Schedule& schedule = plan.schedule;
@@ -174,6 +170,7 @@ StrategyResult run_strategy(const Scenario& scenario, const StrategySpec& spec,
   count_samples(packing, schedule, metrics, result);
   set_moves(packing, spec, result);
   sample_iterations(schedule, plan.batches, result);
+  result.loss_bias = loss_biases(packing, schedule);
   if (result.feasible && metrics.iterations > 0) {
     const PricedStrategy priced = price_strategy(scenario, plan);
     const std::optional<Topology> topology =
@@ -257,90 +254,26 @@ LengthSummary summarize(const DrawnLengths& drawn) {
   return summary;
 }
 
-}  // namespace
-
-namespace {
-
-// What a strategy that chooses its groups cannot carry out.
-std::vector<std::string> choosing_mistakes(const Scenario& scenario, std::size_t index) {
-  const StrategySpec& spec = scenario.strategies[index];
-  std::vector<std::string> messages;
-  const auto refuse = [&](std::string_view key, std::string_view expected, std::string_view got) {
-    messages.push_back(fmt::format("{}: /strategies/{}/{}: {}: expected {}, got {}", scenario.path, index,
-                                   key, spec.name, expected, got));
-  };
-  if (spec.over_long == OverLong::own_pack)
-    refuse("over_long", "error, drop, truncate or split for a strategy that chooses pack lengths",
-           "\"own_pack\"");
-  if (spec.window_samples > 0) {
-    refuse("window_samples", "0 for a strategy with windows of its own (window_iterations)",
-           fmt::format("{}", spec.window_samples));
-  }
-  for (const int stage : spec.zero_stages) {
-    for (const PlanMistake& mistake :
-         plan_mistakes(scenario.model, scenario.cluster, with_zero_stage(scenario.plan, stage)))
-      refuse("zero_stages", "stages that the parallel plan can have",
-             fmt::format("{} ({})", stage, mistake.text()));
-  }
-  if (spec.padding != Padding::none) {
-    refuse("padding", "none for a strategy that chooses pack lengths",
-           fmt::format("\"{}\"", policy_name(kPaddingNames, spec.padding)));
-  }
-  if (spec.curriculum_iterations > 0) {
-    refuse("curriculum_iterations", "0 for a strategy whose groups are not those of a curriculum",
-           fmt::format("{}", spec.curriculum_iterations));
-  }
-  return messages;
-}
-
-}  // namespace
-
-void check_strategies(const Scenario& scenario, std::span<const std::int32_t> lengths_tokens) {
-  std::vector<std::string> messages;
-  for (std::size_t i = 0; i < scenario.strategies.size(); ++i) {
-    const StrategySpec& spec = scenario.strategies[i];
-    try {
-      const Strategy& strategy = *find_strategy(spec.strategy);
-      if (strategy.chooses_groups) {
-        // There are no groups yet.
-        std::ranges::copy(choosing_mistakes(scenario, i), std::back_inserter(messages));
-        continue;
-      }
-      PackRequest request = pack_request(spec, spec.groups, lengths_tokens);
-      const BatchSetting setting = unpriced_setting(scenario, spec);
-      if (strategy.plan_batches != nullptr) request.setting = &setting;
-      check_request(spec.strategy, request);
-      for (const GroupSpec& group : spec.groups) {
-        if (spec.micro_batches_per_rank) continue;
-        micro_batches_that_fit(scenario.training.tokens_per_iteration,
-                               packed_gpus(scenario) / (group.sp_degree * group.cp_degree),
-                               group.capacity_tokens);
-      }
-    } catch (const std::invalid_argument& error) {
-      messages.push_back(
-          fmt::format("{}: /strategies/{}: {}: {}", scenario.path, i, spec.name, error.what()));
-    }
-  }
-  if (!messages.empty()) throw ScenarioError(messages);
-}
-
-Report run_scenario(const Scenario& scenario, const RunOptions& options) {
+// Runs all strategies of a scenario, each as make_plan says.
+Report run_plans(const Scenario& scenario, const LengthSummary& lengths, const RunOptions& options,
+                 const std::function<PlannedStrategy(const StrategySpec&)>& make_plan) {
   Report report;
   report.manifest = make_manifest(scenario);
   report.manifest.level = options.level == Level::op ? "op" : "step";
   report.baseline = scenario.baseline;
-
-  if (options.progress) options.progress("reading lengths");
-  const DrawnLengths drawn = draw_lengths(scenario.lengths, scenario.seed);
-  report.lengths = summarize(drawn);
-  check_strategies(scenario, drawn.lengths_tokens);
-
+  report.lengths = lengths;
   report.runs.resize(scenario.strategies.size());
   std::vector<TrainedData> trained(report.runs.size());
   for_each_index(scenario.strategies.size(), options.n_threads, [&](std::size_t i) {
     const StrategySpec& spec = scenario.strategies[i];
+    const auto say = [&](const std::string& what) {
+      if (options.progress) options.progress(spec.name + ": " + what);
+    };
     try {
-      report.runs[i] = run_strategy(scenario, spec, drawn.lengths_tokens, options, trained[i]);
+      say(fmt::format("packing {} samples", lengths.n_samples));
+      const PlannedStrategy plan = make_plan(spec);
+      trained[i] = trained_data(plan);
+      report.runs[i] = run_plan(scenario, spec, plan, options, say);
     } catch (const std::invalid_argument& error) {
       throw std::invalid_argument(
           fmt::format("{}: /strategies/{}: {}: {}", scenario.path, i, spec.name, error.what()));
@@ -362,6 +295,32 @@ Report run_scenario(const Scenario& scenario, const RunOptions& options) {
     run.speedup = run.wall_hours > 0 ? baseline_hours / run.wall_hours : kNone;
   }
   return report;
+}
+
+}  // namespace
+
+Report run_scenario(const Scenario& scenario, const RunOptions& options) {
+  if (options.progress) options.progress("reading lengths");
+  const DrawnLengths drawn = draw_lengths(scenario.lengths, scenario.seed);
+  check_strategies(scenario, drawn.lengths_tokens);
+  return run_plans(scenario, summarize(drawn), options, [&](const StrategySpec& spec) {
+    PlannedStrategy plan = plan_strategy(scenario, spec, drawn.lengths_tokens);
+    if (options.planned) options.planned(spec, plan, drawn.lengths_tokens);
+    return plan;
+  });
+}
+
+Report run_plan_file(const Scenario& scenario, const std::string& path, const RunOptions& options) {
+  if (options.progress) options.progress("reading " + path);
+  const PlanView plan = PlanView::open(path);
+  const Scenario planned = scenario_of_plan(scenario, plan, path);
+  LengthSummary lengths = summarize_lengths(plan->lengths_tokens);
+  lengths.sources.push_back({.name = path,
+                             .hash = plan->facts.lengths_hash,
+                             .n_samples = plan->facts.counts.n_samples,
+                             .n_tokens = plan->facts.counts.n_tokens});
+  return run_plans(planned, lengths, options,
+                   [&](const StrategySpec&) { return plan_of_file(planned, plan); });
 }
 
 }  // namespace packsim

@@ -13,7 +13,7 @@ namespace packsim {
 /// What a strategy trains, as far as a lower bound depends on it.
 struct TrainedData {
   int zero_stage = 1;
-  bool overlaps_states = false;  ///< of its plan
+  bool overlaps_states = false;      ///< of its plan
   std::vector<LengthCount> lengths;  ///< ascending, of one epoch; none: last iterations leave packs out
   std::int64_t most_iteration_tokens = 0;
   std::int64_t most_pack_tokens = 0;  ///< padding included

@@ -6,9 +6,9 @@
 #include <optional>
 #include <set>
 
+#include "cli/check_strategies.hpp"
 #include "cli/commands.hpp"
 #include "cli/progress.hpp"
-#include "cli/run_scenario.hpp"
 #include "cli/stopwatch.hpp"
 #include "cli/tune/case_checks.hpp"
 #include "cli/tune/simulated_profiler.hpp"

@@ -10,7 +10,7 @@ namespace packsim {
 
 PlanView::PlanView(std::shared_ptr<const void> owner, std::span<const std::byte> bytes,
                    const std::string& name)
-    : owner_(std::move(owner)), bytes_(bytes) {
+    : owner_(std::move(owner)), name_(name), bytes_(bytes) {
   SectionReader reader(bytes, name);
   content_hash_ = reader.header().content_hash;
   const std::span<const char> facts = reader.read<char>(plan_sections::kFacts);

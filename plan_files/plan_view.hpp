@@ -36,6 +36,8 @@ class PlanView {
   std::span<const std::byte> bytes() const { return bytes_; }
   /// Of all bytes behind the header: what tells plans apart.
   std::uint64_t content_hash() const { return content_hash_; }
+  /// The file, for errors.
+  const std::string& name() const { return name_; }
   /// What keeps the bytes.
   const std::shared_ptr<const void>& owner() const { return owner_; }
 
@@ -43,6 +45,7 @@ class PlanView {
   PlanView(std::shared_ptr<const void> owner, std::span<const std::byte> bytes, const std::string& name);
 
   std::shared_ptr<const void> owner_;
+  std::string name_;
   std::span<const std::byte> bytes_;
   std::uint64_t content_hash_ = 0;
   PlanTables tables_;

@@ -7,12 +7,13 @@
 namespace packsim {
 namespace {
 
-Packing restore_packing(const PlanTables& plan) {
+Packing restore_packing(const PlanTables& plan, const std::string& name) {
   Packing packing;
   packing.strategy = find_strategy(plan.facts.strategy);
   if (packing.strategy == nullptr) {
     throw PlanFileError(
-        "facts: /strategy: expected a strategy of this packsim (see packsim list strategies), got \"" +
+        name +
+        ": facts: /strategy: expected a strategy of this packsim (see packsim list strategies), got \"" +
         plan.facts.strategy + "\"");
   }
   packing.counts = plan.facts.counts;
@@ -82,10 +83,10 @@ PlannedIterations planned_iterations(const Schedule& schedule) {
 RestoredPlan restore_plan(const PlanView& plan) {
   std::string mistakes;
   for (const std::string& mistake : partition_mistakes(*plan))
-    mistakes += (mistakes.empty() ? "" : "\n") + mistake;
+    mistakes += (mistakes.empty() ? "" : "\n") + plan.name() + ": " + mistake;
   if (!mistakes.empty()) throw PlanFileError(mistakes);
   RestoredPlan restored{
-      .packing = restore_packing(*plan), .schedule = restore_schedule(*plan), .degrees = {}};
+      .packing = restore_packing(*plan, plan.name()), .schedule = restore_schedule(*plan), .degrees = {}};
   if (restored.packing.strategy->plan_batches != nullptr)
     restored.packing.planned = planned_iterations(restored.schedule);
   for (const PlanGroup& group : plan->groups)

@@ -99,6 +99,16 @@ struct SampledIteration {
   std::vector<double> attention_pairs;  ///< [n_dp_ranks], or [n_gpus] where SP degrees differ
 };
 
+/// What a normaliser does to the loss of a run's packs (docs/metrics.md), every token but the first of a
+/// sample having loss.
+struct LossBiasResult {
+  std::string normaliser;
+  double misplaced_fraction = 0;  ///< share of the weight that is on other tokens than in a mean over all
+  double long_sample_weight = 1;  ///< of a token of the longest samples, in mean weights
+  double least_sum = 1;           ///< of an iteration's weights
+  double most_sum = 1;
+};
+
 /// Of numbers that a run does not have.
 inline constexpr double kNotThere = std::numeric_limits<double>::quiet_NaN();
 
@@ -198,6 +208,8 @@ struct StrategyResult {
   std::int64_t padded_tokens = 0;
   std::int64_t trained_tokens = 0;
   std::int64_t curriculum_iterations = 0;
+
+  std::vector<LossBiasResult> loss_bias;  ///< [n_normalisers]; empty where nothing is trained
 
   std::vector<StepTimeBin> step_times;
   std::vector<SampledIteration> sampled_iterations;

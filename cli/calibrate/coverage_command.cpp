@@ -9,7 +9,7 @@
 #include "cli/calibrate/inputs.hpp"
 #include "cli/plan_strategy.hpp"
 #include "cli/progress.hpp"
-#include "cli/run_scenario.hpp"
+#include "cli/check_strategies.hpp"
 #include "models/kernels/coverage.hpp"
 #include "models/kernels/measurement_plan.hpp"
 #include "models/kernels/schedule_kernels.hpp"

@@ -10,6 +10,7 @@
 #include "reports/formats/conclusion.hpp"
 #include "reports/formats/html_tables.hpp"
 #include "reports/formats/html_text.hpp"
+#include "reports/formats/loss_rows.hpp"
 #include "reports/formats/numbers.hpp"
 #include "reports/formats/plan_text.hpp"
 #include "reports/formats/reliability_text.hpp"
@@ -209,6 +210,9 @@ std::string body(const Report& report) {
       "of "
       "the data set's tokens over all epochs.</p>\n";
   text += accounting_table(report);
+  if (!loss_rows(report).empty())
+    text += fmt::format("<h2>Loss weights</h2>\n<p class=\"note\">{}</p>\n", html_escaped(kLossNote)) +
+            loss_table(report);
   text += "<h2>Definitions</h2>\n" + definition_list(report);
   return text + "<h2>Provenance</h2>\n" + provenance(report);
 }

@@ -14,6 +14,7 @@
 #include "reports/formats/columns.hpp"
 #include "reports/formats/conclusion.hpp"
 #include "reports/formats/html_text.hpp"
+#include "reports/formats/loss_rows.hpp"
 #include "reports/formats/numbers.hpp"
 #include "reports/formats/plan_text.hpp"
 #include "reports/shown_groups.hpp"
@@ -127,6 +128,19 @@ std::string table(std::string_view style, std::string_view head_rows, std::strin
                      style, head_rows, rows);
 }
 
+// Titles in front, the name of a row first.
+std::string table_of_rows(const std::vector<std::vector<std::string>>& all) {
+  std::string titles;
+  for (const std::string& title : all.front()) titles += fmt::format("<th scope=\"col\">{}</th>", title);
+  std::string rows;
+  for (std::size_t r = 1; r < all.size(); ++r) {
+    std::string cells = fmt::format("<th scope=\"row\">{}</th>", html_escaped(all[r].front()));
+    for (std::size_t c = 1; c < all[r].size(); ++c) cells += fmt::format("<td>{}</td>", all[r][c]);
+    rows += fmt::format("<tr>{}</tr>\n", cells);
+  }
+  return table("accounting", fmt::format("<thead><tr>{}</tr></thead>\n", titles), rows);
+}
+
 }  // namespace
 
 std::string comparison_table(const Report& report) {
@@ -137,16 +151,11 @@ std::string comparison_table(const Report& report) {
 }
 
 std::string bound_table(const Report& report) {
-  const std::vector<std::vector<std::string>> all = bound_rows(report);
-  std::string titles;
-  for (const std::string& title : all.front()) titles += fmt::format("<th scope=\"col\">{}</th>", title);
-  std::string rows;
-  for (std::size_t r = 1; r < all.size(); ++r) {
-    std::string cells = fmt::format("<th scope=\"row\">{}</th>", html_escaped(all[r].front()));
-    for (std::size_t c = 1; c < all[r].size(); ++c) cells += fmt::format("<td>{}</td>", all[r][c]);
-    rows += fmt::format("<tr>{}</tr>\n", cells);
-  }
-  return table("accounting", fmt::format("<thead><tr>{}</tr></thead>\n", titles), rows);
+  return table_of_rows(bound_rows(report));
+}
+
+std::string loss_table(const Report& report) {
+  return table_of_rows(loss_rows(report));
 }
 
 std::string plan_table(const Report& report) {

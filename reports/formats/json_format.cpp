@@ -153,6 +153,14 @@ Json run(const StrategyResult& result) {
   }
   run["groups"] = Json::array();
   for (const GroupResult& each : result.groups) run["groups"].push_back(group(each));
+  run["loss_bias"] = Json::array();
+  for (const LossBiasResult& bias : result.loss_bias) {
+    run["loss_bias"].push_back({{"normaliser", bias.normaliser},
+                                {"misplaced_fraction", bias.misplaced_fraction},
+                                {"long_sample_weight", bias.long_sample_weight},
+                                {"least_sum", bias.least_sum},
+                                {"most_sum", bias.most_sum}});
+  }
   run["step_times"] = Json::array();
   for (const StepTimeBin& bin : result.step_times) {
     run["step_times"].push_back({{"first_iteration", bin.first_iteration},

@@ -10,6 +10,7 @@
 #include "reports/formats/bound_rows.hpp"
 #include "reports/formats/columns.hpp"
 #include "reports/formats/conclusion.hpp"
+#include "reports/formats/loss_rows.hpp"
 #include "reports/formats/numbers.hpp"
 #include "reports/formats/plan_text.hpp"
 #include "reports/formats/reliability_text.hpp"
@@ -108,6 +109,13 @@ std::string bounds(const Report& report, int width_columns) {
   return text_table(bound_rows(report)) + wrapped(kBoundNote, width_columns, 0) + "\n";
 }
 
+std::string losses(const Report& report, int width_columns) {
+  std::vector<std::vector<std::string>> rows = loss_rows(report);
+  if (rows.empty()) return "";
+  for (std::vector<std::string>& row : rows) row.front() = printable(row.front());
+  return text_table(rows) + wrapped(kLossNote, width_columns, 0) + "\n";
+}
+
 // One row per group; the lines under a run's first one leave its name out.
 std::string plans(const Report& report) {
   std::vector<std::vector<std::string>> rows = {{"plan", "capacity", "SP", "GC layers", "ZeRO", "DP ranks",
@@ -191,8 +199,8 @@ std::string to_terminal(const Report& report, int width_columns) {
   if (!changes.empty()) text += changes + "\n";
   const std::string doubtful = doubts(report, wrap_columns);
   if (!doubtful.empty()) text += doubtful + "\n";
-  return text + bounds(report, wrap_columns) + notes(report, wrap_columns) + "\n" + plans(report) + "\n" +
-         shared_policies(report, wrap_columns) + "\n" +
+  return text + bounds(report, wrap_columns) + losses(report, wrap_columns) + notes(report, wrap_columns) +
+         "\n" + plans(report) + "\n" + shared_policies(report, wrap_columns) + "\n" +
          wrapped(printable(conclusion(report)), wrap_columns, 0);
 }
 

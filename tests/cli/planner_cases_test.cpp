@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 
+#include "cli/check_strategies.hpp"
 #include "cli/run_scenario.hpp"
 #include "scenarios/loader/draw_lengths.hpp"
 #include "scenarios/loader/load_scenario.hpp"

@@ -215,7 +215,7 @@ TEST_CASE("Samples that are in no pack and not counted are missed") {
   auto& last = element<std::uint64_t>(file, plan_sections::kPackOffsets, n_packs);
   REQUIRE(--last > element<std::uint64_t>(file, plan_sections::kPackOffsets, n_packs - 1));
   rehash(file);
-  CHECK(refusal(file) == "pack_items: expected all items but 0 dropped or empty ones, got 1 in no pack");
+  CHECK(refusal(file) == "x.plan: pack_items: expected all items but 0 dropped or empty ones, got 1 in no pack");
 }
 
 TEST_CASE("Several mistakes come at once") {

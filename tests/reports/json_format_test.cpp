@@ -93,6 +93,7 @@ TEST_CASE("report.json keeps its keys and their order, timings last") {
                                                           "trained_tokens",
                                                           "curriculum_iterations",
                                                           "groups",
+                                                          "loss_bias",
                                                           "step_times",
                                                           "sampled_iterations"});
   CHECK(keys(json["runs"][0]["groups"][0]) ==
@@ -115,6 +116,21 @@ TEST_CASE("a lower bound has its ZeRO stage and the parts that it consists of") 
   CHECK(json["bounds"][0]["recompute_gpu_days"] == 0.5);
   CHECK(json["runs"][0]["above_bound_fraction"] == 0.25);
   CHECK(json["runs"][1]["above_bound_fraction"].is_null());
+}
+
+TEST_CASE("what normalisers do to a run's loss is in its loss_bias") {
+  Report report = example_report();
+  report.runs[0].loss_bias = {{.normaliser = "token_mean",
+                               .misplaced_fraction = 0.25,
+                               .long_sample_weight = 0.5,
+                               .least_sum = 0.75,
+                               .most_sum = 1}};
+  const Json json = Json::parse(to_json(report));
+  CHECK(json["runs"][0]["loss_bias"] ==
+        Json::parse(R"([{"normaliser": "token_mean", "misplaced_fraction": 0.25,
+                                                         "long_sample_weight": 0.5, "least_sum": 0.75,
+                                                         "most_sum": 1.0}])"));
+  CHECK(json["runs"][1]["loss_bias"].empty());
 }
 
 TEST_CASE("what this machine measured is under timings only") {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "example_report.hpp"
+#include "reports/formats/html_format.hpp"
 
 using namespace packsim;
 
@@ -145,6 +146,26 @@ TEST_CASE("the lower bound has a column beside every run and a table of its part
   const auto runs = lines_from(to_terminal(report, 200), "run ");
   CHECK(contains(runs[0], "  bound  "));
   CHECK(contains(runs[3], "+25.0%"));
+}
+
+TEST_CASE("what normalisers do to each run's loss has a table, where a run has been trained") {
+  Report report = example_report();
+  CHECK(!contains(to_terminal(report, 200), "misplaced loss"));
+  CHECK(!contains(to_html(report), "Loss weights"));
+  for (const char* normaliser : {"stable", "token_mean", "sample_mean", "longalign", "sum"}) {
+    report.runs[1].loss_bias.push_back(
+        {.normaliser = normaliser, .misplaced_fraction = 0.25, .long_sample_weight = 0.5});
+  }
+  report.runs[1].loss_bias[1] = {
+      .normaliser = "token_mean", .misplaced_fraction = 0.125, .long_sample_weight = 0.75};
+  const auto table = lines_from(to_terminal(report, 200), "misplaced loss");
+  std::istringstream cells(table[1].substr(table[1].find("12.5%")));
+  std::string cell;
+  for (const char* expected : {"12.5%", "0.750", "25.0%", "0.500", "25.0%", "0.500"}) {
+    cells >> cell;
+    CHECK(cell == expected);
+  }
+  CHECK(contains(to_html(report), "Loss weights"));
 }
 
 TEST_CASE("waits for plans have their columns where a run has them") {

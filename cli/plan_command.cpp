@@ -1,0 +1,118 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/commands.hpp"
+#include "cli/loss_biases.hpp"
+#include "plan_files/restore_plan.hpp"
+#include "reports/formats/numbers.hpp"
+
+namespace packsim {
+namespace {
+
+using formats_detail::grouped;
+using nlohmann::ordered_json;
+
+std::int64_t iterations_of_group(const Schedule& schedule, std::size_t group) {
+  std::int64_t n = 0;
+  for (const Iteration& iteration : schedule.iterations) {
+    for (const PlacedPack& placed : schedule.packs(iteration)) {
+      if (placed.group != group) continue;
+      ++n;
+      break;
+    }
+  }
+  return n;
+}
+
+void print_plan(const std::string& path, const PlanView& plan, const RestoredPlan& restored) {
+  const PlanFacts& facts = plan->facts;
+  fmt::print("{}: {} on {} GPUs, {} iterations in {} epoch{}, {} samples of {} tokens\n", path, facts.name,
+             grouped(facts.n_gpus), grouped(static_cast<std::int64_t>(plan->iterations.size())), facts.epochs,
+             facts.epochs == 1 ? "" : "s", grouped(facts.counts.n_samples), grouped(facts.counts.n_tokens));
+  fmt::print("  made by packsim {}{}; lengths {}\n", facts.version,
+             facts.scenario.empty() ? "" : " from scenario " + facts.scenario, facts.lengths_hash);
+  if (facts.tp_degree * facts.pp_degree > 1) {
+    fmt::print("  a GPU of the plan is {} with tensor parallelism {} and pipelines of {}\n",
+               facts.tp_degree * facts.pp_degree, facts.tp_degree, facts.pp_degree);
+  }
+  fmt::print("\n  {:>12} {:>4} {:>4} {:>10} {:>10} {:>11}\n", "pack tokens", "SP", "ring", "recomputed",
+             "packs", "iterations");
+  for (std::size_t g = 0; g < plan->groups.size(); ++g) {
+    const PlanGroup& group = plan->groups[g];
+    fmt::print("  {:>12} {:>4} {:>4} {:>10} {:>10} {:>11}\n", grouped(group.capacity_tokens), group.sp_degree,
+               group.cp_degree, group.gc_layers, grouped(group.n_packs),
+               grouped(iterations_of_group(restored.schedule, g)));
+  }
+  const PackCounts& counts = facts.counts;
+  fmt::print(
+      "\n  an epoch drops {} over-long and {} empty samples, cuts {} tokens off {}, splits {}; last "
+      "iterations "
+      "leave {} tokens out and repeat {}, over all epochs\n",
+      grouped(counts.dropped_samples), grouped(counts.empty_samples), grouped(counts.truncated_tokens),
+      grouped(counts.truncated_samples), grouped(counts.split_samples), grouped(facts.dropped_pack_tokens),
+      grouped(facts.repeated_tokens));
+  fmt::print("\n  loss weights in the file: {}; what each normaliser would do to this plan:\n",
+             facts.normaliser);
+  fmt::print("  {:<12} {:>16} {:>16} {:>24}\n", "normaliser", "misplaced weight", "long samples",
+             "sum of weights");
+  for (const LossBiasResult& bias : loss_biases(restored.packing, restored.schedule, plan->loss_tokens)) {
+    fmt::print("  {:<12} {:>15.2f}% {:>16.3f} {:>24}\n", bias.normaliser, 100 * bias.misplaced_fraction,
+               bias.long_sample_weight, fmt::format("{:.6g} to {:.6g}", bias.least_sum, bias.most_sum));
+  }
+  fmt::print(
+      "  misplaced weight: the share on other tokens than in the mean over all tokens of an iteration; "
+      "long samples: what a token of\n  the longest samples, which hold half of all tokens, weighs in mean "
+      "weights\n");
+}
+
+ordered_json to_json(const PlanView& plan, const RestoredPlan& restored) {
+  ordered_json text = ordered_json::parse(facts_to_json(plan->facts));
+  text["content_hash"] = fmt::format("{:016x}", plan.content_hash());
+  text["iterations"] = plan->iterations.size();
+  for (std::size_t g = 0; g < plan->groups.size(); ++g) {
+    const PlanGroup& group = plan->groups[g];
+    text["groups"].push_back({{"capacity_tokens", group.capacity_tokens},
+                              {"sp_degree", group.sp_degree},
+                              {"cp_degree", group.cp_degree},
+                              {"gc_layers", group.gc_layers},
+                              {"packs", group.n_packs},
+                              {"iterations", iterations_of_group(restored.schedule, g)}});
+  }
+  for (const LossBiasResult& bias : loss_biases(restored.packing, restored.schedule, plan->loss_tokens)) {
+    text["loss_bias"].push_back({{"normaliser", bias.normaliser},
+                                 {"misplaced_fraction", bias.misplaced_fraction},
+                                 {"long_sample_weight", bias.long_sample_weight},
+                                 {"least_sum", bias.least_sum},
+                                 {"most_sum", bias.most_sum}});
+  }
+  return text;
+}
+
+}  // namespace
+
+void add_plan_command(CLI::App& app, const CommandContext&) {
+  struct Arguments {
+    std::string path;
+    bool json = false;
+  };
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("plan", "Check a plan file and say what is in it");
+  command->add_option("plan", arguments->path, "Plan file, of packsim pack --plan or run --write-plan")
+      ->required();
+  command->add_flag("--json", arguments->json, "Print it as JSON");
+  command->callback([arguments] {
+    const PlanView plan = PlanView::open(arguments->path);
+    const RestoredPlan restored = restore_plan(plan);
+    if (arguments->json) {
+      fmt::print("{}\n", to_json(plan, restored).dump(2));
+    } else {
+      print_plan(arguments->path, plan, restored);
+    }
+  });
+}
+
+}  // namespace packsim

@@ -1,0 +1,175 @@
+// Plan files through the program: what was priced when it was written is priced again, to the last bit.
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "cli/keep_strategies.hpp"
+#include "cli/plan_of_file.hpp"
+#include "cli/run_scenario.hpp"
+#include "reports/formats/json_format.hpp"
+#include "tests/cli/program.hpp"
+#include "tests/cli/thinned_scenarios.hpp"
+
+using namespace packsim;
+using namespace packsim_test;
+using Catch::Contains;
+using nlohmann::json;
+
+namespace {
+
+std::string scenario_path(const std::string& name) {
+  return PACKSIM_SOURCE_DIR "/scenarios/" + name + ".json";
+}
+
+}  // namespace
+
+TEST_CASE("A plan file of every strategy of shipped scenarios is replayed to the same numbers") {
+  const TempFolder folder;
+  std::set<std::string> seen;
+  int n_compared = 0;
+  for (const char* name : {"llama3.1-8b-hybrid-128k", "deepseek-v2-tulu3-32k",
+                          "all-strategies-long-requests"}) {
+    const Scenario all = thinned_scenario(scenario_path(name), 6, folder);
+    for (const StrategySpec& strategy : all.strategies) {
+      if (strategy.strategy == "none") continue;  // takes tens of times as long
+      CAPTURE(name, strategy.name);
+      Scenario scenario = all;
+      keep_strategies(scenario, {strategy.name});
+      const std::string path = folder.write("a.plan", "");
+      RunOptions options;
+      bool is_planned_beside_training = false;
+      options.planned = [&](const StrategySpec& spec, const PlannedStrategy& plan,
+                            std::span<const std::int32_t> lengths_tokens) {
+        is_planned_beside_training = !plan.solves.empty();
+        save_plan(plan_file_of(scenario, spec, plan, lengths_tokens, "0", "stable"), path);
+      };
+      const json written = json::parse(to_json(run_scenario(scenario, options)));
+      json replayed = json::parse(to_json(run_plan_file(all, path, {})));
+      // A plan is ready when training begins.
+      if (is_planned_beside_training) {
+        for (const char* key : {"planning_exposed_s", "gpu_days_with_planning"})
+          replayed["runs"][0][key] = written["runs"][0][key];
+      }
+      CHECK(written["runs"] == replayed["runs"]);
+      CHECK(written["lengths"]["histogram"] == replayed["lengths"]["histogram"]);
+      seen.insert(strategy.strategy);
+      ++n_compared;
+    }
+  }
+  CHECK(n_compared > 40);
+  for (const char* strategy : {"planner", "hbp", "flexsp", "wlb", "isf", "sorted", "megatron_dynamic_cp"}) {
+    CAPTURE(strategy);
+    CHECK(seen.contains(strategy));
+  }
+}
+
+TEST_CASE("A plan of another ZeRO stage than the scenario's is replayed at its own") {
+  const TempFolder folder;
+  Scenario scenario = thinned_scenario(scenario_path("llama3.1-8b-hybrid-128k"), 6, folder);
+  keep_strategies(scenario, {"planner"});
+  scenario.strategies[0].zero_stages = {1, 2, 3};
+  const std::string path = folder.write("a.plan", "");
+  RunOptions options;
+  int zero_stage = 0;
+  options.planned = [&](const StrategySpec& spec, const PlannedStrategy& plan,
+                        std::span<const std::int32_t> lengths_tokens) {
+    zero_stage = plan.groups.front().zero_stage;
+    save_plan(plan_file_of(scenario, spec, plan, lengths_tokens, "0", "stable"), path);
+  };
+  const Report written = run_scenario(scenario, options);
+  REQUIRE(zero_stage != scenario.plan.zero_stage);
+  const Report replayed = run_plan_file(scenario, path, {});
+  CHECK(replayed.runs[0].gpu_days == written.runs[0].gpu_days);
+  CHECK(replayed.runs[0].groups[0].zero_stage == zero_stage);
+}
+
+TEST_CASE("The program writes, shows and replays plans") {
+  const TemporaryFolder folder;
+  write_text(folder / "lengths.csv", "tokens\n100\n200\n300\n400\n500\n600\n700\n800\n");
+  // 3 600 tokens in packs of 1 024: 4 packs on 4 GPUs of SP 1.
+  ProgramRun run = run_shell(folder,
+                             "packsim pack lengths.csv --strategy bfd --capacity 1024 --gpus 4 --epochs 3 "
+                             "--gc-layers 2 --normaliser token_mean --plan a.plan");
+  CHECK(run.err == "");
+  CHECK(run.exit_code == 0);
+  CHECK_THAT(run.out, Contains("Plan: a.plan\n"));
+  run = run_shell(folder, "packsim plan a.plan");
+  CHECK(run.exit_code == 0);
+  CHECK_THAT(run.out, Contains("a.plan: bfd on 4 GPUs, 3 iterations in 3 epochs, 8 samples of 3,600 tokens"));
+  CHECK_THAT(run.out, Contains("loss weights in the file: token_mean"));
+  const json shown = json::parse(run_shell(folder, "packsim plan a.plan --json").out);
+  CHECK(shown["groups"] == json::parse(R"([{"capacity_tokens": 1024, "sp_degree": 1, "cp_degree": 1,
+                                           "gc_layers": 2, "packs": 4, "iterations": 3}])"));
+  CHECK(shown["loss_bias"].size() == 5);
+  // The lengths as int32: what xxh128sum prints.
+  CHECK(shown["lengths_hash"].get<std::string>().size() == 32);
+}
+
+TEST_CASE("Loss tokens of a plan are those of its file") {
+  const TemporaryFolder folder;
+  write_text(folder / "lengths.csv", "tokens\n10\n30\n");
+  write_text(folder / "loss.csv", "tokens\n10\n30\n");
+  const std::string pack = "packsim pack lengths.csv --strategy bfd --capacity 30 --gpus 2 --plan a.plan";
+  CHECK(run_shell(folder, pack + " --loss-tokens loss.csv").exit_code == 0);
+  const json shown = json::parse(run_shell(folder, "packsim plan a.plan --json").out);
+  // A quarter of the weight is misplaced: docs/metrics.md.
+  CHECK(shown["loss_bias"][1]["normaliser"] == "token_mean");
+  CHECK(shown["loss_bias"][1]["misplaced_fraction"].get<double>() == Approx(0.25));
+  write_text(folder / "loss.csv", "tokens\n10\n31\n");
+  const ProgramRun run = run_shell(folder, pack + " --loss-tokens loss.csv");
+  CHECK(run.exit_code == 2);
+  CHECK(run.err == "packsim: loss_tokens[1]: expected 0..30, the length of the sample, got 31\n");
+}
+
+TEST_CASE("Plans that cannot be used are refused with the reason") {
+  const TemporaryFolder folder;
+  write_text(folder / "lengths.csv", "tokens\n100\n200\n");
+  write_text(folder / "other.plan", "no plan");
+  REQUIRE(run_shell(folder, "packsim pack lengths.csv --strategy bfd --capacity 1024 --gpus 4 --plan a.plan")
+              .exit_code == 0);
+  struct Row {
+    const char* command;
+    int exit_code;
+    const char* expected;
+  };
+  const Row rows[] = {
+      {"packsim plan other.plan", 2, "other.plan: header: expected a plan file, got a file of 7 other bytes"},
+      {"packsim plan none.plan", 3, "none.plan: No such file or directory"},
+      {"packsim run llama3.1-8b-hybrid-128k --plan a.plan", 2,
+       "a.plan: n_gpus (over tensor-parallel groups and pipelines): expected 32, as "},
+      {"packsim run llama3.1-8b-hybrid-128k", 2, "expected --strategy or --plan, got neither"},
+      {"packsim run llama3.1-8b-hybrid-128k --plan a.plan --strategy isf", 2, "--strategy excludes --plan"},
+      {"packsim run llama3.1-8b-hybrid-128k --strategy isf --normaliser sum", 2,
+       "--normaliser requires --write-plan"},
+      {"packsim pack lengths.csv --strategy bfd --capacity 1024 --plan none/a.plan", 3, "none/a.plan: "},
+      {"packsim pack lengths.csv --strategy wrapped --capacity 250 --plan b.plan --loss-tokens lengths.csv",
+       2, "--loss-tokens: expected samples that are not cut"},
+      {"packsim pack lengths.csv --strategy bfd --capacity 1024 --gc-layers 1,2 --plan b.plan", 2,
+       "--gc-layers: expected one number, or one for each of 1 capacities, got 2"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.command);
+    const ProgramRun run = run_shell(folder, row.command);
+    CHECK(run.exit_code == row.exit_code);
+    CHECK_THAT(run.err, Contains(row.expected));
+  }
+}
+
+TEST_CASE("A plan that does not fit in memory is not written for a trainer") {
+  const TemporaryFolder folder;
+  const json scenario = json::parse(R"({
+    "format": 1, "name": "tight", "model": "llama3.1-70b", "cluster": {"type": "h100-sxm-80gb", "nodes": 1},
+    "profile": "deepspeed-ulysses-h100", "lengths": {"mix": [{"source": "lengths.csv"}]},
+    "training": {"tokens_per_iteration": 8192, "epochs": 1},
+    "strategies": [{"name": "isf", "strategy": "isf", "capacity_tokens": 1024, "sp_degree": 1}]})");
+  write_text(folder / "tight.json", scenario.dump());
+  write_text(folder / "lengths.csv", "tokens\n100\n200\n");
+  const ProgramRun run =
+      run_shell(folder, "packsim run tight.json --strategy isf --write-plan a.plan --quiet");
+  CHECK(run.exit_code == 2);
+  CHECK_THAT(run.err, Contains("--write-plan: expected a plan that fits in memory, got one that does not"));
+  CHECK(!std::filesystem::exists(folder / "a.plan"));
+}

@@ -3,7 +3,6 @@
 #include <cstring>
 #include <limits>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,10 +25,6 @@ struct packsim_packing {
 
 namespace packsim::c_api {
 namespace {
-
-[[noreturn]] void refuse(const std::string& what) {
-  throw std::invalid_argument(what);
-}
 
 template <typename T>
 T& given(const char* argument, T* pointer) {

@@ -6,7 +6,8 @@
 /// Counts of samples, tokens and GPUs are 64 bits wide, samples and items are named by 32 bits. Text is
 /// UTF-8. Functions that can fail return a status or NULL; packsim_last_error() then says what was expected
 /// and what came. Everything may be called from several threads at once, but a packing must not be freed
-/// while another thread reads it.
+/// while another thread reads it. Later libraries may add fields at the end of structs, except those that
+/// come in arrays or are written by the library.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -83,22 +84,22 @@ typedef struct packsim_pack_request {
   const int32_t* sp_degrees;     ///< [n_sp_degrees] GPUs that share a pack, of each group
   int64_t n_sp_degrees;          ///< one of each group, one for all, or 0 (default): every pack has one GPU
 
-  /* Options that only some strategies read; -1 means the strategy's own value. */
-  uint32_t seed;                     ///< of the shuffle; 1024
-  int32_t shuffle;                   ///< 0 takes samples in data set order; 1
-  int32_t greedy_fill;               ///< hbp: top larger packs up with smaller samples; 1
-  int32_t padded_batches;            ///< sorted: a row counts as long as the longest beside it; 1
-  const char* packer;                ///< hbp: the strategy inside each group; "isf"
-  int64_t rounds;                    ///< isf: how often badly filled packs are dissolved; 50
-  int64_t threshold_tokens;          ///< isf: packs with at least so many tokens stay; -1
-  int64_t max_samples_per_pack;      ///< spfhp, lpfhp, axolotl_multipack; 0
-  int64_t batch_samples;             ///< none, sorted: rows of a micro-batch; 0 as many as fit; 1
-  int64_t linear_weight_tokens;      ///< verl_kk, wlb: s tokens weigh this times s, and s squared; 24576
-  int64_t outlier_queues;            ///< wlb: queues in which long samples wait; 2
-  int64_t outlier_threshold_tokens;  ///< wlb: samples at least as long wait; -1
-  int64_t micro_batch_tokens;        ///< wlb: mean tokens of a micro-batch; -1
-  int64_t batch_tokens;              ///< of a global batch; 0: tokens_per_iteration
-  int64_t samples_per_iteration;     ///< of a global batch, instead of tokens; 0: tokens say it
+  /* Options that only some strategies read, with their defaults. */
+  uint32_t seed;                 ///< of the shuffle (1024)
+  int32_t shuffle;               ///< 0 takes samples in data set order (1)
+  int32_t greedy_fill;           ///< hbp: 0 does not top larger packs up with smaller samples (1)
+  int32_t padded_batches;        ///< sorted: 1 counts a row as long as the longest beside it (1)
+  const char* packer;            ///< hbp: the strategy inside each group ("isf")
+  int64_t rounds;                ///< isf: how often badly filled packs are dissolved (50)
+  int64_t threshold_tokens;      ///< isf: packs of so many stay; -1: 128 below the capacity (-1)
+  int64_t max_samples_per_pack;  ///< spfhp, lpfhp, axolotl_multipack; 0: no limit, the last one's 200 (0)
+  int64_t batch_samples;         ///< none, sorted: rows of a micro-batch; sorted 0: as many as fit (1)
+  int64_t linear_weight_tokens;  ///< verl_kk, wlb: a sample of s tokens weighs this times s, plus s^2 (24576)
+  int64_t outlier_queues;        ///< wlb: queues in which long samples wait for each other (2)
+  int64_t outlier_threshold_tokens;  ///< wlb: samples as long wait; -1: half the capacity (-1)
+  int64_t micro_batch_tokens;        ///< wlb: mean tokens of a micro-batch; -1: half the capacity (-1)
+  int64_t batch_tokens;              ///< of a global batch; 0: tokens_per_iteration (0)
+  int64_t samples_per_iteration;     ///< of a global batch, instead of tokens; 0: tokens say it (0)
 } packsim_pack_request;
 
 /// Fills in the defaults. struct_size: sizeof(packsim_pack_request), by which a later library knows the

@@ -4,8 +4,9 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
-#include <stdexcept>
 #include <string>
+
+#include "c_api/status.hpp"
 
 namespace packsim::c_api {
 namespace {
@@ -16,10 +17,6 @@ using Request = packsim_pack_request;
 constexpr std::size_t kFirstStructSize =
     offsetof(Request, samples_per_iteration) + sizeof(Request::samples_per_iteration);
 static_assert(kFirstStructSize <= sizeof(Request));
-
-[[noreturn]] void refuse(const std::string& what) {
-  throw std::invalid_argument(what);
-}
 
 struct Range {
   const char* name;

@@ -3,6 +3,7 @@
 #include <exception>
 #include <new>
 #include <stdexcept>
+#include <string>
 
 #include "c_api/packsim.h"
 
@@ -13,6 +14,11 @@ packsim_status failed(packsim_status status, const char* text) noexcept;
 
 /// The text of this thread's last failure.
 const char* last_error() noexcept;
+
+/// The mistake of a caller: the argument, what was expected, what came.
+[[noreturn]] inline void refuse(const std::string& what) {
+  throw std::invalid_argument(what);
+}
 
 /// Runs `body`; no exception leaves it.
 template <typename Body>

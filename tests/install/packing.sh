@@ -21,6 +21,13 @@ for language in cpp c; do
   expect "stranger_$language" "$packs" "$("$work/$language/stranger")"
 done
 
+# The lines between ```LANGUAGE and ``` of the README.
+readme_example() {
+  sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$source/README.md" | sed '1d;$d'
+}
+expect "the README's C++ example" "$(cat "$here/stranger_cpp/main.cpp")" "$(readme_example cpp)"
+expect "the README's C example" "$(cat "$here/stranger_c/main.c")" "$(readme_example c)"
+
 export PKG_CONFIG_PATH
 PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name packsim.pc)")
 libraries=$(pkg-config --variable=libdir packsim)

@@ -13,7 +13,7 @@ for what in strategies models clusters scenarios profiles hardware-profiles; do
   ((lines >= 2)) || { echo "list $what: expected at least 2 lines, got $lines" >&2; exit 1; }
 done
 "$packsim" check llama3.1-8b-hybrid-128k >/dev/null
-"$packsim" compare llama3.1-8b-tulu3-32k --strategy hbp --quiet --out "$prefix/report"
+"$packsim" compare llama3.1-8b-long-requests-128k --strategy hbp --quiet --out "$prefix/report"
 "$packsim" pack share/packsim/scenarios/lengths/gsm8k.csv --strategy bfd --capacity 4096 --quiet
 "$packsim" validate --set hbp-memory >/dev/null
 "$packsim" calibrate coverage llama3.1-8b-hybrid-128k h100-sxm-public >/dev/null

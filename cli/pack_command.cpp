@@ -56,10 +56,7 @@ struct PackOutcome {
 };
 
 PackOrder pack_order(const PackArguments& arguments, const Strategy& strategy) {
-  for (const PolicyName<PackOrder>& row : kPackOrderNames) {
-    if (row.name == arguments.order) return row.value;
-  }
-  return strategy.default_order;
+  return policy_value(kPackOrderNames, arguments.order).value_or(strategy.default_order);
 }
 
 // Where a strategy that forms iterations runs, without prices.
@@ -316,11 +313,7 @@ void add_policy(CLI::App& command, const std::string& option, Enum& value,
   command
       .add_option_function<std::string>(
           option,
-          [&value, &names](const std::string& given) {
-            for (const PolicyName<Enum>& row : names) {
-              if (row.name == given) value = row.value;
-            }
-          },
+          [&value, &names](const std::string& given) { value = policy_value(names, given).value_or(value); },
           help)
       ->check(CLI::IsMember(names_of(names)))
       ->default_str(std::string(policy_name(names, value)));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string_view>
 
 namespace packsim {
@@ -75,6 +76,16 @@ constexpr std::string_view policy_name(const std::array<PolicyName<Enum>, N>& na
     if (row.value == value) return row.name;
   }
   return "?";
+}
+
+/// The value of that spelling, or none.
+template <typename Enum, std::size_t N>
+constexpr std::optional<Enum> policy_value(const std::array<PolicyName<Enum>, N>& names,
+                                           std::string_view name) {
+  for (const PolicyName<Enum>& row : names) {
+    if (row.name == name) return row.value;
+  }
+  return std::nullopt;
 }
 
 }  // namespace packsim

@@ -15,6 +15,7 @@ namespace fs = std::filesystem;
 // Who may include whom (docs/architecture.md). A folder may always include itself.
 const std::map<std::string, std::set<std::string>> kAllowed = {
     {"packing", {}},
+    {"c_api", {"packing"}},
     {"plan_files", {"packing"}},
     {"models", {"packing"}},
     {"sim", {"packing", "models"}},
@@ -36,7 +37,7 @@ std::vector<Include> includes_of(const std::string& folder) {
   std::vector<Include> includes;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(PACKSIM_SOURCE_DIR "/" + folder)) {
     const std::string extension = entry.path().extension();
-    if (extension != ".cpp" && extension != ".hpp" && extension != ".cc") continue;
+    if (extension != ".cpp" && extension != ".hpp" && extension != ".h" && extension != ".cc") continue;
     std::ifstream file(entry.path());
     for (std::string line; std::getline(file, line);) {
       std::smatch match;
@@ -83,6 +84,16 @@ TEST_CASE("The packing core includes the standard library alone") {
   for (const Include& include : includes_of("packing")) {
     CAPTURE(include.file, include.to);
     CHECK((include.to == "packing" || include.to.find_first_of("./") == std::string::npos));
+  }
+}
+
+TEST_CASE("The C interface includes the packing core and the standard library alone") {
+  for (const Include& include : includes_of("c_api")) {
+    CAPTURE(include.file, include.to);
+    const bool is_standard_c = include.to == "stddef.h" || include.to == "stdint.h";
+    const bool is_ours = include.to == "c_api" || include.to == "packing";
+    CHECK((is_ours || is_standard_c || include.to.find_first_of("./") == std::string::npos));
+    if (include.file.ends_with(".h")) CHECK(is_standard_c);
   }
 }
 

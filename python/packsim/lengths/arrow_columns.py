@@ -60,7 +60,9 @@ def schema_mistakes(schema: Any, selection: Selection, place: str) -> list[str]:
         kind = schema.field(found[0]).type
         if selection.wants == "text" and not _is_text(kind):
             mistakes.append(f"{place}: column {name}: expected text, got {kind}")
-        if selection.wants == "tokens" and not (_is_token_list(kind) or (_is_length(kind) and name == selection.column)):
+        if selection.wants == "tokens" and not (
+            _is_token_list(kind) or (_is_length(kind) and name == selection.column)
+        ):
             wanted = "lists of token ids, or lengths" if name == selection.column else "lists of labels"
             mistakes.append(f"{place}: column {name}: expected {wanted}, got {kind}")
     return mistakes
@@ -140,7 +142,8 @@ def _counted(values: Any) -> NDArray[np.int64]:
     if values.null_count:
         values = values.cast("int64").fill_null(IGNORED_LABEL)
     labels: NDArray[Any] = values.to_numpy(zero_copy_only=False)
-    return (labels != IGNORED_LABEL).astype(np.int64)
+    counted: NDArray[np.int64] = np.asarray(labels != IGNORED_LABEL, np.int64)
+    return counted
 
 
 def _rows_with_null_labels(labels: Any, ends: NDArray[np.int64]) -> list[int]:

@@ -52,7 +52,9 @@ class BadRows:
     def message(self, n_samples: int) -> str:
         lines = list(self.texts)
         if self.count > len(lines):
-            lines.append(f"{self.count} bad rows among the first {n_samples}; these are the first {len(lines)}")
+            lines.append(
+                f"{self.count} bad rows among the first {n_samples}; these are the first {len(lines)}"
+            )
         return "\n".join(lines)
 
     def _add(self, text: str) -> None:

@@ -52,7 +52,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--processes", type=int, default=1, help="default: 1")
     parser.add_argument("--batch-samples", type=int, default=1000, help="samples a chunk, default: 1000")
     parser.add_argument("--cache", help="folder of measured chunks; a killed run goes on from there")
-    parser.add_argument("--without-special-tokens", action="store_true", help="such as those at start and end")
+    parser.add_argument(
+        "--without-special-tokens", action="store_true", help="such as those at start and end"
+    )
     parser.add_argument(
         "--without-truncation", action="store_true", help="measure in full although the tokenizer truncates"
     )
@@ -99,7 +101,8 @@ def _tokenizer(options: argparse.Namespace) -> Any:
         if not options.without_truncation:
             length = tokenizer.truncation["max_length"]
             raise LengthsError(
-                f"{path}: expected no truncation, got one at {length} tokens; --without-truncation measures in full"
+                f"{path}: expected no truncation, got one at {length} tokens; "
+                "--without-truncation measures in full"
             )
         tokenizer.no_truncation()
     return tokenizer

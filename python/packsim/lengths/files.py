@@ -106,7 +106,9 @@ class FilePart:
 
     def _check_unchanged(self) -> None:
         if self._now() != self._state:
-            raise LengthsError(f"{self.place}: expected a file that stays as it is, got one written meanwhile")
+            raise LengthsError(
+                f"{self.place}: expected a file that stays as it is, got one written meanwhile"
+            )
 
 
 class _Reading:

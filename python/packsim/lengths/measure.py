@@ -47,8 +47,8 @@ def measure_lengths(
         a sample that returns token ids, a length, or a mapping with `input_ids` and perhaps `labels`. With
         None, the column holds token ids already, or lengths.
     column : str, optional
-        What of a sample is tokenized. Without it, all of the sample, which for tables, files and data sets is a
-        dict and needs a function.
+        What of a sample is tokenized. Without it, all of the sample, which for tables, files and data sets
+        is a dict and needs a function.
     labels_column : str, optional
         With `tokenize` None, the labels beside the token ids, of which those other than -100 are counted.
     batched : bool

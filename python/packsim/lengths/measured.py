@@ -32,7 +32,9 @@ def measured_from(counts: list[tuple[int, int | None] | None], rows: Rows, bad_r
             expected = "labels" if has_loss else "no labels"
             bad_rows.add(rows.place(row), f"{expected}, as in rows before", "none" if has_loss else "labels")
     lengths_tokens = np.array([count[0] if count else 0 for count in counts], np.int32)
-    loss_tokens = np.array([count[1] or 0 if count else 0 for count in counts], np.int32) if has_loss else None
+    loss_tokens = (
+        np.array([count[1] or 0 if count else 0 for count in counts], np.int32) if has_loss else None
+    )
     return Measured(lengths_tokens, loss_tokens, bad_rows, rows.place(0))
 
 

@@ -39,7 +39,7 @@ class ColumnMeasurer:
         values = rows.values(column, bad_rows)
         labels = rows.values(labels_column, bad_rows) if labels_column else [None] * len(values)
         counts: list[tuple[int, int | None] | None] = []
-        for row, (value, labels_value) in enumerate(zip(values, labels)):
+        for row, (value, labels_value) in enumerate(zip(values, labels, strict=True)):
             count = None
             try:
                 if value is not MISSING and labels_value is not MISSING:
@@ -173,7 +173,9 @@ class CallableMeasurer:
         if isinstance(result, Mapping) and "input_ids" in result:
             keys = [key for key in ("input_ids", "labels") if result.get(key) is not None]
             n_results = sorted({len(result[key]) for key in keys})
-            results = [dict(zip(keys, row)) for row in zip(*(result[key] for key in keys))]
+            # Columns of unlike lengths are refused below.
+            rows_of_columns = zip(*(result[key] for key in keys), strict=False)
+            results = [dict(zip(keys, row, strict=True)) for row in rows_of_columns]
         else:
             try:
                 results = list(result)

@@ -95,7 +95,7 @@ class Lengths:
                 if ending == ".npy":
                     np.save(file, self.lengths_tokens.astype("<i4"), allow_pickle=False)
                 else:
-                    np.savez(file, allow_pickle=False, **self._arrays())
+                    np.savez(file, **self._arrays())
             os.replace(temporary, path)
         except BaseException:
             os.unlink(temporary)
@@ -160,7 +160,9 @@ def _umask() -> int:
 def _ending(path: str | os.PathLike[str]) -> str:
     ending = Path(path).suffix
     if ending not in (".npy", ".npz"):
-        raise LengthsError(f"{os.fspath(path)}: expected a file ending in .npy or .npz, got {ending or 'no ending'}")
+        raise LengthsError(
+            f"{os.fspath(path)}: expected a file ending in .npy or .npz, got {ending or 'no ending'}"
+        )
     return ending
 
 

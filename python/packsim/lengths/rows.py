@@ -66,7 +66,9 @@ class LineRows:
             sample = json.loads(text)
         except (ValueError, RecursionError) as error:
             shown = line.strip()
-            bad_rows.add(self.place(row), "JSON", f"{describe(shown) if shown else 'an empty line'} ({error})")
+            bad_rows.add(
+                self.place(row), "JSON", f"{describe(shown) if shown else 'an empty line'} ({error})"
+            )
             return MISSING
         return value_of(sample, column, self.place(row), bad_rows)
 

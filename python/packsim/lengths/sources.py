@@ -32,7 +32,9 @@ def parts_of(source: Any, selection: Selection) -> tuple[str, list[Part]]:
     if isinstance(source, Mapping):
         what = "splits" if any(module == "datasets" for module, _ in kinds) else "keys"
         names = ", ".join(map(str, source)) or "none"
-        raise LengthsError(f"source: expected one data set, got a {type(source).__name__} with {what} {names}")
+        raise LengthsError(
+            f"source: expected one data set, got a {type(source).__name__} with {what} {names}"
+        )
     if ("datasets", "Dataset") in kinds:
         return f"dataset {source._fingerprint}", [DatasetPart(source, selection)]
     if ("datasets", "IterableDataset") in kinds:
@@ -61,5 +63,7 @@ def _sequence(source: Sequence[Any], selection: Selection) -> tuple[str, list[Pa
         return ", ".join(map(os.fspath, paths)), open_files(paths, selection)
     if isinstance(first, str) and format_of(first) and os.path.isfile(first):
         # Else the lengths would be those of the paths.
-        raise LengthsError(f"source: expected samples, got the path {first} as text; give files as pathlib.Path")
+        raise LengthsError(
+            f"source: expected samples, got the path {first} as text; give files as pathlib.Path"
+        )
     return type(source).__name__, [SequencePart(source, "samples")]

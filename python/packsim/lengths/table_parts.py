@@ -167,7 +167,8 @@ class CsvFile:
         return csv.open_csv(
             self.place,
             read_options=csv.ReadOptions(block_size=_CSV_BLOCK_BYTES, use_threads=False),
-            parse_options=csv.ParseOptions(newlines_in_values=True),
+            # An empty line is an empty text where there is one column, and else a mistake.
+            parse_options=csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
             convert_options=csv.ConvertOptions(
                 column_types={name: arrow.string() for name in names}, strings_can_be_null=False
             ),

@@ -64,7 +64,8 @@ def _length(ids: Any) -> int:
     n_dimensions = getattr(ids, "ndim", None)
     if n_dimensions is None and isinstance(ids, Sequence) and not isinstance(ids, (str, bytes)):
         # [[1, 2, 3]] is a batch of one sample, not a sample of one token.
-        is_nested = len(ids) > 0 and (isinstance(ids[0], (Sequence, np.ndarray)) or hasattr(ids[0], "ids"))
+        first = ids[0] if len(ids) else 0
+        is_nested = hasattr(first, "__len__") and not isinstance(first, (str, bytes)) or hasattr(first, "ids")
         n_dimensions = 2 if is_nested else 1
     if n_dimensions != 1:
         raise Unmeasurable("a list of token ids, a length, or a mapping with input_ids", describe(ids))

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import Any
 
 from packsim.lengths.arrow_columns import Selection
 from packsim.lengths.bad_rows import describe
-from packsim.lengths.measurers import CallableMeasurer, ColumnMeasurer, Measurer, TokenizerMeasurer, TransformersMeasurer
+from packsim.lengths.measurers import (
+    CallableMeasurer,
+    ColumnMeasurer,
+    Measurer,
+    TokenizerMeasurer,
+    TransformersMeasurer,
+)
 from packsim.lengths.optional import import_optional
 
 
@@ -28,7 +35,9 @@ def measurer_of(
     elif callable(tokenize):
         measurer = CallableMeasurer(tokenize, column, batched)
         if not add_special_tokens:
-            mistakes.append("add_special_tokens: expected True for a function, which decides itself, got False")
+            mistakes.append(
+                "add_special_tokens: expected True for a function, which decides itself, got False"
+            )
     else:
         mistakes.append(f"tokenize: expected a tokenizer, a function or None, got {describe(tokenize)}")
     if labels_column is not None and tokenize is not None:
@@ -72,18 +81,24 @@ def _setting_mistakes(tokenizer: Any) -> list[str]:
             "call its no_truncation()"
         )
     if tokenizer.padding is not None:
-        mistakes.append("tokenize: expected a tokenizer that does not pad, got one that does; call its no_padding()")
+        mistakes.append(
+            "tokenize: expected a tokenizer that does not pad, got one that does; call its no_padding()"
+        )
     if getattr(tokenizer.model, "dropout", None):
-        mistakes.append(f"tokenize: expected no dropout, got {tokenizer.model.dropout}: lengths would be random")
+        mistakes.append(
+            f"tokenize: expected no dropout, got {tokenizer.model.dropout}: lengths would be random"
+        )
     return mistakes
 
 
 def _tokenizers_identity(tokenizer: Any, add_special_tokens: bool) -> str | None:
     version = import_optional("tokenizers", "a tokenizers.Tokenizer").__version__
     try:
-        text = tokenizer.to_str()
+        settings = json.loads(tokenizer.to_str())
     except Exception:  # parts of it written in Python have no text
         return None
+    # Nothing is truncated or padded here; transformers changes these two whenever it is called.
+    text = json.dumps(settings | {"truncation": None, "padding": None})
     return f"tokenizers {version} {add_special_tokens} {hashlib.sha256(text.encode()).hexdigest()}"
 
 

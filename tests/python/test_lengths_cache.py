@@ -25,12 +25,8 @@ _N_WORDS = [row % 5 for row in range(23)]
 
 
 def _measure(source: Any, cache: Path, tokenize: Any = None, **options: Any) -> Lengths:
-    return measure_lengths(
-        source,
-        tokenize if tokenize is not None else word_tokenizer(),
-        cache=cache,
-        **({"column": "text", "batch_samples": 5} | options),
-    )
+    all_options: dict[str, Any] = {"column": "text", "batch_samples": 5} | options
+    return measure_lengths(source, tokenize or word_tokenizer(), cache=cache, **all_options)
 
 
 def _chunks(cache: Path) -> list[Path]:
@@ -126,6 +122,15 @@ def test_function_and_samples_in_memory_need_keys_of_the_user(tmp_path: Path) ->
     for n_cached in (0, 1):
         lengths = measure_lengths(["a"], len, cache=tmp_path, tokenizer_key="length", source_key="one a")
         assert lengths.cache_use.n_cached == n_cached
+
+
+def test_source_that_has_grown_under_its_key_is_measured_again(tmp_path: Path) -> None:
+    for n_samples in (5, 7):
+        texts = ["a"] * n_samples
+        lengths = measure_lengths(
+            texts, word_tokenizer(), cache=tmp_path, source_key="texts", batch_samples=5
+        )
+        assert lengths.lengths_tokens.tolist() == [1] * n_samples
 
 
 def test_data_sets_are_known_by_their_fingerprints(tmp_path: Path) -> None:

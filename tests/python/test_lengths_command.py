@@ -115,11 +115,11 @@ def test_memory_does_not_grow_with_the_data(what: str, tmp_path: Path) -> None:
         for _ in range(n_rows // batch_rows):
             if what == "ids":
                 values = pa.array(random.integers(0, 2**17, batch_rows * 100, np.int32))
-                offsets = pa.array(np.arange(0, batch_rows * 100 + 1, 100, np.int32))
+                offsets = pa.array(np.arange(0, batch_rows * 100 + 1, 100, dtype=np.int32))
                 batches.append(pa.ListArray.from_arrays(offsets, values))
             else:
                 letters = random.integers(97, 123, batch_rows * 400, np.uint8).tobytes()
-                offsets = pa.py_buffer(np.arange(0, batch_rows * 400 + 1, 400, np.int32))
+                offsets = pa.py_buffer(np.arange(0, batch_rows * 400 + 1, 400, dtype=np.int32))
                 batches.append(pa.StringArray.from_buffers(batch_rows, offsets, pa.py_buffer(letters)))
         writer.write_table(pa.table([pa.chunked_array(batches)], schema=schema), row_group_size=n_rows)
     assert path.stat().st_size > 390_000_000

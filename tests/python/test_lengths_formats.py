@@ -11,6 +11,7 @@ from typing import Any
 
 import datasets
 import numpy as np
+import pandas
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -81,6 +82,33 @@ def test_list_of_texts_needs_no_column() -> None:
     assert repr(lengths) == (
         "Lengths(5 samples, 10 tokens, shortest 0, median 2, p99 3, longest 4, 1 empty; list)"
     )
+
+
+class _RandomAccess:
+    """As map-style data sets of PyTorch are."""
+
+    def __len__(self) -> int:
+        return len(_TEXTS)
+
+    def __getitem__(self, row: int) -> str:
+        return _TEXTS[row]
+
+
+def test_other_containers_give_their_samples_in_order() -> None:
+    series = pandas.Series(_TEXTS, index=[4, 3, 2, 1, 0])
+    column = datasets.Dataset.from_dict({"text": _TEXTS})["text"]
+    sources: list[Any] = [_RandomAccess(), series, column, np.array(_TEXTS), tuple(_TEXTS), iter(_TEXTS)]
+    for source in sources:
+        assert measure_lengths(source, count_words, batch_samples=2).lengths_tokens.tolist() == _N_WORDS
+
+
+def test_column_whose_name_has_a_dot_is_no_path(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a.b": ["a a"], "a": [{"b": "a"}]}), tmp_path / "data.parquet")
+    assert measure_lengths(tmp_path / "data.parquet", count_words, column="a.b").lengths_tokens.tolist() == [
+        2
+    ]
+    lengths = measure_lengths(tmp_path / "data.parquet", lambda a: len(a["b"]), column="a")
+    assert lengths.lengths_tokens.tolist() == [1]
 
 
 def test_pattern_takes_files_in_the_order_of_their_names(tmp_path: Path) -> None:
@@ -233,7 +261,7 @@ def test_npy_is_what_the_program_packs(tmp_path: Path) -> None:
     if not programs:
         pytest.skip("the packsim program is not built")
     measure_lengths(_TEXTS, word_tokenizer()).save(tmp_path / "lengths.npy")
-    command = [programs[0], "pack", tmp_path / "lengths.npy", "--strategy", "ffd", "--capacity", "5"]
+    command = [str(programs[0]), "pack", f"{tmp_path}/lengths.npy", "--strategy=ffd", "--capacity=5"]
     shown = subprocess.run(command, capture_output=True, text=True, check=False)
     # 2, 1, 3 and 4 tokens fill packs of 4 + 1 and 3 + 2.
     assert shown.returncode == 0, shown.stderr
@@ -254,5 +282,7 @@ def test_saved_lengths_are_loaded(tmp_path: Path) -> None:
     lengths.save(tmp_path / "one.npy")
     one = Lengths.load(tmp_path / "one.npy")
     assert (one.lengths_tokens.tolist(), one.loss_tokens) == ([3, 0], None)
+    assert np.asarray(one) is one.lengths_tokens
+    assert np.asarray(one, np.int64).tolist() == [3, 0]
     assert np.load(tmp_path / "one.npy").dtype.str == "<i4"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["both.npz", "one.npy"]

@@ -198,6 +198,10 @@ def test_source_that_has_to_be_chosen_from() -> None:
     assert _message(splits, _TOKENIZER, column="text") == expected
     assert "got a dict with keys text" in _message({"text": ["a"]}, _TOKENIZER)
     assert _message(5, _TOKENIZER).endswith("got int 5")
+    frame = dataset.to_pandas()
+    assert _message(frame, _TOKENIZER).startswith(
+        "source: expected files, a table, a data set or samples, got"
+    )
 
 
 def test_files_given_as_text_in_a_list_are_not_measured_as_samples(tmp_path: Path) -> None:
@@ -216,7 +220,9 @@ def test_paths_that_name_no_data_come_at_once(tmp_path: Path) -> None:
 
 def test_no_samples_are_a_mistake(tmp_path: Path) -> None:
     (tmp_path / "data.jsonl").write_bytes(b"\n")
-    for source in ([], iter(()), pa.table({"text": pa.array([], pa.string())}), tmp_path / "data.jsonl"):
+    table = pa.table({"text": pa.array([], pa.string())})
+    sources: list[Any] = [[], iter(()), table, tmp_path / "data.jsonl"]
+    for source in sources:
         assert "expected at least one sample, got none" in _message(source, count_words, column="text")
 
 

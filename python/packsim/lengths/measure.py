@@ -8,6 +8,7 @@ from typing import Any
 from packsim.lengths.arrow_columns import Selection
 from packsim.lengths.chunk_cache import ChunkCache
 from packsim.lengths.errors import LengthsError
+from packsim.lengths.files import FilePart
 from packsim.lengths.measurers import ColumnMeasurer, Measurer
 from packsim.lengths.measuring import Measuring, Progress
 from packsim.lengths.parts import Part
@@ -118,14 +119,17 @@ def _identities(
 ) -> list[list[str]]:
     """Of every part with the tokenizer. Keys of the user add to what the data and the tokenizer tell."""
     tokenizer = identity_of(measurer)
-    sources = [part.identity() for part in parts]
     mistakes = []
     if tokenizer is None and tokenizer_key is None:
         mistakes.append(
             "tokenizer_key: expected a text with cache, as a function does not tell what it does, got None"
         )
-    if None in sources and source_key is None:
-        mistakes.append("source_key: expected a text with cache, as samples in memory have no name, got None")
+    # Files always have an identity, but it takes reading them.
+    unknown = any(not isinstance(part, FilePart) and part.identity() is None for part in parts)
+    if unknown and source_key is None:
+        mistakes.append("source_key: expected a text with cache, as nothing else names the samples, got None")
     if mistakes:
         raise LengthsError("\n".join(mistakes))
-    return [[repr(source), repr(source_key), repr(tokenizer), repr(tokenizer_key)] for source in sources]
+    shared = [repr(source_key), repr(tokenizer), repr(tokenizer_key)]
+    # A source that has grown is another one, whatever its key says.
+    return [[repr(part.identity()), repr(part.n_samples), *shared] for part in parts]

@@ -62,6 +62,13 @@ class Lengths:
     def __len__(self) -> int:
         return self.n_samples
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """`lengths_tokens`, for whatever takes an array of lengths."""
+        array: NDArray[Any] = self.lengths_tokens
+        if dtype is not None:
+            array = array.astype(dtype, copy=False)
+        return array.copy() if copy else array
+
     def __repr__(self) -> str:
         words = [f"{self.n_samples} samples", f"{int(self.lengths_tokens.sum(dtype=np.int64))} tokens"]
         if self.n_samples:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from typing import Any
 
 from packsim.lengths.arrow_columns import Selection
@@ -47,10 +47,13 @@ def parts_of(source: Any, selection: Selection) -> tuple[str, list[Part]]:
         return "record batches", [ReaderPart(source, selection)]
     if isinstance(source, Sequence) and not isinstance(source, (bytes, bytearray)):
         return _sequence(source, selection)
-    if hasattr(source, "__getitem__") and hasattr(source, "__len__") and not isinstance(source, bytes):
+    # A data frame would give the names of its columns.
+    is_samples = not isinstance(source, (bytes, bytearray)) and not hasattr(source, "columns")
+    if is_samples and isinstance(source, Iterable):
+        n_samples = len(source) if isinstance(source, Sized) else None
+        return type(source).__name__, [IterablePart(source, "samples", n_samples)]
+    if is_samples and hasattr(source, "__getitem__") and hasattr(source, "__len__"):
         return type(source).__name__, [SequencePart(source, "samples")]
-    if isinstance(source, Iterable) and not isinstance(source, (bytes, bytearray)):
-        return type(source).__name__, [IterablePart(source, "samples")]
     raise LengthsError(f"source: expected files, a table, a data set or samples, got {describe(source)}")
 
 

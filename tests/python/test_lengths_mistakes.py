@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from lengths_data import byte_tokenizer, count_words, json_lines, word_tokenizer
+from tokenizers import Tokenizer, models
 
 from packsim.lengths import LONGEST_TOKENS, Lengths, LengthsError, measure_lengths
 
@@ -132,8 +134,9 @@ def test_exception_of_a_batched_function_names_the_rows_it_was_given() -> None:
 
 
 def test_text_that_the_tokenizer_refuses_is_found_in_its_batch() -> None:
-    # Half of a surrogate pair, which JSON can hold and UTF-8 cannot.
-    message = _message(["a", "\ud800", "b"], byte_tokenizer())
+    # It has no token for words that it does not know.
+    tokenizer = Tokenizer(models.WordLevel({"a": 0}, unk_token="[UNK]"))
+    message = _message(["a", "b", "a"], tokenizer)
     assert message.startswith("samples: row 1: expected a length from the tokenizer, got ")
     assert len(message.splitlines()) == 1
 
@@ -289,12 +292,15 @@ def test_file_that_is_written_meanwhile_is_noticed(tmp_path: Path) -> None:
 
 def test_bad_rows_before_a_damaged_file_are_told_first(tmp_path: Path) -> None:
     (tmp_path / "1.jsonl").write_bytes(b"{\n")
-    (tmp_path / "2.jsonl.gz").write_bytes(b"\x1f\x8b\x08" + bytes(40))
+    content = gzip.compress(json_lines([f"{7**number}" for number in range(2000)]))
+    (tmp_path / "2.jsonl.gz").write_bytes(content[: len(content) // 2])
     for processes in (1, 3):
         with pytest.raises(LengthsError) as caught:
             measure_lengths(tmp_path / "*", count_words, column="text", processes=processes)
         assert str(caught.value).startswith(f"{tmp_path}/1.jsonl:1: ")
         assert len(str(caught.value).splitlines()) == 1
+    (tmp_path / "1.jsonl").write_bytes(json_lines(["a"]))
+    assert _message(tmp_path / "*", count_words, column="text").startswith(f"{tmp_path}/2.jsonl.gz: ")
 
 
 @pytest.mark.parametrize(

@@ -246,7 +246,7 @@ def test_killed_run_goes_on_at_the_first_missing_chunk(processes: int, tmp_path:
         while len(_chunks(cache)) < n_stored and run.poll() is None:
             time.sleep(0.0005)
         run.send_signal(signal.SIGKILL)
-        run.communicate()
+        run.wait()
         n_kills += run.returncode == -signal.SIGKILL
         end_s = time.monotonic() + 10
         while _members(run.pid) and time.monotonic() < end_s:

@@ -12,7 +12,8 @@ from packsim.lengths.optional import import_optional
 from packsim.lengths.parts import Chunk, IsWanted, cut, ranges
 from packsim.lengths.rows import TableRows
 
-# Parquet pages come through a buffer of this size: without one, pyarrow holds a column of a whole row group.
+# Parquet pages come through a buffer of this size, and none are fetched ahead: either alone, and pyarrow holds
+# a column of a whole row group.
 _PARQUET_BUFFER_BYTES = 1 << 20
 # The longest CSV record that can be read.
 _CSV_BLOCK_BYTES = 64 << 20
@@ -96,7 +97,7 @@ class ParquetFile:
 
     def chunks(self, chunk_samples: int, is_wanted: IsWanted) -> Iterator[Chunk]:
         parquet = import_optional("pyarrow.parquet", self.place)
-        with parquet.ParquetFile(self.place, buffer_size=_PARQUET_BUFFER_BYTES) as file:
+        with parquet.ParquetFile(self.place, buffer_size=_PARQUET_BUFFER_BYTES, pre_buffer=False) as file:
             pieces = self._pieces(file, chunk_samples, is_wanted)
             yield from _rows(self.place, self._selection, cut(pieces, chunk_samples, is_wanted))
 

@@ -1,0 +1,119 @@
+"""Measured chunks on disk: complete or absent, and never those of other data.
+
+A folder holds the chunks of one part under one tokenizer; its name is the SHA-256 of what identifies them.
+A chunk is written beside its place and renamed into it, so a killed run leaves whole chunks and any number
+of processes may share the folder: they write the same bytes. The disk is not waited for: what a power cut
+tears is found by its checksum.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import struct
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packsim.lengths.errors import CacheWarning
+from packsim.lengths.measured import Measured
+from packsim.lengths.result import LONGEST_TOKENS
+
+# Changes whenever the same data may give other lengths or chunks other bytes.
+FORMAT = 1
+
+_MAGIC = b"packsim1"
+_HEAD = struct.Struct("<QB")  # number of samples, whether loss tokens follow
+_DIGEST_BYTES = 32
+# A temporary file of this age belongs to a killed run.
+_LEFT_OVER_S = 3600.0
+
+
+class ChunkCache:
+    """The chunks of one part."""
+
+    def __init__(self, folder: str | os.PathLike[str], identity: list[str]) -> None:
+        text = "\0".join([str(FORMAT), *identity])
+        self._key = hashlib.sha256(text.encode()).digest()
+        self.folder = Path(folder) / self._key.hex()
+        self._corrupt: set[str] = set()
+
+    @property
+    def n_corrupt(self) -> int:
+        """Damaged files, each counted once."""
+        return len(self._corrupt)
+
+    def open(self) -> None:
+        """Raises OSError where the folder cannot be made."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for path in self.folder.glob("*.tmp"):
+            with contextlib.suppress(OSError):
+                if time.time() - path.stat().st_mtime > _LEFT_OVER_S:
+                    path.unlink()
+
+    def load(self, index: int) -> Measured | None:
+        """The chunk, or None where there is none, or only a damaged one: that is counted and warned of."""
+        name = f"{index:08d}.chunk"
+        payload = self._read(name)
+        return None if payload is None else _unpacked(payload, f"{self.folder / name}")
+
+    def store(self, index: int, measured: Measured) -> None:
+        self._write(f"{index:08d}.chunk", _packed(measured))
+
+    def n_chunks(self) -> int | None:
+        """Once every chunk has been stored."""
+        payload = self._read("complete")
+        return None if payload is None else int.from_bytes(payload, "little")
+
+    def store_n_chunks(self, n_chunks: int) -> None:
+        self._write("complete", n_chunks.to_bytes(8, "little"))
+
+    def _digest(self, name: str, payload: bytes) -> bytes:
+        """Of the bytes and where they belong."""
+        return hashlib.sha256(self._key + name.encode() + b"\0" + payload).digest()
+
+    def _read(self, name: str) -> bytes | None:
+        path = self.folder / name
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        head = len(_MAGIC) + _DIGEST_BYTES
+        payload = content[head:]
+        if content[:head] == _MAGIC + self._digest(name, payload):
+            return payload
+        if name not in self._corrupt:
+            self._corrupt.add(name)
+            message = f"{path}: expected a whole chunk, got a damaged one; it is measured again"
+            warnings.warn(message, CacheWarning, stacklevel=2)
+        return None
+
+    def _write(self, name: str, payload: bytes) -> None:
+        descriptor, temporary = tempfile.mkstemp(dir=self.folder, suffix=".tmp")
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(_MAGIC + self._digest(name, payload) + payload)
+            os.replace(temporary, self.folder / name)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+
+
+def _packed(measured: Measured) -> bytes:
+    arrays = [measured.lengths_tokens] + ([] if measured.loss_tokens is None else [measured.loss_tokens])
+    head = _HEAD.pack(len(measured.lengths_tokens), measured.loss_tokens is not None)
+    return head + b"".join(array.astype("<i4").tobytes() for array in arrays)
+
+
+def _unpacked(payload: bytes, place: str) -> Measured:
+    n_samples, has_loss = _HEAD.unpack_from(payload)
+    values: NDArray[np.int32] = np.frombuffer(payload, "<i4", offset=_HEAD.size).astype(np.int32)
+    lengths_tokens, loss_tokens = values[:n_samples], values[n_samples:]
+    assert len(values) == n_samples * (1 + has_loss) and lengths_tokens.max(initial=0) <= LONGEST_TOKENS
+    return Measured(lengths_tokens, loss_tokens if has_loss else None, place=place)

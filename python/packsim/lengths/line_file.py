@@ -1,0 +1,60 @@
+"""Files of a JSON value a line, plain or compressed."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import BinaryIO, cast
+
+from packsim.lengths.arrow_columns import Selection
+from packsim.lengths.optional import import_optional
+from packsim.lengths.parts import Chunk, IsWanted
+from packsim.lengths.rows import LineRows
+
+
+class LineFile:
+    """Lines are read one after another; they are parsed where they are measured."""
+
+    n_samples: int | None = None
+
+    def __init__(self, path: str, selection: Selection) -> None:
+        self.place = path
+        self._selection = selection
+
+    def mistakes(self) -> list[str]:
+        with self._open() as file:
+            first = file.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()
+        if first.startswith(b"[") and self.place.endswith(".json"):
+            return [f"{self.place}: expected a JSON object a line, got an array of the whole file"]
+        return []
+
+    def _open(self) -> BinaryIO:
+        if self.place.endswith(".gz"):
+            return cast(BinaryIO, gzip.open(self.place, "rb"))
+        if self.place.endswith(".zst"):
+            arrow = import_optional("pyarrow", self.place)
+            return io.BufferedReader(arrow.CompressedInputStream(arrow.OSFile(self.place), "zstd"), 1 << 20)
+        return open(self.place, "rb", buffering=1 << 20)
+
+    def chunks(self, chunk_samples: int, is_wanted: IsWanted) -> Iterator[Chunk]:
+        with self._open() as file:
+            lines = _without_last_empty_lines(file)
+            index = 0
+            while chunk := list(islice(lines, chunk_samples)):
+                yield index, LineRows(self.place, index * chunk_samples, chunk) if is_wanted(index) else None
+                index += 1
+
+
+def _without_last_empty_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Empty lines are a mistake, but at the end of the file."""
+    n_empty = 0
+    for line in lines:
+        if not line.strip():
+            n_empty += 1
+            continue
+        while n_empty:
+            yield b""
+            n_empty -= 1
+        yield line

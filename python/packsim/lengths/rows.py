@@ -1,0 +1,147 @@
+"""Some neighbouring samples of a source, as they travel to the process that measures them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from packsim.lengths.bad_rows import BadRows, describe
+from packsim.lengths.optional import import_optional
+
+
+class _Missing:
+    """Stands where a row was bad."""
+
+
+MISSING = _Missing()
+
+
+@dataclass(frozen=True)
+class SampleRows:
+    """Python objects. Rows count from 0."""
+
+    source: str
+    first_row: int
+    samples: list[Any]
+
+    @property
+    def n_samples(self) -> int:
+        return len(self.samples)
+
+    def place(self, row: int) -> str:
+        return f"{self.source}: row {self.first_row + row}"
+
+    def values(self, column: str | None, bad_rows: BadRows) -> list[Any]:
+        """A value a row; MISSING where the row was bad."""
+        return [
+            value_of(sample, column, self.place(row), bad_rows) for row, sample in enumerate(self.samples)
+        ]
+
+
+@dataclass(frozen=True)
+class LineRows:
+    """Lines of JSON, not parsed yet. Places are path:line, counted from 1."""
+
+    source: str
+    first_row: int
+    lines: list[bytes]
+
+    @property
+    def n_samples(self) -> int:
+        return len(self.lines)
+
+    def place(self, row: int) -> str:
+        return f"{self.source}:{self.first_row + row + 1}"
+
+    def values(self, column: str | None, bad_rows: BadRows) -> list[Any]:
+        """A value a line; MISSING where the line was bad."""
+        return [self._value(row, line, column, bad_rows) for row, line in enumerate(self.lines)]
+
+    def _value(self, row: int, line: bytes, column: str | None, bad_rows: BadRows) -> Any:
+        try:
+            # A byte order mark belongs to the file, not to its first sample.
+            text = line.decode("utf-8-sig" if self.first_row + row == 0 else "utf-8")
+            sample = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            shown = line.strip()
+            bad_rows.add(
+                self.place(row), "JSON", f"{describe(shown) if shown else 'an empty line'} ({error})"
+            )
+            return MISSING
+        return value_of(sample, column, self.place(row), bad_rows)
+
+
+@dataclass(frozen=True)
+class TableRows:
+    """A pyarrow Table. Rows count from 0."""
+
+    source: str
+    first_row: int
+    table: Any
+
+    @property
+    def n_samples(self) -> int:
+        return int(self.table.num_rows)
+
+    def place(self, row: int) -> str:
+        return f"{self.source}: row {self.first_row + row}"
+
+    def values(self, column: str | None, bad_rows: BadRows) -> list[Any]:
+        """A value a row; MISSING where the row was bad."""
+        data = self.table if column is None else self.table.column(column)
+        try:
+            values: list[Any] = data.to_pylist()
+        except UnicodeDecodeError:
+            values = [self._scalar(column, row, bad_rows) for row in range(self.n_samples)]
+        for row, value in enumerate(values):
+            if value is None:
+                bad_rows.add(self.place(row), f"a value in column {column}", "None")
+                values[row] = MISSING
+        return values
+
+    def _scalar(self, column: str | None, row: int, bad_rows: BadRows) -> Any:
+        try:
+            one = self.table.slice(row, 1)
+            return (one if column is None else one.column(column)).to_pylist()[0]
+        except UnicodeDecodeError as error:
+            bad_rows.add(self.place(row), "UTF-8 text", str(error))
+            return MISSING
+
+    # A pickled slice takes the whole of its buffers along; Arrow's own format takes the rows alone.
+    def __getstate__(self) -> tuple[str, int, bytes]:
+        arrow = import_optional("pyarrow", "Arrow data")
+        sink = arrow.BufferOutputStream()
+        with arrow.ipc.new_stream(sink, self.table.schema) as writer:
+            writer.write_table(self.table)
+        return self.source, self.first_row, sink.getvalue().to_pybytes()
+
+    def __setstate__(self, state: tuple[str, int, bytes]) -> None:
+        arrow = import_optional("pyarrow", "Arrow data")
+        with arrow.ipc.open_stream(state[2]) as reader:
+            table = reader.read_all()
+        for name, value in (("source", state[0]), ("first_row", state[1]), ("table", table)):
+            object.__setattr__(self, name, value)
+
+
+Rows = SampleRows | LineRows | TableRows
+
+
+def value_of(sample: Any, column: str | None, place: str, bad_rows: BadRows) -> Any:
+    """The value of one column of a sample, or the sample."""
+    if column is None:
+        value = sample
+    elif not isinstance(sample, Mapping):
+        bad_rows.add(place, f"a mapping with {column}", describe(sample))
+        return MISSING
+    elif column not in sample:
+        bad_rows.add(place, f"a column {column}", f"columns {', '.join(map(str, sample)) or 'none'}")
+        return MISSING
+    else:
+        value = sample[column]
+    if value is None:
+        where = "a sample" if column is None else f"a value in column {column}"
+        bad_rows.add(place, where, "None")
+        return MISSING
+    return value

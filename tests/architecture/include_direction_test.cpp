@@ -21,6 +21,7 @@ const std::map<std::string, std::set<std::string>> kAllowed = {
     {"scenarios", {"packing", "models", "sim"}},
     {"reports", {"packing", "models", "sim"}},
     {"calibration", {"packing", "models", "scenarios"}},
+    {"python", {"packing"}},
     {"cli", {"packing", "models", "sim", "planning", "scenarios", "reports", "calibration"}},
 };
 

@@ -5,21 +5,4 @@ if(TARGET packsim_microbench)
   install(TARGETS packsim_microbench RUNTIME DESTINATION bin COMPONENT program OPTIONAL)
 endif()
 
-# packsim_data(<folder> <pattern>...): the files of that folder, and of those in it, whose names match.
-function(packsim_data folder)
-  list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/${folder}/)
-  file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${ARGN})
-  foreach(file IN LISTS files)
-    cmake_path(GET file PARENT_PATH to)
-    install(FILES ${file} DESTINATION share/packsim/${to} COMPONENT program)
-  endforeach()
-endfunction()
-
-packsim_data(models/architectures *.json)
-packsim_data(models/clusters *.json)
-packsim_data(calibration/profiles *.json)
-packsim_data(calibration/plans *.txt)   # named on the command line of packsim calibrate run
-packsim_data(calibration/steps *.py)    # what packsim calibrate run --with torch starts
-packsim_data(scenarios *.json)
-packsim_data(scenarios/lengths *.csv *.md)
-packsim_data(validation *.json)
+packsim_install_data(share/packsim program)

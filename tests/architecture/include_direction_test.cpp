@@ -23,6 +23,7 @@ const std::map<std::string, std::set<std::string>> kAllowed = {
     {"scenarios", {"packing", "models", "sim"}},
     {"reports", {"packing", "models", "sim"}},
     {"calibration", {"packing", "models", "scenarios"}},
+    {"python", {"packing", "plan_files"}},
     {"cli", {"packing", "plan_files", "models", "sim", "planning", "scenarios", "reports", "calibration"}},
 };
 

@@ -297,6 +297,17 @@ Report run_plans(const Scenario& scenario, const LengthSummary& lengths, const R
   return report;
 }
 
+// [n_samples] the tokens of each sample that the plan has; of cut ones, as far as its last piece goes.
+std::vector<std::int32_t> kept_lengths(const PlanTables& plan) {
+  if (plan.piece_samples.empty()) return {plan.lengths_tokens.begin(), plan.lengths_tokens.end()};
+  std::vector<std::int32_t> lengths_tokens(static_cast<std::size_t>(plan.facts.counts.n_samples));
+  for (std::size_t item = 0; item < plan.piece_samples.size(); ++item) {
+    std::int32_t& length = lengths_tokens[plan.piece_samples[item]];
+    length = std::max(length, plan.piece_starts[item] + plan.lengths_tokens[item]);
+  }
+  return lengths_tokens;
+}
+
 }  // namespace
 
 Report run_scenario(const Scenario& scenario, const RunOptions& options) {
@@ -314,7 +325,7 @@ Report run_plan_file(const Scenario& scenario, const std::string& path, const Ru
   if (options.progress) options.progress("reading " + path);
   const PlanView plan = PlanView::open(path);
   const Scenario planned = scenario_of_plan(scenario, plan, path);
-  LengthSummary lengths = summarize_lengths(plan->lengths_tokens);
+  LengthSummary lengths = summarize_lengths(kept_lengths(*plan));
   lengths.sources.push_back({.name = path,
                              .hash = plan->facts.lengths_hash,
                              .n_samples = plan->facts.counts.n_samples,

@@ -47,6 +47,11 @@ void check_facts(const PlanTables& tables, Mistakes& mistakes) {
   at_least_one("pp_degree", facts.pp_degree);
   at_least_one("epochs", facts.epochs);
   at_least_one("pad_multiple_tokens", facts.pad_multiple_tokens);
+  constexpr std::int64_t kMostSamples = std::int64_t{1} << 32;  // indices have 32 bits
+  if (facts.counts.n_samples > kMostSamples) {
+    mistakes.add("facts: /n_samples", "at most " + std::to_string(kMostSamples),
+                 std::to_string(facts.counts.n_samples));
+  }
   if (facts.epochs >= 1 && tables.iterations.size() % static_cast<std::size_t>(facts.epochs) != 0) {
     mistakes.add("iterations", "a multiple of " + std::to_string(facts.epochs) + " epochs",
                  std::to_string(tables.iterations.size()));
@@ -98,7 +103,7 @@ void check_items(const PlanTables& tables, Mistakes& mistakes) {
   }
   const auto n_samples = static_cast<std::uint64_t>(tables.facts.counts.n_samples);
   if (tables.piece_samples.empty() && tables.piece_starts.empty()) {
-    if (n_items > n_samples) mistakes.expect_size("lengths_tokens", n_items, tables.facts.counts.n_samples);
+    mistakes.expect_size("lengths_tokens", n_items, n_samples);
     return;
   }
   mistakes.expect_size("piece_samples", tables.piece_samples.size(), n_items);

@@ -29,46 +29,47 @@ std::string scenario_path(const std::string& name) {
 TEST_CASE("A plan file of every strategy of shipped scenarios is replayed to the same numbers") {
   const TempFolder folder;
   std::set<std::string> seen;
-  int n_compared = 0;
-  for (const char* name : {"llama3.1-8b-hybrid-128k", "deepseek-v2-tulu3-32k",
-                          "all-strategies-long-requests"}) {
-    const Scenario all = thinned_scenario(scenario_path(name), 6, folder);
-    for (const StrategySpec& strategy : all.strategies) {
-      if (strategy.strategy == "none") continue;  // takes tens of times as long
-      CAPTURE(name, strategy.name);
-      Scenario scenario = all;
-      keep_strategies(scenario, {strategy.name});
-      const std::string path = folder.write("a.plan", "");
-      RunOptions options;
-      bool is_planned_beside_training = false;
-      options.planned = [&](const StrategySpec& spec, const PlannedStrategy& plan,
-                            std::span<const std::int32_t> lengths_tokens) {
-        is_planned_beside_training = !plan.solves.empty();
-        save_plan(plan_file_of(scenario, spec, plan, lengths_tokens, "0", "stable"), path);
-      };
-      const json written = json::parse(to_json(run_scenario(scenario, options)));
-      json replayed = json::parse(to_json(run_plan_file(all, path, {})));
-      // A plan is ready when training begins.
-      if (is_planned_beside_training) {
-        for (const char* key : {"planning_exposed_s", "gpu_days_with_planning"})
-          replayed["runs"][0][key] = written["runs"][0][key];
-      }
-      CHECK(written["runs"] == replayed["runs"]);
-      CHECK(written["lengths"]["histogram"] == replayed["lengths"]["histogram"]);
-      seen.insert(strategy.strategy);
-      ++n_compared;
+  for (const char* name :
+       {"llama3.1-8b-hybrid-128k", "deepseek-v2-tulu3-32k", "all-strategies-long-requests"}) {
+    Scenario scenario = thinned_scenario(scenario_path(name), 4, folder);
+    // One sample a micro-batch takes tens of times as long. What one scenario has shown need not be shown
+    // again, but with pipelines and experts.
+    std::erase_if(scenario.strategies, [&](const StrategySpec& spec) {
+      return spec.strategy == "none" || (scenario.plan.pp_degree == 1 && seen.contains(spec.strategy));
+    });
+    scenario.baseline = scenario.strategies.front().name;
+    const auto path_of = [&](const StrategySpec& spec) { return folder.path() + "/" + spec.name + ".plan"; };
+    RunOptions options;
+    options.n_threads = 2;
+    options.planned = [&](const StrategySpec& spec, const PlannedStrategy& plan,
+                          std::span<const std::int32_t> lengths_tokens) {
+      save_plan(plan_file_of(scenario, spec, plan, lengths_tokens, "0", "stable"), path_of(spec));
+    };
+    const json written = json::parse(to_json(run_scenario(scenario, options)));
+    for (std::size_t i = 0; i < scenario.strategies.size(); ++i) {
+      const StrategySpec& spec = scenario.strategies[i];
+      CAPTURE(name, spec.name);
+      json expected = written["runs"][i];
+      const json replayed = json::parse(to_json(run_plan_file(scenario, path_of(spec), {})));
+      // A plan is ready when training begins; it is its own baseline, and alone says how large an iteration
+      // the bound allows.
+      for (const char* key : {"planning_exposed_s", "gpu_days_with_planning", "speedup", "bound_gpu_days",
+                              "above_bound_fraction"})
+        expected[key] = replayed["runs"][0][key];
+      CHECK(replayed["runs"][0] == expected);
+      CHECK(replayed["lengths"]["histogram"] == written["lengths"]["histogram"]);
+      seen.insert(spec.strategy);
     }
   }
-  CHECK(n_compared > 40);
-  for (const char* strategy : {"planner", "hbp", "flexsp", "wlb", "isf", "sorted", "megatron_dynamic_cp"}) {
-    CAPTURE(strategy);
-    CHECK(seen.contains(strategy));
+  for (const Strategy& strategy : strategies()) {
+    CAPTURE(strategy.name);
+    CHECK((seen.contains(std::string(strategy.name)) || strategy.name == "none"));
   }
 }
 
 TEST_CASE("A plan of another ZeRO stage than the scenario's is replayed at its own") {
   const TempFolder folder;
-  Scenario scenario = thinned_scenario(scenario_path("llama3.1-8b-hybrid-128k"), 6, folder);
+  Scenario scenario = thinned_scenario(scenario_path("llama3.1-8b-hybrid-128k"), 4, folder);
   keep_strategies(scenario, {"planner"});
   scenario.strategies[0].zero_stages = {1, 2, 3};
   const std::string path = folder.write("a.plan", "");

@@ -128,6 +128,9 @@ TEST_CASE("A file with true hashes and false numbers is refused with the place")
        facts("\"n_gpus\": 4,", "\"n_gpus\":-4,")},
       {"facts: /n_gpus: expected integer in 0..2147483647, got 4.0",
        facts("\"n_gpus\": 4,\n", "\"n_gpus\":4.0,")},
+      {"facts: /n_samples: expected at most 4294967296, got 4294967297",
+       facts("\"order\": \"shuffled\",\n  \"last_iteration\": \"repeat\",\n  \"n_samples\": 40,",
+             "\"order\":\"shuffled\",\"last_iteration\":\"repeat\",\"n_samples\":4294967297,")},
       {"facts: /epochs: expected >= 1, got 0", facts("\"epochs\": 2", "\"epochs\": 0")},
       {"iterations: expected a multiple of 7 epochs, got ", facts("\"epochs\": 2", "\"epochs\": 7")},
       {"facts: /shuffle: expected true or false, got 1", facts("\"shuffle\": true", "\"shuffle\": 1")},
@@ -215,7 +218,8 @@ TEST_CASE("Samples that are in no pack and not counted are missed") {
   auto& last = element<std::uint64_t>(file, plan_sections::kPackOffsets, n_packs);
   REQUIRE(--last > element<std::uint64_t>(file, plan_sections::kPackOffsets, n_packs - 1));
   rehash(file);
-  CHECK(refusal(file) == "x.plan: pack_items: expected all items but 0 dropped or empty ones, got 1 in no pack");
+  CHECK(refusal(file) ==
+        "x.plan: pack_items: expected all items but 0 dropped or empty ones, got 1 in no pack");
 }
 
 TEST_CASE("Several mistakes come at once") {

@@ -4,7 +4,7 @@ JOBS ?= $(shell nproc)
 DEMO_SCENARIO := llama3.1-8b-real-mixture-128k
 DEMO_OUT := packsim-report
 
-.PHONY: help deps check-deps build demo check check-fast bench microbench profile hardware-profiles plans format clean
+.PHONY: help deps check-deps build demo check check-fast python bench microbench profile hardware-profiles plans format clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 22
@@ -15,6 +15,7 @@ deps: ## Install the Debian packages and the Python wheel that the build needs
 check-deps: deps
 	@cmake/install_torch.sh
 	@cmake/install_cuda.sh
+	@cmake/install_python.sh
 
 build: deps ## Release build; leaves the program at build/packsim
 	@cmake --preset release >build.log 2>&1 || { cat build.log; exit 1; }
@@ -32,6 +33,9 @@ check-fast: check-deps ## The plain tests only; the CUDA program too, where nvcc
 	@cmake --preset dev >build.log 2>&1 || { cat build.log; exit 1; }
 	cmake --build --preset dev -j $(JOBS)
 	ctest --test-dir build-dev --output-on-failure -j $(JOBS)
+
+python: deps ## Build the Python package and install it into .venv-python
+	@cmake/install_python.sh
 
 bench: build ## Build and run the benchmarks
 	cmake --build --preset release -j $(JOBS) --target packsim_bench packsim_packing_memory
@@ -57,4 +61,4 @@ format: ## Format the C++ sources
 	git ls-files '*.cpp' '*.hpp' '*.cc' | xargs clang-format-14 -i
 
 clean: ## Remove everything that was built
-	rm -rf build build-dev build-asan build-tsan build-cuda build.log $(DEMO_OUT)
+	rm -rf build build-dev build-asan build-tsan build-cuda build-wheel build.log $(DEMO_OUT)

@@ -1,8 +1,14 @@
 # Component `program`: bin/packsim, and the files that it looks for in ../share/packsim (find_data_root() in
 # cli/program.cpp). All of it may be moved after installing.
-install(TARGETS packsim RUNTIME DESTINATION bin COMPONENT program)
+set(packsim_bin_dir bin)
+set(packsim_data_dir share/packsim)
+if(SKBUILD)  # a wheel has a folder of its own for each
+  set(packsim_bin_dir ${SKBUILD_SCRIPTS_DIR})
+  set(packsim_data_dir ${SKBUILD_DATA_DIR}/share/packsim)
+endif()
+install(TARGETS packsim RUNTIME DESTINATION ${packsim_bin_dir} COMPONENT program)
 if(TARGET packsim_microbench)
-  install(TARGETS packsim_microbench RUNTIME DESTINATION bin COMPONENT program OPTIONAL)
+  install(TARGETS packsim_microbench RUNTIME DESTINATION ${packsim_bin_dir} COMPONENT program OPTIONAL)
 endif()
 
 # packsim_data(<folder> <pattern>...): the files of that folder, and of those in it, whose names match.
@@ -11,7 +17,7 @@ function(packsim_data folder)
   file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${ARGN})
   foreach(file IN LISTS files)
     cmake_path(GET file PARENT_PATH to)
-    install(FILES ${file} DESTINATION share/packsim/${to} COMPONENT program)
+    install(FILES ${file} DESTINATION ${packsim_data_dir}/${to} COMPONENT program)
   endforeach()
 endfunction()
 

@@ -24,6 +24,7 @@ const std::map<std::string, std::set<std::string>> kAllowed = {
     {"reports", {"packing", "models", "sim"}},
     {"calibration", {"packing", "models", "scenarios"}},
     {"cli", {"packing", "plan_files", "models", "sim", "planning", "scenarios", "reports", "calibration"}},
+    {"python", {"packing"}},
 };
 
 struct Include {

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Builds the Python package and installs it, with what its tests need, into .venv-python (another folder:
+# PACKSIM_PYTHON_VENV). Does nothing where the package's sources are those of the last time. Where the
+# packages that it needs are not to be had, says so and ends well: its tests are then skipped.
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+venv=${PACKSIM_PYTHON_VENV:-$root/.venv-python}
+cd "$root"
+
+hash_of() { find "$@" -type f ! -name '*.pyc' -print0 | sort -z | xargs -0 sha256sum | sha256sum | cut -d' ' -f1; }
+
+requirements=$(hash_of tests/python/requirements.txt pyproject.toml cmake/install_python.sh)
+sources=$(hash_of pyproject.toml CMakeLists.txt README.md LICENSE cmake packing c_api plan_files models sim planning scenarios \
+          reports cli python calibration/CMakeLists.txt calibration/fit calibration/steps calibration/plans \
+          calibration/profiles validation)
+
+if [ "$(cat "$venv/.packsim-wheel" 2>/dev/null)" = "$requirements $sources" ]; then exit 0; fi
+
+give_up() {
+  echo "Python packages not available: tests of the Python package are skipped"
+  exit 0
+}
+
+pip=("$venv/bin/pip" --quiet --disable-pip-version-check)
+if [ "$(cat "$venv/.packsim-requirements" 2>/dev/null)" != "$requirements" ]; then
+  rm -rf "$venv"
+  python3 -m venv "$venv" >/dev/null 2>&1 || give_up
+  build_requirements=$(python3 - <<'PYTHON'
+import pathlib, tomllib
+print("\n".join(tomllib.loads(pathlib.Path("pyproject.toml").read_text())["build-system"]["requires"]))
+PYTHON
+  )
+  mapfile -t packages <<< "$build_requirements"
+  timeout 900 "${pip[@]}" install --retries 0 --timeout 10 "${packages[@]}" -r tests/python/requirements.txt \
+    >/dev/null 2>&1 || give_up
+  echo "$requirements" > "$venv/.packsim-requirements"
+fi
+
+# The packages that building needs are in the environment, so that CMake finds them where it found them before
+# and compiles what has changed only.
+rm -f "$venv/.packsim-wheel"
+wheels=$(mktemp -d)
+trap 'rm -rf "$wheels"' EXIT
+"${pip[@]}" wheel . --no-deps --no-build-isolation --wheel-dir "$wheels" >build.log 2>&1 ||
+  { cat build.log; exit 1; }
+"${pip[@]}" install --no-deps --force-reinstall "$wheels"/packsim-*.whl
+echo "$requirements $sources" > "$venv/.packsim-wheel"
+echo "$(basename "$wheels"/packsim-*.whl) is in $venv"

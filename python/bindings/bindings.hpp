@@ -1,0 +1,28 @@
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <string>
+
+/// The module packsim._core: the packing core, with arguments that the Python package has checked. It is no
+/// interface for users; python/packsim/_core.pyi says what is in it.
+namespace packsim::python {
+
+namespace py = pybind11;
+
+inline py::str text(std::string_view view) {
+  return py::str(view.data(), view.size());
+}
+
+/// strategies() and options(): the tables of the core, a dict a row.
+void add_tables(py::module_& module);
+
+/// to_int32(): lengths of other types than pack() takes.
+void add_lengths(py::module_& module);
+
+/// pack() and the class of its results, whose arrays are views of C++ memory that keep it alive.
+void add_packing(py::module_& module);
+
+}  // namespace packsim::python

@@ -1,0 +1,161 @@
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "packing/batch_problem.hpp"
+#include "packing/metrics.hpp"
+#include "packing/option_table.hpp"
+#include "packing/pack.hpp"
+#include "python/bindings/bindings.hpp"
+
+namespace packsim::python {
+namespace {
+
+using LengthArray = py::array_t<std::int32_t, py::array::c_style>;
+
+// A packing and the lengths that it refers to.
+struct BoundPacking {
+  py::object lengths_tokens;
+  Packing packing;
+};
+
+template <typename Enum, std::size_t N>
+Enum policy(const std::array<PolicyName<Enum>, N>& names, const std::string& name) {
+  for (const PolicyName<Enum>& row : names) {
+    if (row.name == name) return row.value;
+  }
+  std::string known;
+  for (const PolicyName<Enum>& row : names) known += (known.empty() ? "" : ", ") + std::string(row.name);
+  throw py::value_error("expected one of " + known + ", got \"" + name + "\"");
+}
+
+// The table's text, which lives as long as the program.
+std::string_view word_of(const OptionRow& row, const std::string& given) {
+  for (const std::string_view word : row.words()) {
+    if (word == given) return word;
+  }
+  throw py::value_error(std::string(row.name) + ": expected no such word, got \"" + given + "\"");
+}
+
+StrategyOptions options_of(const py::dict& given) {
+  StrategyOptions options;
+  for (const OptionRow& row : option_rows()) {
+    const py::str name = text(row.name);
+    if (!given.contains(name)) continue;
+    std::visit(
+        [&](auto member) {
+          using Value = std::remove_reference_t<decltype(options.*member)>;
+          if constexpr (std::is_same_v<Value, std::string_view>) {
+            options.*member = word_of(row, given[name].cast<std::string>());
+          } else {
+            options.*member = given[name].cast<Value>();
+          }
+        },
+        row.member);
+  }
+  return options;
+}
+
+BoundPacking pack_lengths(const LengthArray& lengths_tokens, const std::string& strategy,
+                          std::vector<std::int64_t> capacities_tokens, const std::string& over_long,
+                          const std::string& empty, std::int64_t window_samples, const py::dict& options,
+                          int n_gpus, std::int64_t tokens_per_iteration, const std::vector<int>& sp_degrees) {
+  if (sp_degrees.size() != capacities_tokens.size())
+    throw py::value_error("sp_degrees: expected one for each capacity");
+  BatchSetting setting;
+  setting.n_gpus = n_gpus;
+  setting.tokens_per_iteration = tokens_per_iteration;
+  for (std::size_t g = 0; g < capacities_tokens.size(); ++g)
+    setting.groups.push_back({capacities_tokens[g], sp_degrees[g], {}});
+  PackRequest request{
+      .lengths_tokens = {lengths_tokens.data(), static_cast<std::size_t>(lengths_tokens.size())},
+      .capacities_tokens = std::move(capacities_tokens),
+      .over_long = policy(kOverLongNames, over_long),
+      .empty = policy(kEmptyNames, empty),
+      .window_samples = window_samples,
+      .options = options_of(options)};
+  if (const Strategy* row = find_strategy(strategy); row != nullptr && row->plan_batches != nullptr)
+    request.setting = &setting;
+  BoundPacking result{.lengths_tokens = lengths_tokens, .packing = {}};
+  {
+    const py::gil_scoped_release others_may_run;
+    result.packing = pack(strategy, request);
+  }
+  return result;
+}
+
+// A view of memory of `owner`, which lives as long as the view. Nobody may write through it.
+template <typename T>
+py::array_t<T> view_of(const std::vector<T>& values, const py::object& owner) {
+  py::array_t<T> view(static_cast<py::ssize_t>(values.size()), values.data(), owner);
+  view.attr("setflags")(py::arg("write") = false);
+  return view;
+}
+
+const BoundPacking& bound(const py::object& self) {
+  return self.cast<const BoundPacking&>();
+}
+
+const PackSet& group_of(const py::object& self, std::size_t group) {
+  const std::vector<PackSet>& groups = bound(self).packing.groups;
+  if (group >= groups.size()) throw py::index_error("no such group");
+  return groups[group];
+}
+
+py::dict counts_of(const BoundPacking& self) {
+  const PackCounts& counts = self.packing.counts;
+  py::dict result;
+  result["n_samples"] = counts.n_samples;
+  result["n_tokens"] = counts.n_tokens;
+  result["dropped_samples"] = counts.dropped_samples;
+  result["dropped_tokens"] = counts.dropped_tokens;
+  result["empty_samples"] = counts.empty_samples;
+  result["truncated_samples"] = counts.truncated_samples;
+  result["truncated_tokens"] = counts.truncated_tokens;
+  result["split_samples"] = counts.split_samples;
+  result["own_pack_samples"] = counts.own_pack_samples;
+  return result;
+}
+
+py::dict statistics_of(const BoundPacking& self) {
+  const PackStatistics statistics = pack_statistics(self.packing);
+  py::dict result;
+  result["n_packs"] = statistics.n_packs;
+  result["samples_per_pack"] = statistics.samples_per_pack;
+  result["tokens_per_pack"] = statistics.tokens_per_pack;
+  result["fill_fraction"] = statistics.fill_fraction;
+  result["squared_length_per_sample"] = statistics.squared_length_per_sample;
+  result["squared_length_per_pack"] = statistics.squared_length_per_pack;
+  return result;
+}
+
+}  // namespace
+
+void add_packing(py::module_& module) {
+  PYBIND11_NUMPY_DTYPE(Piece, sample_index, start_token, n_tokens);
+  PYBIND11_NUMPY_DTYPE(PlacedPack, pack, first_gpu, group, round, after_barrier);
+  PYBIND11_NUMPY_DTYPE(Iteration, first_placed, n_placed);
+
+  py::class_<BoundPacking>(module, "Packing")
+      .def_property_readonly("counts", counts_of)
+      .def_property_readonly("n_groups", [](const BoundPacking& self) { return self.packing.groups.size(); })
+      .def("statistics", statistics_of)
+      .def("offsets",
+           [](const py::object& self, std::size_t g) { return view_of(group_of(self, g).offsets, self); })
+      .def("items",
+           [](const py::object& self, std::size_t g) { return view_of(group_of(self, g).items, self); })
+      .def("pieces", [](const py::object& self) { return view_of(bound(self).packing.pieces, self); })
+      .def("placed", [](const py::object& self) { return view_of(bound(self).packing.planned.placed, self); })
+      .def("iterations",
+           [](const py::object& self) { return view_of(bound(self).packing.planned.iterations, self); });
+
+  module.def("pack", pack_lengths, py::arg("lengths_tokens").noconvert(), py::kw_only(), py::arg("strategy"),
+             py::arg("capacities_tokens"), py::arg("over_long"), py::arg("empty"), py::arg("window_samples"),
+             py::arg("options"), py::arg("n_gpus"), py::arg("tokens_per_iteration"), py::arg("sp_degrees"));
+}
+
+}  // namespace packsim::python

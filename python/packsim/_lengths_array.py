@@ -1,0 +1,82 @@
+"""Lengths of samples as the core takes them: a contiguous array of 32-bit integers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packsim import _core
+from packsim._arguments import described
+
+_NAME = "lengths_tokens"
+_MOST_SAMPLES = 2**32 - 1  # an index of a sample has 32 bits
+
+
+class SupportsArray(Protocol):
+    """What numpy makes an array of: arrays, tensors in main memory, columns of tables."""
+
+    def __array__(self) -> NDArray[Any]: ...
+
+
+LengthsLike = Sequence[int] | SupportsArray
+
+
+def as_lengths(lengths_tokens: object) -> NDArray[np.int32]:
+    """The lengths; int32, contiguous, aligned and in the machine's byte order is used without a copy.
+
+    Other integers are converted in one pass. ValueError for what is no one-dimensional array of integers.
+    Negative lengths of 32 bits are left for the core to refuse, which names those of other mistakes too.
+    """
+    if isinstance(lengths_tokens, (list, tuple, range)):
+        return _core.to_int32(_of_sequence(lengths_tokens))
+    array = _of_array_like(lengths_tokens)
+    if array.dtype.kind not in "iu":
+        raise ValueError(f"{_NAME}: expected integer dtype, got {array.dtype}{_first_nan(array)}")
+    if array.ndim != 1:
+        raise ValueError(f"{_NAME}: expected one dimension, got shape {array.shape}")
+    if len(array) > _MOST_SAMPLES:
+        raise ValueError(f"{_NAME}: expected at most {_MOST_SAMPLES} samples, got {len(array)}")
+    if array.dtype == np.int32 and array.dtype.isnative and array.flags.c_contiguous and array.flags.aligned:
+        return array
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    return _core.to_int32(array)
+
+
+def _of_array_like(value: object) -> NDArray[Any]:
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        sample = int(np.flatnonzero(np.ma.getmaskarray(value).ravel())[0])
+        raise ValueError(f"{_NAME}: expected no masked values, got one at sample {sample}")
+    if not isinstance(value, (np.ndarray, memoryview)) and not hasattr(value, "__array__"):
+        raise ValueError(f"{_NAME}: expected an array or a sequence of integers, got {described(value)}")
+    try:
+        array: NDArray[Any] = np.asarray(value)
+    except Exception as error:  # whatever an __array__ of others raises
+        kind = type(value).__name__
+        raise ValueError(f"{_NAME}: expected an array of integers, got {kind}: {error}") from error
+    return array
+
+
+def _of_sequence(values: Sequence[Any]) -> NDArray[np.int64]:
+    # numpy would take True for 1 and make floats of what is too large.
+    if not isinstance(values, range) and not set(map(type, values)) <= {int}:
+        for sample, value in enumerate(values):
+            if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+                raise ValueError(f"{_NAME}: expected integers, got {described(value)} at sample {sample}")
+    try:
+        return np.array(values, dtype=np.int64)
+    except OverflowError as error:
+        sample = next(i for i, value in enumerate(values) if not -(2**63) <= value < 2**63)
+        most = np.iinfo(np.int32).max
+        got = f"more than 64 bits at sample {sample}"
+        raise ValueError(f"{_NAME}: expected lengths in 0..{most}, got {got}") from error
+
+
+def _first_nan(array: NDArray[Any]) -> str:
+    if array.dtype.kind not in "fc":
+        return ""
+    places = np.flatnonzero(np.isnan(array).ravel())
+    return f"; sample {places[0]} is nan" if len(places) else ""

@@ -1,0 +1,138 @@
+"""pack(): the packing core for arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from packsim import _core
+from packsim._arguments import Problems
+from packsim._lengths_array import LengthsLike, as_lengths
+from packsim._options import check_options
+from packsim._packing import Packing
+from packsim._strategies import find_strategy
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from packsim._options import Options
+
+_OVER_LONG = ("error", "drop", "truncate", "split", "own_pack")
+_EMPTY = ("drop", "keep", "error")
+_MOST_GPUS = 1 << 20
+_MOST_TOKENS = 10**12
+_MOST_SEED = 2**32 - 1
+
+
+def pack(
+    lengths_tokens: LengthsLike,
+    *,
+    strategy: str,
+    capacity_tokens: int | Sequence[int],
+    over_long: Literal["error", "drop", "truncate", "split", "own_pack"] = "error",
+    empty: Literal["drop", "keep", "error"] = "drop",
+    window_samples: int | None = None,
+    seed: int = 1024,
+    n_gpus: int = 1,
+    tokens_per_iteration: int = 0,
+    sp_degree: int | Sequence[int] = 1,
+    **options: Unpack[Options],
+) -> Packing:
+    """Pack samples by their lengths.
+
+    The result is that of the command `packsim pack`: same lengths, arguments and seed, same packs, on any
+    machine. Other Python threads run meanwhile.
+
+    Parameters
+    ----------
+    lengths_tokens : array_like of int, shape (n_samples,)
+        Tokens of each sample. A contiguous int32 array is used as it is: do not change it while the packing
+        is in use. Other integer arrays, strided views and arrays of other byte order among them, and
+        lists, tuples and ranges of int are copied. Floats are refused, whole ones too.
+    strategy : str
+        The name of one of `strategies()`.
+    capacity_tokens : int or sequence of int
+        Pack length; several, ascending, for hbp and strategies with several SP degrees.
+    over_long : {"error", "drop", "truncate", "split", "own_pack"}
+        What becomes of samples that are longer than the longest pack: refuse the data, leave the sample out,
+        keep the first tokens, cut it into full pieces and a rest, or give it a pack of its own.
+    empty : {"drop", "keep", "error"}
+        What becomes of samples without tokens.
+    window_samples : int, optional
+        Pack every so many samples on their own; 0: all together. By default the strategy's own.
+    seed : int
+        Of the shuffle, for strategies that shuffle.
+    n_gpus, tokens_per_iteration : int
+        For strategies that form iterations: GPUs, and tokens that all of them train in an iteration.
+    sp_degree : int or sequence of int
+        For strategies that form iterations: GPUs that share a pack, one number or one for each capacity.
+    **options
+        Exactly what the strategy reads: the `options` of its row.
+
+    Returns
+    -------
+    Packing
+        Packs as read-only arrays, without a copy, and what became of every sample.
+
+    Raises
+    ------
+    ValueError
+        For arguments that are wrong, all of them at once, then for lengths that are: which samples, what was
+        expected, what they have.
+
+    Examples
+    --------
+    >>> packing = packsim.pack([5, 3, 2, 7, 4], strategy="bfd", capacity_tokens=10)
+    >>> packing
+    <Packing by bfd: 5 samples in 3 packs of 10 tokens, fill 0.7000>
+    >>> packing.groups[0].pack(0)
+    array([3, 1], dtype=uint32)
+    """
+    row = find_strategy(strategy)
+    problems = Problems()
+    if row.needs_prices:
+        problems.add(
+            f"strategy: expected one that needs no prices, got {row.name}; packsim run packs with it"
+        )
+    capacities = problems.integers("capacity_tokens", capacity_tokens, 1, _core.longest_capacity_tokens)
+    degrees = problems.integers("sp_degree", sp_degree, 1, _MOST_GPUS)
+    if len(degrees) not in (1, len(capacities)):
+        problems.add(
+            f"sp_degree: expected one, or one for each of {len(capacities)} capacities, got {len(degrees)}"
+        )
+    window = row.default_window_samples
+    if window_samples is not None:
+        window = problems.integer("window_samples", window_samples, 0, 1 << 32)
+    policies = {
+        "over_long": problems.word("over_long", over_long, _OVER_LONG),
+        "empty": problems.word("empty", empty, _EMPTY),
+    }
+    setting = {
+        "n_gpus": problems.integer("n_gpus", n_gpus, 1, _MOST_GPUS),
+        "tokens_per_iteration": problems.integer(
+            "tokens_per_iteration", tokens_per_iteration, 0, _MOST_TOKENS
+        ),
+    }
+    if not row.forms_iterations and (set(degrees), *setting.values()) != ({1}, 1, 0):
+        given = "n_gpus, tokens_per_iteration, sp_degree"
+        problems.add(f"{given}: expected none for {row.name}, which forms no iterations")
+    checked_options = check_options(row, options, problems)
+    checked_options["seed"] = problems.integer("seed", seed, 0, _MOST_SEED)
+    problems.raise_if_any()
+
+    array = as_lengths(lengths_tokens)
+    try:
+        packed = _core.pack(
+            array,
+            strategy=row.name,
+            capacities_tokens=capacities,
+            **policies,
+            window_samples=window,
+            options=checked_options,
+            **setting,
+            sp_degrees=degrees if len(degrees) == len(capacities) else degrees * len(capacities),
+        )
+    except ValueError as error:
+        # The core has the plural.
+        raise ValueError(str(error).replace("capacities_tokens", "capacity_tokens", 1)) from None
+    return Packing._of_core(packed, array, row.name, tuple(capacities))

@@ -1,0 +1,73 @@
+"""The strategy table of the core."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from packsim import _core
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """A way to pack, as `packsim list strategies` shows it.
+
+    Attributes
+    ----------
+    name
+        What `packsim.pack` calls it.
+    summary, complexity, source
+        What it does, what that costs for N samples, and who published it.
+    layout
+        "packed": the samples of a pack are one row. "rows": a row each.
+    options
+        The names of the options that it reads.
+    default_order
+        How packs become iterations where nothing else is asked for.
+    default_window_samples
+        It packs every so many samples on their own where nothing else is asked for; 0: all together.
+    cuts_samples
+        It cuts samples wherever a pack ends.
+    several_capacities
+        It takes several pack lengths; the others take one.
+    forms_iterations
+        It forms whole iterations, and needs `n_gpus` and `tokens_per_iteration`.
+    needs_prices
+        It plans by what packs cost on a cluster: `packsim run` packs with it, `packsim.pack` cannot.
+    """
+
+    name: str
+    summary: str
+    complexity: str
+    source: str
+    layout: Literal["packed", "rows"]
+    options: tuple[str, ...]
+    default_order: str
+    default_window_samples: int
+    cuts_samples: bool
+    several_capacities: bool
+    forms_iterations: bool
+    needs_prices: bool
+
+
+@cache
+def strategies() -> tuple[Strategy, ...]:
+    """Every strategy, in the order in which lists show them."""
+    return tuple(Strategy(**row) for row in _core.strategies())
+
+
+@cache
+def _by_name() -> dict[str, Strategy]:
+    return {strategy.name: strategy for strategy in strategies()}
+
+
+def find_strategy(name: object) -> Strategy:
+    """The strategy of that name; ValueError names the known ones."""
+    if isinstance(name, str) and name in _by_name():
+        return _by_name()[name]
+    names = list(_by_name())
+    nearest = difflib.get_close_matches(name, names, 1) if isinstance(name, str) else []
+    hint = f" (did you mean {nearest[0]}?)" if nearest else ""
+    raise ValueError(f"strategy: expected one of {', '.join(names)}{hint}, got {name!r:.100}")

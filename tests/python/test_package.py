@@ -1,0 +1,111 @@
+"""The installed package: its version, command, data, types and size."""
+
+from __future__ import annotations
+
+import doctest
+import importlib.metadata
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cases import REPOSITORY
+
+import packsim
+from packsim import _core, _options, _pack
+
+PROGRAM = Path(sys.executable).parent / "packsim"
+PACKAGE = Path(packsim.__file__).parent
+
+
+def run(*command: str | Path, folder: Path) -> str:
+    environment = {name: value for name, value in os.environ.items() if name != "PACKSIM_DATA"}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_it_is_the_installed_package_that_is_tested() -> None:
+    assert REPOSITORY / "python" not in PACKAGE.parents
+    assert "site-packages" in PACKAGE.parts
+
+
+def test_the_version_is_that_of_the_project() -> None:
+    text = (REPOSITORY / "CMakeLists.txt").read_text()
+    found = re.search(r"project\(packsim VERSION ([0-9.]+)", text)
+    assert found is not None
+    assert packsim.__version__ == importlib.metadata.version("packsim") == found[1]
+
+
+def test_numpy_alone_is_needed() -> None:
+    needed = [text for text in importlib.metadata.requires("packsim") or [] if "extra ==" not in text]
+    assert [re.split(r"[<>=]", text)[0] for text in needed] == ["numpy"]
+
+
+def test_the_command_finds_its_data(tmp_path: Path) -> None:
+    assert run(PROGRAM, "--version", folder=tmp_path) == f"packsim {packsim.__version__}\n"
+    shipped = {path.stem for path in (REPOSITORY / "scenarios").glob("*.json")}
+    listed = run(PROGRAM, "list", "scenarios", folder=tmp_path)
+    assert shipped and all(f"{name} " in listed for name in shipped)
+    assert "h100" in run(PROGRAM, "list", "hardware-profiles", folder=tmp_path)
+    run(PROGRAM, "check", "llama3.1-8b-tulu3-4k", folder=tmp_path)
+    # The data are the wheel's, beside the program.
+    data = PROGRAM.parents[1] / "share" / "packsim"
+    lengths = "scenarios/lengths/gsm8k.csv"
+    assert (data / lengths).read_bytes() == (REPOSITORY / lengths).read_bytes()
+
+
+def test_the_command_lists_the_strategies_of_the_module(tmp_path: Path) -> None:
+    listed = [
+        line.split()[0]
+        for line in run(PROGRAM, "list", "strategies", folder=tmp_path).splitlines()
+        if line[0] != " "
+    ]
+    assert listed == [row.name for row in packsim.strategies()]
+
+
+def test_the_extension_is_small_and_imports_quickly(tmp_path: Path) -> None:
+    extension = Path(_core.__file__)
+    assert extension.stat().st_size < 2_000_000
+    code = (
+        "import time, numpy\nbegin = time.perf_counter()\nimport packsim\nprint(time.perf_counter() - begin)"
+    )
+    # The least of some: the machine may be busy.
+    times_s = [float(run(sys.executable, "-c", code, folder=tmp_path)) for _ in range(5)]
+    assert min(times_s) < 0.05
+
+
+def test_importing_it_imports_nothing_heavy(tmp_path: Path) -> None:
+    code = "import sys, packsim\nprint(*{'torch', 'pyarrow', 'pandas'} & sys.modules.keys())"
+    assert run(sys.executable, "-c", code, folder=tmp_path) == "\n"
+
+
+def test_options_have_the_types_of_the_table() -> None:
+    text = Path(_options.__file__).read_text()
+    typed = dict(re.findall(r"^        (\w+): ([\w\[\]]+)$", text, re.MULTILINE))
+    kinds = {"integer": "int", "boolean": "bool", "word": "str", "seconds": "float"}
+    wanted = {row["name"]: kinds[row["kind"]] for row in _core.options() if row["name"] != "seed"}
+    wanted["integer_programs"] = "Literal[False]"
+    assert typed == wanted
+
+
+def test_examples_of_the_documentation_run() -> None:
+    for module in (packsim, _pack):
+        results = doctest.testmod(module, extraglobs={"packsim": packsim, "numpy": np})
+        assert results.attempted > 0
+        assert results.failed == 0
+
+
+def test_the_package_and_what_users_write_are_fully_typed(tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
+    mypy = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache")]
+    run(*mypy, PACKAGE, folder=tmp_path)
+    run(*mypy, "--warn-unused-ignores", Path(__file__).with_name("user.py"), folder=tmp_path)
+
+
+def test_the_stub_says_what_the_extension_has(tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
+    run(sys.executable, "-m", "mypy.stubtest", "packsim", folder=tmp_path)

@@ -1,0 +1,26 @@
+"""What a user of the package writes; test_package.py has mypy check it."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+import packsim
+
+lengths: NDArray[np.int64] = np.array([5, 3, 2, 7, 4])
+packing: packsim.Packing = packsim.pack(lengths, strategy="isf", capacity_tokens=10, rounds=3, shuffle=False)
+packsim.pack([5, 3], strategy="hbp", capacity_tokens=(5, 10), over_long="split", packer="ffd")
+packsim.pack(range(5), strategy="trl_lpt", capacity_tokens=10, n_gpus=2, tokens_per_iteration=20)
+
+fill: float = packing.statistics.fill_fraction
+dropped: int = packing.counts.dropped_samples
+samples: NDArray[np.uint32]
+for group in packing.groups:
+    for samples in group:
+        print(samples.tolist(), fill, dropped)
+    pack_tokens: NDArray[np.int64] = group.pack_tokens()
+names: list[str] = [strategy.name for strategy in packsim.strategies()]
+print(packsim.__version__, names, packing.placed["first_gpu"])
+
+packsim.pack(lengths, strategy="isf", capacity_tokens=10, round=3)  # type: ignore[call-arg]
+packsim.pack(lengths, strategy="isf", capacity_tokens=10, rounds="3")  # type: ignore[arg-type]
+packsim.pack(lengths, strategy="isf", capacity_tokens=10, over_long="cut")  # type: ignore[arg-type]
+packsim.pack("53", strategy="isf", capacity_tokens=10)  # type: ignore[arg-type]

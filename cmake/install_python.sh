@@ -42,6 +42,7 @@ fi
 rm -f "$venv/.packsim-wheel"
 wheels=$(mktemp -d)
 trap 'rm -rf "$wheels"' EXIT
+export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 "${pip[@]}" wheel . --no-deps --no-build-isolation --wheel-dir "$wheels" >build.log 2>&1 ||
   { cat build.log; exit 1; }
 "${pip[@]}" install --no-deps --force-reinstall "$wheels"/packsim-*.whl

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
-import importlib.util
+import itertools
 import json
 import os
 import statistics
@@ -231,14 +231,20 @@ def main() -> None:
     given = parser.parse_args()
     print(f"{versions()}; {os.cpu_count()} processors", flush=True)
     lengths = one_million_lengths()
-    results = [
-        *time_numpy(lengths, given.repetitions),
-        *time_packsim(lengths, given.repetitions),
-        *time_cpp(given.cpp),
+    results = []
+    timed = [
+        time_numpy(lengths, given.repetitions),
+        time_packsim(lengths, given.repetitions),
+        time_cpp(given.cpp),
     ]
     if not given.only_packsim:
-        results += time_axolotl(lengths, given.slow_repetitions)
-        results += time_trl(lengths, given.slow_repetitions)
+        timed += [
+            time_axolotl(lengths, given.slow_repetitions),
+            time_trl(lengths, given.slow_repetitions),
+        ]
+    for result in itertools.chain.from_iterable(timed):
+        print(result, file=sys.stderr, flush=True)  # the slow ones take minutes
+        results.append(result)
     print_table(results)
 
 

@@ -11,7 +11,7 @@ cd "$root"
 hash_of() { find "$@" -type f ! -name '*.pyc' -print0 | sort -z | xargs -0 sha256sum | sha256sum | cut -d' ' -f1; }
 
 requirements=$(hash_of tests/python/requirements.txt pyproject.toml cmake/install_python.sh)
-sources=$(hash_of pyproject.toml CMakeLists.txt README.md LICENSE cmake packing models sim planning scenarios \
+sources=$(hash_of pyproject.toml CMakeLists.txt README.md LICENSE cmake packing c_api plan_files models sim planning scenarios \
           reports cli python calibration/CMakeLists.txt calibration/fit calibration/steps calibration/plans \
           calibration/profiles validation)
 
@@ -42,6 +42,7 @@ fi
 rm -f "$venv/.packsim-wheel"
 wheels=$(mktemp -d)
 trap 'rm -rf "$wheels"' EXIT
+export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 "${pip[@]}" wheel . --no-deps --no-build-isolation --wheel-dir "$wheels" >build.log 2>&1 ||
   { cat build.log; exit 1; }
 "${pip[@]}" install --no-deps --force-reinstall "$wheels"/packsim-*.whl

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <type_traits>
 #include <variant>
 
@@ -27,7 +28,9 @@ py::dict row_of(const Strategy& strategy) {
   row["cuts_samples"] = strategy.cuts_samples;
   row["several_capacities"] = strategy.pack_groups != nullptr || strategy.mixes_groups;
   row["forms_iterations"] = strategy.plan_batches != nullptr;
-  row["needs_prices"] = strategy.chooses_groups;
+  // A strategy that reads "costs" plans by them, with a solver that is not of the core.
+  row["needs_prices"] =
+      strategy.chooses_groups || std::ranges::find(strategy.options, "costs") != strategy.options.end();
   return row;
 }
 

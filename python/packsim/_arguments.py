@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Sequence
 
@@ -64,11 +63,3 @@ class Problems:
             return str(value)
         self.add(f"{name}: expected one of {', '.join(words)}, got {described(value)}")
         return words[0]
-
-    def seconds(self, name: str, value: object) -> float:
-        if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
-            number = float(value)
-            if 0 < number < math.inf:
-                return number
-        self.add(f"{name}: expected finite number over 0, got {described(value)}")
-        return 1.0

@@ -20,7 +20,7 @@ def pack(
     over_long: str,
     empty: str,
     window_samples: int,
-    options: Mapping[str, bool | int | float | str],
+    options: Mapping[str, bool | int | str],
     n_gpus: int,
     tokens_per_iteration: int,
     sp_degrees: Sequence[int],

@@ -50,7 +50,7 @@ def _of_array_like(value: object) -> NDArray[Any]:
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         sample = int(np.flatnonzero(np.ma.getmaskarray(value).ravel())[0])
         raise ValueError(f"{_NAME}: expected no masked values, got one at sample {sample}")
-    if not isinstance(value, (np.ndarray, memoryview)) and not hasattr(value, "__array__"):
+    if isinstance(value, (bytes, bytearray)) or not (hasattr(value, "__array__") or _has_buffer(value)):
         raise ValueError(f"{_NAME}: expected an array or a sequence of integers, got {described(value)}")
     try:
         array: NDArray[Any] = np.asarray(value)
@@ -58,6 +58,14 @@ def _of_array_like(value: object) -> NDArray[Any]:
         kind = type(value).__name__
         raise ValueError(f"{_NAME}: expected an array of integers, got {kind}: {error}") from error
     return array
+
+
+def _has_buffer(value: object) -> bool:
+    try:
+        memoryview(value)  # type: ignore[arg-type]
+    except TypeError:
+        return False
+    return True
 
 
 def _of_sequence(values: Sequence[Any]) -> NDArray[np.int64]:

@@ -12,8 +12,6 @@ from packsim._arguments import Problems
 from packsim._strategies import Strategy
 
 if TYPE_CHECKING:
-    from typing import Literal
-
     from typing_extensions import TypedDict
 
     class Options(TypedDict, total=False):
@@ -31,20 +29,8 @@ if TYPE_CHECKING:
         outlier_queues: int
         outlier_threshold_tokens: int
         micro_batch_tokens: int
-        window_iterations: int
-        flexsp_buckets: int
-        micro_batch_tries: int
-        min_sp: int
-        costs: str
-        integer_programs: Literal[False]
-        solve_time_limit_s: float
-        solve_nodes: int
-        economise: bool
         batch_tokens: int
         samples_per_iteration: int
-        planner_processes: int
-        look_ahead_batches: int
-        solve_s: float
 
 
 @cache
@@ -54,10 +40,10 @@ def _rows() -> dict[str, dict[str, Any]]:
 
 def check_options(
     strategy: Strategy, given: Mapping[str, object], problems: Problems
-) -> dict[str, bool | int | float | str]:
+) -> dict[str, bool | int | str]:
     """The given options as the core takes them; mistakes go to `problems`."""
     read = [name for name in strategy.options if name != "seed"]
-    checked: dict[str, bool | int | float | str] = {}
+    checked: dict[str, bool | int | str] = {}
     for name, value in given.items():
         if name not in read:
             problems.add(_not_read(strategy, name, read))
@@ -67,14 +53,10 @@ def check_options(
             checked[name] = problems.integer(name, value, row["low"], row["high"])
         elif row["kind"] == "boolean":
             checked[name] = problems.boolean(name, value)
-        elif row["kind"] == "word":
-            checked[name] = problems.word(name, value, row["words"])
         else:
-            checked[name] = problems.seconds(name, value)
+            checked[name] = problems.word(name, value, row["words"])
     if checked.get("batch_tokens") and checked.get("samples_per_iteration"):
         problems.add("samples_per_iteration: expected no samples_per_iteration beside batch_tokens")
-    if checked.get("integer_programs"):
-        problems.add("integer_programs: expected False here, where there is no solver, got True")
     return checked
 
 

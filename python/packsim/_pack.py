@@ -89,11 +89,10 @@ def pack(
     array([3, 1], dtype=uint32)
     """
     row = find_strategy(strategy)
-    problems = Problems()
     if row.needs_prices:
-        problems.add(
-            f"strategy: expected one that needs no prices, got {row.name}; packsim run packs with it"
-        )
+        what = "strategy: expected one that needs no prices"
+        raise ValueError(f"{what}, got {row.name}; packsim run packs with it, for the model of a scenario")
+    problems = Problems()
     capacities = problems.integers("capacity_tokens", capacity_tokens, 1, _core.longest_capacity_tokens)
     degrees = problems.integers("sp_degree", sp_degree, 1, _MOST_GPUS)
     if len(degrees) not in (1, len(capacities)):
@@ -103,19 +102,13 @@ def pack(
     window = row.default_window_samples
     if window_samples is not None:
         window = problems.integer("window_samples", window_samples, 0, 1 << 32)
-    policies = {
-        "over_long": problems.word("over_long", over_long, _OVER_LONG),
-        "empty": problems.word("empty", empty, _EMPTY),
-    }
-    setting = {
-        "n_gpus": problems.integer("n_gpus", n_gpus, 1, _MOST_GPUS),
-        "tokens_per_iteration": problems.integer(
-            "tokens_per_iteration", tokens_per_iteration, 0, _MOST_TOKENS
-        ),
-    }
-    if not row.forms_iterations and (set(degrees), *setting.values()) != ({1}, 1, 0):
-        given = "n_gpus, tokens_per_iteration, sp_degree"
-        problems.add(f"{given}: expected none for {row.name}, which forms no iterations")
+    policy = problems.word("over_long", over_long, _OVER_LONG)
+    empty_policy = problems.word("empty", empty, _EMPTY)
+    gpus = problems.integer("n_gpus", n_gpus, 1, _MOST_GPUS)
+    batch = problems.integer("tokens_per_iteration", tokens_per_iteration, 0, _MOST_TOKENS)
+    if not row.forms_iterations and (gpus, batch, set(degrees)) != (1, 0, {1}):
+        setting = "n_gpus, tokens_per_iteration, sp_degree"
+        problems.add(f"{setting}: expected none for {row.name}, which forms no iterations")
     checked_options = check_options(row, options, problems)
     checked_options["seed"] = problems.integer("seed", seed, 0, _MOST_SEED)
     problems.raise_if_any()
@@ -126,10 +119,12 @@ def pack(
             array,
             strategy=row.name,
             capacities_tokens=capacities,
-            **policies,
+            over_long=policy,
+            empty=empty_policy,
             window_samples=window,
             options=checked_options,
-            **setting,
+            n_gpus=gpus,
+            tokens_per_iteration=batch,
             sp_degrees=degrees if len(degrees) == len(capacities) else degrees * len(capacities),
         )
     except ValueError as error:

@@ -35,7 +35,8 @@ class Strategy:
     forms_iterations
         It forms whole iterations, and needs `n_gpus` and `tokens_per_iteration`.
     needs_prices
-        It plans by what packs cost on a cluster: `packsim run` packs with it, `packsim.pack` cannot.
+        It plans by what packs cost on a cluster: the command `packsim run` packs with it, for the model and
+        cluster of a scenario; `packsim.pack` cannot.
     """
 
     name: str

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
-import importlib.util
+import itertools
 import json
 import os
 import statistics
@@ -64,8 +64,7 @@ class Result:
 
 
 def median_ms(work: Callable[[], Any], repetitions: int) -> float:
-    """CPU time of all threads of this process; one run before is not counted."""
-    work()
+    """CPU time of all threads of this process. A run before has compiled and loaded what there is to."""
     times_ms = []
     for _ in range(repetitions):
         begin_s = time.process_time()
@@ -75,6 +74,7 @@ def median_ms(work: Callable[[], Any], repetitions: int) -> float:
 
 
 def time_numpy(lengths: NDArray[np.int32], repetitions: int) -> Iterable[Result]:
+    np.sort(lengths)
     yield Result("numpy sort", 0, median_ms(lambda: np.sort(lengths), repetitions))
     yield Result("numpy argsort", 0, median_ms(lambda: np.argsort(lengths), repetitions))
     stable = median_ms(lambda: np.argsort(lengths, kind="stable"), repetitions)
@@ -224,21 +224,27 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--repetitions", type=int, default=11, help="of packsim and numpy")
-    parser.add_argument("--slow-repetitions", type=int, default=3, help="of trl and axolotl")
+    parser.add_argument("--slow-repetitions", type=int, default=2, help="of trl and axolotl")
     default = REPOSITORY / "build/tests/bench/packsim_bench"
     parser.add_argument("--cpp", type=Path, default=default, help="the C++ benchmarks")
     parser.add_argument("--only-packsim", action="store_true", help="without trl and axolotl")
     given = parser.parse_args()
     print(f"{versions()}; {os.cpu_count()} processors", flush=True)
     lengths = one_million_lengths()
-    results = [
-        *time_numpy(lengths, given.repetitions),
-        *time_packsim(lengths, given.repetitions),
-        *time_cpp(given.cpp),
+    results = []
+    timed = [
+        time_numpy(lengths, given.repetitions),
+        time_packsim(lengths, given.repetitions),
+        time_cpp(given.cpp),
     ]
     if not given.only_packsim:
-        results += time_axolotl(lengths, given.slow_repetitions)
-        results += time_trl(lengths, given.slow_repetitions)
+        timed += [
+            time_axolotl(lengths, given.slow_repetitions),
+            time_trl(lengths, given.slow_repetitions),
+        ]
+    for result in itertools.chain.from_iterable(timed):
+        print(result, file=sys.stderr, flush=True)  # the slow ones take minutes
+        results.append(result)
     print_table(results)
 
 

@@ -27,8 +27,6 @@ def arguments_of(row: packsim.Strategy) -> dict[str, Any]:
     if row.forms_iterations:
         arguments |= {"n_gpus": 8, "tokens_per_iteration": 16 * CAPACITY_TOKENS}
         arguments["sp_degree"] = [1, 4] if row.several_capacities else 2
-    if row.name == "flexsp":
-        arguments["costs"] = "gpt-7b"
     return arguments
 
 

@@ -32,8 +32,8 @@ def trained_tokens(packing: packsim.Packing, n_samples: int) -> np.ndarray:
 @pytest.mark.parametrize("over_long", ["drop", "truncate", "split", "own_pack"])
 @pytest.mark.parametrize("empty", ["drop", "keep"])
 def test_every_token_is_packed_once_or_counted(row: packsim.Strategy, over_long: str, empty: str) -> None:
-    if over_long == "own_pack" and (row.cuts_samples or row.name == "flexsp"):
-        pytest.skip("cuts over-long samples anyway, or plans by a model of packs that fit")
+    if over_long == "own_pack" and row.cuts_samples:
+        pytest.skip("cuts over-long samples anyway")
     lengths = heavy_tailed(3000, seed=3, longest_tokens=9000)
     lengths[::97] = 0
     try:
@@ -110,8 +110,6 @@ def test_strategies_that_form_iterations_place_every_pack_once(row: packsim.Stra
 @ROWS
 @pytest.mark.parametrize("seed", [1024, 7])
 def test_the_program_packs_the_same(row: packsim.Strategy, seed: int, tmp_path: Path) -> None:
-    if row.name == "flexsp":
-        pytest.skip("the command has no option for its costs")
     lengths = heavy_tailed(2500, seed=6, longest_tokens=6000)
     np.save(tmp_path / "lengths.npy", lengths)
     arguments = arguments_of(row)
@@ -188,15 +186,17 @@ def test_strategies_are_the_rows_of_the_core() -> None:
     assert [field.name for field in fields(packsim.Strategy)] == list(_core.strategies()[0])
 
 
-@pytest.mark.parametrize("option", _core.options(), ids=lambda option: option["name"])
+READ = {name for row in rows() for name in row.options}
+
+
+@pytest.mark.parametrize(
+    "option", [row for row in _core.options() if row["name"] in READ], ids=lambda option: option["name"]
+)
 def test_every_option_is_read_and_has_its_default(option: dict[str, Any]) -> None:
     name = option["name"]
-    row = next(row for row in packsim.strategies() if name in row.options)
-    if row.needs_prices or name in ("integer_programs", "costs"):
-        pytest.skip("needs what the array interface does not have")
-    value = option["default"] if option["kind"] != "seconds" else 5.0
+    row = next(row for row in rows() if name in row.options)
     lengths = heavy_tailed(500, seed=9, longest_tokens=CAPACITY_TOKENS)
-    given = packsim.pack(lengths, **arguments_of(row), **{name: value})
+    given = packsim.pack(lengths, **arguments_of(row), **{name: option["default"]})
     default = packsim.pack(lengths, **arguments_of(row))
     for group, other in zip(given.groups, default.groups, strict=True):
         assert (group.samples == other.samples).all()

@@ -13,7 +13,7 @@ constexpr std::int64_t kMostShown = 3;
 
 // One pass over elements of type T that lie `stride_bytes` apart, maybe not aligned.
 template <typename T>
-py::array_t<std::int32_t> converted(const py::array& lengths) {
+py::array_t<std::int32_t> converted(const py::array& lengths, const std::string& name) {
   const py::ssize_t n = lengths.shape(0);
   const py::ssize_t stride_bytes = lengths.strides(0);
   const auto* next = static_cast<const char*>(lengths.data());
@@ -35,7 +35,7 @@ py::array_t<std::int32_t> converted(const py::array& lengths) {
     }
   }
   if (n_refused > 0) {
-    throw py::value_error("lengths_tokens: expected lengths in 0.." +
+    throw py::value_error(name + ": expected lengths in 0.." +
                           std::to_string(std::numeric_limits<std::int32_t>::max()) + ", got " +
                           std::to_string(n_refused) + " that are not: " + places +
                           (n_refused > kMostShown ? ", ..." : ""));
@@ -43,20 +43,20 @@ py::array_t<std::int32_t> converted(const py::array& lengths) {
   return result;
 }
 
-// lengths: [n_samples], of an integer type in the machine's byte order.
-py::array_t<std::int32_t> to_int32(const py::array& lengths) {
+// lengths: [n_samples], of an integer type in the machine's byte order. name: for errors.
+py::array_t<std::int32_t> to_int32(const py::array& lengths, const std::string& name) {
   const bool is_signed = lengths.dtype().kind() == 'i';
   switch (lengths.itemsize()) {
     case 1:
-      return is_signed ? converted<std::int8_t>(lengths) : converted<std::uint8_t>(lengths);
+      return is_signed ? converted<std::int8_t>(lengths, name) : converted<std::uint8_t>(lengths, name);
     case 2:
-      return is_signed ? converted<std::int16_t>(lengths) : converted<std::uint16_t>(lengths);
+      return is_signed ? converted<std::int16_t>(lengths, name) : converted<std::uint16_t>(lengths, name);
     case 4:
-      return is_signed ? converted<std::int32_t>(lengths) : converted<std::uint32_t>(lengths);
+      return is_signed ? converted<std::int32_t>(lengths, name) : converted<std::uint32_t>(lengths, name);
     case 8:
-      return is_signed ? converted<std::int64_t>(lengths) : converted<std::uint64_t>(lengths);
+      return is_signed ? converted<std::int64_t>(lengths, name) : converted<std::uint64_t>(lengths, name);
     default:
-      throw py::value_error("lengths_tokens: expected integers of 1, 2, 4 or 8 bytes, got " +
+      throw py::value_error(name + ": expected integers of 1, 2, 4 or 8 bytes, got " +
                             std::to_string(lengths.itemsize()));
   }
 }
@@ -64,7 +64,7 @@ py::array_t<std::int32_t> to_int32(const py::array& lengths) {
 }  // namespace
 
 void add_lengths(py::module_& module) {
-  module.def("to_int32", to_int32, py::arg("lengths_tokens"));
+  module.def("to_int32", to_int32, py::arg("lengths_tokens"), py::arg("name"));
 }
 
 }  // namespace packsim::python

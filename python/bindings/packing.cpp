@@ -11,27 +11,14 @@
 #include "packing/option_table.hpp"
 #include "packing/pack.hpp"
 #include "python/bindings/bindings.hpp"
+#include "python/bindings/bound_packing.hpp"
+#include "python/bindings/policy.hpp"
+#include "python/bindings/view_of.hpp"
 
 namespace packsim::python {
 namespace {
 
 using LengthArray = py::array_t<std::int32_t, py::array::c_style>;
-
-// A packing and the lengths that it refers to.
-struct BoundPacking {
-  py::object lengths_tokens;
-  Packing packing;
-};
-
-template <typename Enum, std::size_t N>
-Enum policy(const std::array<PolicyName<Enum>, N>& names, const std::string& name) {
-  for (const PolicyName<Enum>& row : names) {
-    if (row.name == name) return row.value;
-  }
-  std::string known;
-  for (const PolicyName<Enum>& row : names) known += (known.empty() ? "" : ", ") + std::string(row.name);
-  throw py::value_error("expected one of " + known + ", got \"" + name + "\"");
-}
 
 // The table's text, which lives as long as the program.
 std::string_view word_of(const OptionRow& row, const std::string& given) {
@@ -80,20 +67,16 @@ BoundPacking pack_lengths(const LengthArray& lengths_tokens, const std::string& 
       .options = options_of(options)};
   if (const Strategy* row = find_strategy(strategy); row != nullptr && row->plan_batches != nullptr)
     request.setting = &setting;
-  BoundPacking result{.lengths_tokens = lengths_tokens, .packing = {}};
+  BoundPacking result{.lengths_tokens = lengths_tokens, .packing = {}, .setting = setting, .facts = {}};
+  result.facts.seed = request.options.seed;
+  result.facts.shuffle = request.options.shuffle;
+  result.facts.over_long = request.over_long;
+  result.facts.empty = request.empty;
   {
     const py::gil_scoped_release others_may_run;
     result.packing = pack(strategy, request);
   }
   return result;
-}
-
-// A view of memory of `owner`, which lives as long as the view. Nobody may write through it.
-template <typename T>
-py::array_t<T> view_of(const std::vector<T>& values, const py::object& owner) {
-  py::array_t<T> view(static_cast<py::ssize_t>(values.size()), values.data(), owner);
-  view.attr("setflags")(py::arg("write") = false);
-  return view;
 }
 
 const BoundPacking& bound(const py::object& self) {
@@ -133,6 +116,16 @@ py::dict statistics_of(const BoundPacking& self) {
   return result;
 }
 
+py::dict setting_of(const BoundPacking& self) {
+  std::vector<int> sp_degrees;
+  for (const BatchGroup& group : self.setting.groups) sp_degrees.push_back(group.sp_degree);
+  py::dict result;
+  result["n_gpus"] = self.setting.n_gpus;
+  result["tokens_per_iteration"] = self.setting.tokens_per_iteration;
+  result["sp_degrees"] = sp_degrees;
+  return result;
+}
+
 }  // namespace
 
 void add_packing(py::module_& module) {
@@ -148,6 +141,8 @@ void add_packing(py::module_& module) {
            [](const py::object& self, std::size_t g) { return view_of(group_of(self, g).offsets, self); })
       .def("items",
            [](const py::object& self, std::size_t g) { return view_of(group_of(self, g).items, self); })
+      .def_property_readonly("is_cut", [](const BoundPacking& self) { return !self.packing.pieces.empty(); })
+      .def_property_readonly("setting", setting_of)
       .def("pieces", [](const py::object& self) { return view_of(bound(self).packing.pieces, self); })
       .def("placed", [](const py::object& self) { return view_of(bound(self).packing.planned.placed, self); })
       .def("iterations",

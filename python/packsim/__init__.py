@@ -8,18 +8,29 @@
 
 from packsim._core import version as __version__
 from packsim._lengths_array import LengthsLike
+from packsim._make_plan import make_plan
+from packsim._micro_batch import MicroBatch
+from packsim._normalisers import LossBias, Normaliser, normalisers
 from packsim._pack import pack
 from packsim._packing import PackCounts, PackGroup, Packing, PackStatistics
+from packsim._plan import Plan, PlanGroup
 from packsim._strategies import Strategy, strategies
 
 __all__ = [
     "LengthsLike",
+    "LossBias",
+    "MicroBatch",
+    "Normaliser",
     "PackCounts",
     "PackGroup",
     "PackStatistics",
     "Packing",
+    "Plan",
+    "PlanGroup",
     "Strategy",
     "__version__",
+    "make_plan",
+    "normalisers",
     "pack",
     "strategies",
 ]

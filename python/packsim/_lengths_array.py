@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from packsim import _core
 from packsim._arguments import described
 
-_NAME = "lengths_tokens"
 _MOST_SAMPLES = 2**32 - 1  # an index of a sample has 32 bits
 
 
@@ -24,39 +23,39 @@ class SupportsArray(Protocol):
 LengthsLike = Sequence[int] | SupportsArray
 
 
-def as_lengths(lengths_tokens: object) -> NDArray[np.int32]:
+def as_lengths(lengths_tokens: object, name: str = "lengths_tokens") -> NDArray[np.int32]:
     """The lengths; int32, contiguous, aligned and in the machine's byte order is used without a copy.
 
     Other integers are converted in one pass. ValueError for what is no one-dimensional array of integers.
     Negative lengths of 32 bits are left for the core to refuse, which names those of other mistakes too.
     """
     if isinstance(lengths_tokens, (list, tuple, range)):
-        return _core.to_int32(_of_sequence(lengths_tokens))
-    array = _of_array_like(lengths_tokens)
+        return _core.to_int32(_of_sequence(lengths_tokens, name), name)
+    array = _of_array_like(lengths_tokens, name)
     if array.dtype.kind not in "iu":
-        raise ValueError(f"{_NAME}: expected integer dtype, got {array.dtype}{_first_nan(array)}")
+        raise ValueError(f"{name}: expected integer dtype, got {array.dtype}{_first_nan(array)}")
     if array.ndim != 1:
-        raise ValueError(f"{_NAME}: expected one dimension, got shape {array.shape}")
+        raise ValueError(f"{name}: expected one dimension, got shape {array.shape}")
     if len(array) > _MOST_SAMPLES:
-        raise ValueError(f"{_NAME}: expected at most {_MOST_SAMPLES} samples, got {len(array)}")
+        raise ValueError(f"{name}: expected at most {_MOST_SAMPLES} samples, got {len(array)}")
     if array.dtype == np.int32 and array.dtype.isnative and array.flags.c_contiguous and array.flags.aligned:
         return array
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
-    return _core.to_int32(array)
+    return _core.to_int32(array, name)
 
 
-def _of_array_like(value: object) -> NDArray[Any]:
+def _of_array_like(value: object, name: str) -> NDArray[Any]:
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         sample = int(np.flatnonzero(np.ma.getmaskarray(value).ravel())[0])
-        raise ValueError(f"{_NAME}: expected no masked values, got one at sample {sample}")
+        raise ValueError(f"{name}: expected no masked values, got one at sample {sample}")
     if isinstance(value, (bytes, bytearray)) or not (hasattr(value, "__array__") or _has_buffer(value)):
-        raise ValueError(f"{_NAME}: expected an array or a sequence of integers, got {described(value)}")
+        raise ValueError(f"{name}: expected an array or a sequence of integers, got {described(value)}")
     try:
         array: NDArray[Any] = np.asarray(value)
     except Exception as error:  # whatever an __array__ of others raises
         kind = type(value).__name__
-        raise ValueError(f"{_NAME}: expected an array of integers, got {kind}: {error}") from error
+        raise ValueError(f"{name}: expected an array of integers, got {kind}: {error}") from error
     return array
 
 
@@ -68,19 +67,19 @@ def _has_buffer(value: object) -> bool:
     return True
 
 
-def _of_sequence(values: Sequence[Any]) -> NDArray[np.int64]:
+def _of_sequence(values: Sequence[Any], name: str) -> NDArray[np.int64]:
     # numpy would take True for 1 and make floats of what is too large.
     if not isinstance(values, range) and not set(map(type, values)) <= {int}:
         for sample, value in enumerate(values):
             if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-                raise ValueError(f"{_NAME}: expected integers, got {described(value)} at sample {sample}")
+                raise ValueError(f"{name}: expected integers, got {described(value)} at sample {sample}")
     try:
         return np.array(values, dtype=np.int64)
     except OverflowError as error:
         sample = next(i for i, value in enumerate(values) if not -(2**63) <= value < 2**63)
         most = np.iinfo(np.int32).max
         got = f"more than 64 bits at sample {sample}"
-        raise ValueError(f"{_NAME}: expected lengths in 0..{most}, got {got}") from error
+        raise ValueError(f"{name}: expected lengths in 0..{most}, got {got}") from error
 
 
 def _first_nan(array: NDArray[Any]) -> str:

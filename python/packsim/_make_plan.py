@@ -1,0 +1,167 @@
+"""make_plan(): from packs to a schedule of iterations on GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from packsim import _core
+from packsim._arguments import Problems
+from packsim._lengths_array import LengthsLike, as_lengths
+from packsim._normalisers import normalisers
+from packsim._packing import Packing
+from packsim._plan import Plan
+from packsim._strategies import find_strategy
+
+_ORDERS = ("as_packed", "neighbours", "shuffled", "balanced")
+_LAST_ITERATIONS = ("drop", "repeat", "shorten")
+_PADDINGS = ("none", "longest", "capacity", "multiple")
+_MOST_GPUS = 1 << 20
+_MOST_TOKENS = 10**12
+_MOST_MICRO_BATCHES = 1 << 16
+_MOST_EPOCHS = 1 << 16
+_MOST_LAYERS = 1 << 16
+
+
+def make_plan(
+    packing: Packing,
+    *,
+    n_gpus: int | None = None,
+    sp_degree: int | Sequence[int] | None = None,
+    gc_layers: int | Sequence[int] = 0,
+    tokens_per_iteration: int | None = None,
+    micro_batches_per_rank: int | None = None,
+    order: Literal["as_packed", "neighbours", "shuffled", "balanced"] | None = None,
+    last_iteration: Literal["drop", "repeat", "shorten"] = "repeat",
+    curriculum_iterations: int = 0,
+    epochs: int = 1,
+    seed: int = 1024,
+    padding: Literal["none", "longest", "capacity", "multiple"] = "none",
+    pad_multiple_tokens: int = 1,
+    loss_tokens: LengthsLike | None = None,
+    normaliser: str = "stable",
+    name: str | None = None,
+) -> Plan:
+    """Put packs together to iterations on GPUs, as the command `packsim` does.
+
+    Parameters
+    ----------
+    packing : Packing
+        What `pack()` returned.
+    n_gpus : int
+        GPUs that packs are dealt out to. Strategies that form iterations have been told by `pack()`.
+    sp_degree : int or sequence of int
+        GPUs that share a pack, one number or one for each capacity (default 1, or what `pack()` was told).
+    gc_layers : int or sequence of int
+        Layers that the trainer recomputes in the backward pass, one number or one for each capacity.
+    tokens_per_iteration : int
+        Tokens of one iteration over all GPUs: each rank has as many packs as fit, at least one.
+    micro_batches_per_rank : int
+        Instead of tokens_per_iteration; 1 where neither is given.
+    order : {"as_packed", "neighbours", "shuffled", "balanced"}
+        How packs become iterations; by default the strategy's own.
+    last_iteration : {"drop", "repeat", "shorten"}
+        Packs that are too few for an iteration: leave them out, fill up with packs that are trained once more,
+        or run it with what is left. All of it is counted in the plan's facts.
+    curriculum_iterations : int
+        So many iterations at the start come from the first capacity.
+    epochs, seed : int
+        Epoch e shuffles packs with seed + e.
+    padding, pad_multiple_tokens
+        What the trainer pads to; the collator reads it from the plan.
+    loss_tokens : array_like of int, shape (n_samples,), optional
+        Tokens of each sample that have loss, by default all but the first. Not for packings that cut samples.
+    normaliser : str
+        Of the loss weights, one of `normalisers()`.
+    name : str, optional
+        Of the plan in reports; by default the strategy's.
+
+    Raises
+    ------
+    ValueError
+        For arguments that are wrong, all of them at once.
+    """
+    if not isinstance(packing, Packing) or not hasattr(packing, "_core"):
+        raise ValueError("packing: expected what pack() returned in this process, got something else")
+    row = find_strategy(packing.strategy)
+    n_groups = len(packing.capacities_tokens)
+    problems = Problems()
+
+    def of_groups(argument: str, value: object, low: int, high: int) -> list[int]:
+        values = problems.integers(argument, value, low, high)
+        if len(values) not in (1, n_groups):
+            problems.add(
+                f"{argument}: expected one, or one for each of {n_groups} capacities, got {len(values)}"
+            )
+        return values if len(values) == n_groups else values[:1] * n_groups
+
+    setting = packing._core.setting
+    if row.forms_iterations:
+        given = {
+            "n_gpus": n_gpus,
+            "sp_degree": sp_degree,
+            "tokens_per_iteration": tokens_per_iteration,
+            "micro_batches_per_rank": micro_batches_per_rank,
+        }
+        for argument, value in given.items():
+            if value is not None:
+                problems.add(f"{argument}: expected none for {row.name}, whose iterations pack() has formed")
+        gpus, degrees, tokens = setting["n_gpus"], setting["sp_degrees"], setting["tokens_per_iteration"]
+        rounds = 1
+    else:
+        gpus = problems.integer("n_gpus", 1 if n_gpus is None else n_gpus, 1, _MOST_GPUS)
+        degrees = of_groups("sp_degree", 1 if sp_degree is None else sp_degree, 1, _MOST_GPUS)
+        tokens = problems.integer("tokens_per_iteration", tokens_per_iteration or 0, 0, _MOST_TOKENS)
+        rounds = problems.integer(
+            "micro_batches_per_rank",
+            1 if micro_batches_per_rank is None else micro_batches_per_rank,
+            1,
+            _MOST_MICRO_BATCHES,
+        )
+        if tokens > 0 and micro_batches_per_rank is not None:
+            problems.add("micro_batches_per_rank: expected none beside tokens_per_iteration, which says it")
+        for index, degree in enumerate(degrees):
+            if gpus % degree != 0:
+                problems.add(f"sp_degree[{index}]: expected a divisor of {gpus} GPUs, got {degree}")
+    layers = of_groups("gc_layers", gc_layers, 0, _MOST_LAYERS)
+    losses = np.zeros(0, dtype=np.int32)
+    if loss_tokens is not None:
+        losses = as_lengths(loss_tokens, "loss_tokens")
+        if packing._core.is_cut:
+            problems.add("loss_tokens: expected none for a packing that cuts samples, got some")
+        elif len(losses) != packing.counts.n_samples:
+            problems.add(f"loss_tokens: expected {packing.counts.n_samples} numbers, got {len(losses)}")
+    multiple = problems.integer("pad_multiple_tokens", pad_multiple_tokens, 1, _core.longest_capacity_tokens)
+    policy = problems.word("padding", padding, _PADDINGS)
+    if (policy == "multiple") != (multiple > 1):
+        problems.add('pad_multiple_tokens: expected with padding "multiple", and only with it')
+    arguments = {
+        "order": problems.word("order", row.default_order if order is None else order, _ORDERS),
+        "last_iteration": problems.word("last_iteration", last_iteration, _LAST_ITERATIONS),
+        "curriculum_iterations": problems.integer(
+            "curriculum_iterations", curriculum_iterations, 0, 2**31 - 1
+        ),
+        "epochs": problems.integer("epochs", epochs, 1, _MOST_EPOCHS),
+        "seed": problems.integer("seed", seed, 0, 2**32 - 1),
+        "normaliser": problems.word("normaliser", normaliser, [one.name for one in normalisers()]),
+    }
+    if name is not None and not isinstance(name, str):
+        problems.add(f"name: expected text, got {name!r:.60}")
+    problems.raise_if_any()
+    return Plan(
+        _core.make_plan(
+            packing._core,
+            n_gpus=gpus,
+            sp_degrees=degrees,
+            gc_layers=layers,
+            tokens_per_iteration=tokens,
+            micro_batches_per_rank=rounds,
+            padding=policy,
+            pad_multiple_tokens=multiple,
+            loss_tokens=losses,
+            name=name or packing.strategy,
+            **arguments,
+        )
+    )

@@ -1,0 +1,264 @@
+"""Plans: which packs are trained when and where, in memory or in a mapped file."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packsim import _core
+from packsim._lengths_array import LengthsLike, as_lengths
+from packsim._micro_batch import MicroBatch
+from packsim._normalisers import LossBias, Normaliser, find_normaliser
+
+
+@dataclass(frozen=True)
+class PlanGroup:
+    """Packs of one pack length, and how they run.
+
+    Attributes
+    ----------
+    capacity_tokens
+        Pack length.
+    sp_degree, cp_degree
+        Degrees of Ulysses and of ring attention: a pack is shared by `n_gpus`, their product.
+    gc_layers
+        Layers that are recomputed in the backward pass.
+    n_packs
+        Of one epoch.
+    """
+
+    capacity_tokens: int
+    sp_degree: int
+    cp_degree: int
+    gc_layers: int
+    n_packs: int
+
+    @property
+    def n_gpus(self) -> int:
+        return self.sp_degree * self.cp_degree
+
+
+class Plan:
+    """A whole schedule: iterations of packs placed on GPUs, with their loss weights.
+
+    What `packsim run --plan` prices, and what a training loop executes. Made by `make_plan()`, or opened from
+    a file that this package or the command `packsim` has written. All arrays are read-only views of the file.
+
+    Attributes
+    ----------
+    facts : dict
+        What the plan says of its making: strategy, policies, seed, counts of what became of every sample. The
+        keys are those of docs/plan_files.md.
+    groups : tuple of PlanGroup
+    """
+
+    def __init__(self, core: _core.Plan, path: str | None = None) -> None:
+        self._core = core
+        self._path = path
+        self.facts: dict[str, Any] = json.loads(core.facts)
+        self.groups = tuple(
+            PlanGroup(
+                capacity_tokens=int(row["capacity_tokens"]),
+                sp_degree=int(row["sp_degree"]),
+                cp_degree=int(row["cp_degree"]),
+                gc_layers=int(row["gc_layers"]),
+                n_packs=int(row["n_packs"]),
+            )
+            for row in core.groups
+        )
+        self._first_packs = core.groups["first_pack"]
+        self._normaliser = find_normaliser(self.facts["normaliser"])
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Plan:
+        """Map a plan file.
+
+        Raises
+        ------
+        ValueError
+            For a file that is damaged, truncated, or no plan: with the file's name and the reasons.
+        OSError
+            Where the system will not open it.
+        """
+        name = os.fspath(path)
+        return cls(_core.Plan.open(name), os.path.abspath(name))
+
+    @classmethod
+    def from_bytes(cls, plan: bytes) -> Plan:
+        """The plan of a file's content. ValueError as for `open()`."""
+        return cls(_core.Plan.of_bytes(plan))
+
+    def to_bytes(self) -> bytes:
+        """What `save()` writes. The same plan has the same bytes."""
+        return self._core.to_bytes()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the plan file. Who reads the path sees the file that was there, or the whole new one."""
+        self._core.save(os.fspath(path))
+
+    @property
+    def content_hash(self) -> str:
+        """16 hexadecimal digits that tell plans apart."""
+        return f"{self._core.content_hash:016x}"
+
+    @property
+    def n_gpus(self) -> int:
+        """GPUs that packs are placed on; tensor-parallel groups and pipelines count as one."""
+        return int(self.facts["n_gpus"])
+
+    @property
+    def n_epochs(self) -> int:
+        return int(self.facts["epochs"])
+
+    @property
+    def n_iterations(self) -> int:
+        """Optimizer steps of all epochs."""
+        return len(self._iterations)
+
+    @property
+    def iterations_per_epoch(self) -> int:
+        return self.n_iterations // self.n_epochs
+
+    @property
+    def n_samples(self) -> int:
+        """Samples of the data set, those that were left out among them."""
+        return int(self.facts["n_samples"])
+
+    @property
+    def normaliser(self) -> Normaliser:
+        """Of the weights."""
+        return self._normaliser
+
+    @property
+    def iterations(self) -> NDArray[np.void]:
+        """first_placed, n_placed of each iteration: which part of `placed` it trains."""
+        return self._core.iterations
+
+    @property
+    def placed(self) -> NDArray[np.void]:
+        """pack (of its group), first_gpu, group, round, flags of each placed pack."""
+        return self._core.placed
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """Shape (n_placed,): see MicroBatch.weight."""
+        return self._core.weights
+
+    @cached_property
+    def _iterations(self) -> NDArray[np.void]:
+        return self._core.iterations
+
+    @cached_property
+    def _arrays(self) -> _Arrays:
+        return _Arrays(self._core)
+
+    def micro_batches(self, iteration: int) -> list[MicroBatch]:
+        """The packs of an iteration on all GPUs, rounds ascending."""
+        if not 0 <= iteration < self.n_iterations:
+            raise IndexError(f"iteration: expected 0..{self.n_iterations - 1}, got {iteration}")
+        first, n_placed = self._iterations[iteration].tolist()
+        return [self._micro_batch(iteration, first + i) for i in range(n_placed)]
+
+    def __iter__(self) -> Iterator[list[MicroBatch]]:
+        """Iteration after iteration, of all epochs."""
+        return (self.micro_batches(iteration) for iteration in range(self.n_iterations))
+
+    def __len__(self) -> int:
+        return self.n_iterations
+
+    def _micro_batch(self, iteration: int, placed_index: int) -> MicroBatch:
+        arrays = self._arrays
+        pack, first_gpu, group, round_, flags = arrays.placed[placed_index].tolist()
+        index = int(self._first_packs[group]) + pack
+        items = arrays.pack_items[arrays.pack_offsets[index] : arrays.pack_offsets[index + 1]]
+        tokens = arrays.lengths_tokens[items]
+        if len(arrays.piece_samples):
+            samples, starts = arrays.piece_samples[items], arrays.piece_starts[items]
+        else:
+            samples, starts = items, np.zeros(len(items), dtype=np.int32)
+        loss_tokens = arrays.loss_tokens[items] if len(arrays.loss_tokens) else np.maximum(tokens - 1, 0)
+        return MicroBatch(
+            iteration=iteration,
+            round=round_,
+            first_gpu=first_gpu,
+            group=self.groups[group],
+            after_barrier=bool(flags & 1),
+            samples=samples,
+            starts_tokens=starts,
+            tokens=tokens,
+            loss_tokens=loss_tokens,
+            weight=float(arrays.weights[placed_index]),
+            weight_per_sample=self._normaliser.per_sample,
+        )
+
+    def with_normaliser(self, normaliser: str) -> Plan:
+        """The same plan with the loss weights of another normaliser (see `normalisers()`)."""
+        row = find_normaliser(normaliser)
+        other = Plan(self._core, self._path)
+        other._normaliser = row
+        other.facts["normaliser"] = row.name
+        other._arrays.weights = self._core.weights_of(row.name)
+        return other
+
+    def loss_bias(self, normaliser: str | None = None) -> LossBias:
+        """How a normaliser's loss (by default the plan's) differs from the mean over all loss tokens."""
+        return LossBias(**self._core.loss_bias(find_normaliser(normaliser or self._normaliser.name).name))
+
+    def check(self) -> None:
+        """ValueError where a sample is in two packs, or in none without being counted."""
+        self._core.check()
+
+    def check_lengths(self, lengths_tokens: LengthsLike) -> None:
+        """ValueError unless these are the lengths that the plan was made of."""
+        array = as_lengths(lengths_tokens)
+        found, made_of = _core.hash_of_lengths(array), self.facts["lengths_hash"]
+        if found != made_of:
+            raise ValueError(
+                f"lengths_tokens: expected those that the plan was made of ({self.n_samples} samples, "
+                f"hash {made_of}), got {len(array)} samples, hash {found}"
+            )
+
+    def __repr__(self) -> str:
+        epochs = "an epoch" if self.n_epochs == 1 else f"{self.n_epochs} epochs"
+        where = f"{self.n_iterations} iterations in {epochs} on {self.n_gpus} GPUs"
+        return f"<Plan by {self.facts['name']}: {self.n_samples} samples, {where}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Processes that have the file map it, too.
+        name = self._normaliser.name
+        if self._path is not None:
+            return _reopen, (self._path, self.content_hash, name)
+        return _of_bytes, (self.to_bytes(), name)
+
+
+class _Arrays:
+    """Views of a plan's tables, made once."""
+
+    def __init__(self, core: _core.Plan) -> None:
+        self.placed = core.placed
+        self.weights = core.weights
+        self.pack_offsets = core.pack_offsets
+        self.pack_items = core.pack_items
+        self.lengths_tokens = core.lengths_tokens
+        self.piece_samples = core.piece_samples
+        self.piece_starts = core.piece_starts
+        self.loss_tokens = core.loss_tokens
+
+
+def _reopen(path: str, content_hash: str, normaliser: str) -> Plan:
+    plan = Plan.open(path)
+    if plan.content_hash != content_hash:
+        raise ValueError(f"{path}: expected plan {content_hash}, which was pickled, got {plan.content_hash}")
+    return plan if plan.normaliser.name == normaliser else plan.with_normaliser(normaliser)
+
+
+def _of_bytes(plan: bytes, normaliser: str) -> Plan:
+    made = Plan.from_bytes(plan)
+    return made if made.normaliser.name == normaliser else made.with_normaliser(normaliser)

@@ -63,8 +63,8 @@ def make_plan(
     order : {"as_packed", "neighbours", "shuffled", "balanced"}
         How packs become iterations; by default the strategy's own.
     last_iteration : {"drop", "repeat", "shorten"}
-        Packs that are too few for an iteration: leave them out, fill up with packs that are trained once more,
-        or run it with what is left. All of it is counted in the plan's facts.
+        Packs that are too few for an iteration: leave them out, fill up with packs that are trained once
+        more, or run it with what is left. All of it is counted in the plan's facts.
     curriculum_iterations : int
         So many iterations at the start come from the first capacity.
     epochs, seed : int

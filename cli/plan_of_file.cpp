@@ -57,7 +57,7 @@ std::vector<std::byte> plan_file_of(const Scenario& scenario, const StrategySpec
   return plan_bytes({.packing = plan.packing,
                      .schedule = plan.schedule,
                      .degrees = degrees,
-                     .loss_tokens = {},
+                     .loss_tokens = plan.loss_tokens,
                      .facts = facts});
 }
 
@@ -86,6 +86,7 @@ Scenario scenario_of_plan(const Scenario& scenario, const PlanView& plan, const 
   }
   if (!mistakes.empty()) throw std::invalid_argument(mistakes);
 
+  planned.description = fmt::format("The plan {}, on the model and the cluster of this scenario", path);
   planned.training.epochs = facts.epochs;
   if (facts.tokens_per_iteration > 0) planned.training.tokens_per_iteration = facts.tokens_per_iteration;
   StrategySpec spec;
@@ -120,6 +121,7 @@ PlannedStrategy plan_of_file(const Scenario& scenario, const PlanView& view) {
   }
   set_groups(scenario, spec.groups, n_micro_batches, spec.padding, spec.pad_multiple_tokens, plan);
   count_trained_groups(plan);
+  plan.loss_tokens.assign(view->loss_tokens.begin(), view->loss_tokens.end());
   plan.packing_s = reading_watch.seconds();
   return plan;
 }

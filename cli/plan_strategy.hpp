@@ -22,6 +22,8 @@ struct PlannedStrategy {
   std::vector<GroupResult> groups;  ///< degrees, checkpointing, memory and iterations
   Schedule schedule;
   std::vector<SolveRecord> solves;  ///< of integer programs
+  /// [n_items] as a plan file says; empty: all tokens but the first of each.
+  std::vector<std::int32_t> loss_tokens;
   double packing_s = 0;             ///< it took to pack
   double scheduling_s = 0;          ///< and to make the schedule
 };

@@ -170,7 +170,7 @@ StrategyResult run_plan(const Scenario& scenario, const StrategySpec& spec, cons
   count_samples(packing, schedule, metrics, result);
   set_moves(packing, spec, result);
   sample_iterations(schedule, plan.batches, result);
-  result.loss_bias = loss_biases(packing, schedule);
+  result.loss_bias = loss_biases(packing, schedule, plan.loss_tokens);
   if (result.feasible && metrics.iterations > 0) {
     const PricedStrategy priced = price_strategy(scenario, plan);
     const std::optional<Topology> topology =

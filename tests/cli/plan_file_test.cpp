@@ -174,3 +174,25 @@ TEST_CASE("A plan that does not fit in memory is not written for a trainer") {
   CHECK_THAT(run.err, Contains("--write-plan: expected a plan that fits in memory, got one that does not"));
   CHECK(!std::filesystem::exists(folder / "a.plan"));
 }
+
+TEST_CASE("A replay counts the loss tokens of its plan, and is described as one") {
+  const TemporaryFolder folder;
+  write_text(folder / "lengths.csv", "tokens\n10\n30\n");
+  write_text(folder / "loss.csv", "tokens\n10\n30\n");
+  REQUIRE(
+      run_shell(
+          folder,
+          "packsim pack lengths.csv --strategy bfd --capacity 30 --gpus 8 --gc-layers 28 --last-iteration "
+          "shorten --plan a.plan --loss-tokens loss.csv")
+          .exit_code == 0);
+  const ProgramRun run =
+      run_shell(folder, "packsim run qwen2.5-7b-short-sft-8k --plan a.plan --json --out r");
+  REQUIRE(run.exit_code == 0);
+  const json report = json::parse(run.out);
+  CHECK(report["manifest"]["scenario_description"] ==
+        "The plan a.plan, on the model and the cluster of this scenario");
+  // Half of the weight for each of two packs, where 1/4 and 3/4 are right; six GPUs have none.
+  const json& bias = report["runs"][0]["loss_bias"][1];
+  CHECK(bias["misplaced_fraction"].get<double>() == Approx(0.25));
+  CHECK(bias["most_sum"].get<double>() == Approx(2.0 / 8));
+}

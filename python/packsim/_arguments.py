@@ -17,6 +17,14 @@ def described(value: object) -> str:
     return f"{shown} ({type(value).__name__})"
 
 
+def nearest_hint(name: str, known: Sequence[str]) -> str:
+    """Asks whether the nearest of the known names was meant; empty where none is near."""
+    import difflib  # takes longer than the rest of the package
+
+    nearest = difflib.get_close_matches(name, known, 1)
+    return f" (did you mean {nearest[0]}?)" if nearest else ""
+
+
 class Problems:
     """The mistakes found so far. Every check returns a value of the right type, whatever was given."""
 

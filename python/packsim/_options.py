@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from packsim import _core
-from packsim._arguments import Problems
+from packsim._arguments import Problems, nearest_hint
 from packsim._strategies import Strategy
 
 if TYPE_CHECKING:
@@ -62,6 +61,5 @@ def check_options(
 
 def _not_read(strategy: Strategy, name: str, read: list[str]) -> str:
     options = ", ".join(read) if read else "none"
-    nearest = difflib.get_close_matches(name, read, 1)
-    hint = f" (did you mean {nearest[0]}?)" if nearest else ""
+    hint = nearest_hint(name, read)
     return f"{name}: expected an option that {strategy.name} reads{hint}, which are: {options}"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
 from packsim import _core
+from packsim._arguments import nearest_hint
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,5 @@ def find_strategy(name: object) -> Strategy:
     if isinstance(name, str) and name in _by_name():
         return _by_name()[name]
     names = list(_by_name())
-    nearest = difflib.get_close_matches(name, names, 1) if isinstance(name, str) else []
-    hint = f" (did you mean {nearest[0]}?)" if nearest else ""
+    hint = nearest_hint(name, names) if isinstance(name, str) else ""
     raise ValueError(f"strategy: expected one of {', '.join(names)}{hint}, got {name!r:.100}")

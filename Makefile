@@ -35,6 +35,7 @@ check-fast: check-deps ## The plain tests only; the CUDA program too, where nvcc
 	ctest --test-dir build-dev --output-on-failure -j $(JOBS)
 
 python: deps ## Build the Python package and install it into .venv-python
+	@cmake/install_torch.sh
 	@cmake/install_python.sh
 
 bench: build ## Build and run the benchmarks

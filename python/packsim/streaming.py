@@ -150,7 +150,8 @@ class PackedStream(Generic[Sample]):
                 self._take_again(sample, length_of_held[self._position])
             self._position += 1
         if self._position < end:
-            raise ValueError(f"stream: expected at least {end} samples, as before, got {self._position}")
+            got = f"none from sample {self._position} on"
+            raise ValueError(f"stream: expected at least {end} samples, as before, got {got}")
         return self._rest
 
     def _take_again(self, sample: Sample, length_tokens: int) -> None:

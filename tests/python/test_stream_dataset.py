@@ -28,7 +28,8 @@ class Shards:
     def __init__(self, n_shards: int = N_SHARDS) -> None:
         sizes = [300, 120, 0, 350, 90, 333, 7, 200] * (n_shards // 8)
         self.lengths = [
-            heavy_tailed(n, seed=shard, longest_tokens=1500) // (1 + shard % 3) for shard, n in enumerate(sizes)
+            heavy_tailed(n, seed=shard, longest_tokens=1500) // (1 + shard % 3)
+            for shard, n in enumerate(sizes)
         ]
 
     def __call__(self, shard_index: int, n_shards: int, start_sample: int) -> Iterator[tuple[int, int, int]]:
@@ -241,7 +242,9 @@ def test_another_number_of_ranks_goes_on_without_loss(n_before: int, n_after: in
 
 def test_states_that_do_not_fit_are_refused() -> None:
     state = dataset_of(0, 2).state_dict()
-    with pytest.raises(ValueError, match=r"state.turns: expected each shard of rank 1 of 2 once.*merge_stream"):
+    with pytest.raises(
+        ValueError, match=r"state.turns: expected each shard of rank 1 of 2 once.*merge_stream"
+    ):
         dataset_of(1, 2).load_state_dict(state)
     with pytest.raises(ValueError, match="state.setting: expected strategy 'ffd', got 'bfd'"):
         dataset_of(0, 2, strategy="ffd").load_state_dict(state)

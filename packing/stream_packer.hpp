@@ -17,9 +17,9 @@ struct StreamSetting {
   std::int64_t window_samples = 0;       ///< looked at together, carried ones included; no more are ever held
   OverLong over_long = OverLong::error;  ///< error, drop or truncate
   Empty empty = Empty::drop;
-  /// Packs with less of their length filled wait for the next window; 0: none does. Of what docs/streaming.md
-  /// measures, 0.9 with four carries is best or within 0.3 % of it, and the longest-first strategies pack
-  /// few samples again with it.
+  /// Packs with less of their length filled wait for the next window; 0: none does. With four carries 0.9 is
+  /// the best of the fractions tried, or within 0.3 % of it, and few samples are packed again with it
+  /// (docs/streaming.md).
   double carry_below_fraction = 0.9;
   /// No sample is carried over more windows than this.
   int most_carries = 4;

@@ -23,7 +23,7 @@ Batch = tuple[int, tuple[int, ...]]  # a shard and places in it
 
 
 class Shards:
-    """Shards of lengths, of which sample i of shard s is (s, i, tokens); some end much earlier than others."""
+    """Shards of lengths; sample i of shard s is (s, i, tokens). Some end much earlier than others."""
 
     def __init__(self, n_shards: int = N_SHARDS) -> None:
         sizes = [300, 120, 0, 350, 90, 333, 7, 200] * (n_shards // 8)
@@ -238,6 +238,23 @@ def test_another_number_of_ranks_goes_on_without_loss(n_before: int, n_after: in
         # Until shards end, one rank trains what two trained side by side.
         flat = [batch for step in zip(*before, strict=True) for batch in step]
         assert set(flat + after[0][:10]) == set(UNINTERRUPTED[: len(flat) + 10])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_ranks_may_change_again_and_again(seed: int) -> None:
+    draw = random.Random(seed)
+    batches: list[Batch] = []
+    state = None
+    for _ in range(6):
+        of_ranks, states = run_ranks(draw.choice([1, 2, 4, 8]), draw.randint(1, 12), state)
+        batches += trained(of_ranks)
+        if not any(of_ranks):
+            break
+        state = merge_stream_states(states)
+    else:
+        of_ranks, _ = run_ranks(draw.choice([1, 2, 4, 8]), None, state)
+        batches += trained(of_ranks)
+    check_once(batches)
 
 
 def test_states_that_do_not_fit_are_refused() -> None:

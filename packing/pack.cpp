@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "packing/offenders.hpp"
+
 namespace packsim {
 namespace {
 
@@ -105,25 +107,6 @@ void check_options(const Strategy& strategy, const PackRequest& request) {
     }
   }
 }
-
-// Where the lengths break a promise: the first few places, and how many there are.
-class Offenders {
- public:
-  void add(std::size_t sample, std::int32_t length_tokens) {
-    if (++count_ > 3) return;
-    places_ += (places_.empty() ? "" : ", ") + std::string("sample ") + std::to_string(sample) + " has " +
-               std::to_string(length_tokens);
-  }
-  void refuse_if_any(const std::string& expected) const {
-    if (count_ == 0) return;
-    refuse("lengths_tokens: expected " + expected + ", got " + std::to_string(count_) +
-           " that are not: " + places_ + (count_ > 3 ? ", ..." : ""));
-  }
-
- private:
-  std::int64_t count_ = 0;
-  std::string places_;
-};
 
 void check_lengths(const PackRequest& request, std::int64_t longest_tokens) {
   Offenders negative;

@@ -7,5 +7,6 @@ PYBIND11_MODULE(_core, module) {
   packsim::python::add_tables(module);
   packsim::python::add_lengths(module);
   packsim::python::add_packing(module);
+  packsim::python::add_stream_packer(module);
   packsim::python::add_plan(module);
 }

@@ -1,17 +1,15 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
-#include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "packing/batch_problem.hpp"
 #include "packing/metrics.hpp"
-#include "packing/option_table.hpp"
 #include "packing/pack.hpp"
 #include "python/bindings/bindings.hpp"
 #include "python/bindings/bound_packing.hpp"
+#include "python/bindings/options_of.hpp"
 #include "python/bindings/policy.hpp"
 #include "python/bindings/view_of.hpp"
 
@@ -19,33 +17,6 @@ namespace packsim::python {
 namespace {
 
 using LengthArray = py::array_t<std::int32_t, py::array::c_style>;
-
-// The table's text, which lives as long as the program.
-std::string_view word_of(const OptionRow& row, const std::string& given) {
-  for (const std::string_view word : row.words()) {
-    if (word == given) return word;
-  }
-  throw py::value_error(std::string(row.name) + ": expected no such word, got \"" + given + "\"");
-}
-
-StrategyOptions options_of(const py::dict& given) {
-  StrategyOptions options;
-  for (const OptionRow& row : option_rows()) {
-    const py::str name = text(row.name);
-    if (!given.contains(name)) continue;
-    std::visit(
-        [&](auto member) {
-          using Value = std::remove_reference_t<decltype(options.*member)>;
-          if constexpr (std::is_same_v<Value, std::string_view>) {
-            options.*member = word_of(row, given[name].cast<std::string>());
-          } else {
-            options.*member = given[name].cast<Value>();
-          }
-        },
-        row.member);
-  }
-  return options;
-}
 
 BoundPacking pack_lengths(const LengthArray& lengths_tokens, const std::string& strategy,
                           std::vector<std::int64_t> capacities_tokens, const std::string& over_long,

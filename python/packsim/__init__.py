@@ -15,6 +15,10 @@ from packsim._pack import pack
 from packsim._packing import PackCounts, PackGroup, Packing, PackStatistics
 from packsim._plan import Plan, PlanGroup
 from packsim._strategies import Strategy, strategies
+from packsim._stream_packer import StreamPacker
+from packsim._stream_packs import StreamCounts, StreamPacks
+from packsim._window_quality import WindowQuality, window_quality
+from packsim.streaming import stream_packs
 
 __all__ = [
     "LengthsLike",
@@ -28,9 +32,15 @@ __all__ = [
     "Plan",
     "PlanGroup",
     "Strategy",
+    "StreamCounts",
+    "StreamPacker",
+    "StreamPacks",
+    "WindowQuality",
     "__version__",
     "make_plan",
     "normalisers",
     "pack",
     "strategies",
+    "stream_packs",
+    "window_quality",
 ]

@@ -60,6 +60,14 @@ class Problems:
             self.add(f"{name}: expected at least one integer, got none")
         return [self.integer(f"{name}[{i}]", member, low, high) for i, member in enumerate(value)]
 
+    def fraction(self, name: str, value: object) -> float:
+        if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
+            number = float(value)
+            if 0 <= number <= 1:
+                return number
+        self.add(f"{name}: expected a number in 0..1, got {described(value)}")
+        return 0.0
+
     def boolean(self, name: str, value: object) -> bool:
         if isinstance(value, (bool, np.bool_)):
             return bool(value)

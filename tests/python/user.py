@@ -20,6 +20,17 @@ for group in packing.groups:
 names: list[str] = [strategy.name for strategy in packsim.strategies()]
 print(packsim.__version__, names, packing.placed["first_gpu"])
 
+packer: packsim.StreamPacker = packsim.StreamPacker(
+    strategy="isf", capacity_tokens=10, window_samples=4, over_long="drop", most_carries=2, rounds=3
+)
+positions: NDArray[np.uint64] = packer.push(lengths).samples
+packer.load_state_dict(packer.state_dict())
+for members in packsim.stream_packs(["ab", "c"], strategy="bfd", capacity_tokens=10, window_samples=4):
+    texts: list[tuple[int, str]] = members
+n_packs: int = packsim.window_quality(lengths, strategy="bfd", capacity_tokens=10, windows=(2, 0))[0].n_packs
+packsim.StreamPacker(strategy="isf", capacity_tokens=10, window_samples=4, over_long="split")  # type: ignore[arg-type]
+packsim.stream_packs([1], strategy="isf", capacity_tokens=10)  # type: ignore[call-arg]
+
 packsim.pack(lengths, strategy="isf", capacity_tokens=10, round=3)  # type: ignore[call-arg]
 packsim.pack(lengths, strategy="isf", capacity_tokens=10, rounds="3")  # type: ignore[arg-type]
 packsim.pack(lengths, strategy="isf", capacity_tokens=10, over_long="cut")  # type: ignore[arg-type]

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace packsim {
+
+/// Samples whose lengths break a promise: the first few, and how many there are.
+class Offenders {
+ public:
+  void add(std::uint64_t sample, std::int32_t length_tokens);
+
+  /// Throws std::invalid_argument where there are any. `expected`: "lengths of at least 0".
+  void refuse_if_any(const std::string& expected) const;
+
+ private:
+  std::int64_t count_ = 0;
+  std::string places_;
+};
+
+}  // namespace packsim

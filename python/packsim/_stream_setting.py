@@ -1,0 +1,117 @@
+"""How a stream is packed: the arguments of StreamPacker, checked, and told apart from those of another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from packsim import _core
+from packsim._arguments import Problems
+from packsim._options import check_options
+from packsim._strategies import find_strategy
+
+if TYPE_CHECKING:
+    from typing_extensions import Required
+
+    from packsim._options import Options
+
+    class StreamArguments(Options, total=False):
+        """The arguments of StreamPacker, for those who hand them on."""
+
+        strategy: Required[str]
+        capacity_tokens: Required[int]
+        window_samples: Required[int]
+        over_long: Literal["error", "drop", "truncate"]
+        empty: Literal["drop", "keep", "error"]
+        carry_below_fraction: float
+        most_carries: int
+        seed: int
+
+
+_OVER_LONG = ("error", "drop", "truncate")
+_EMPTY = ("drop", "keep", "error")
+_MOST_WINDOW_SAMPLES = 2**32 - 1
+_MOST_SEED = 2**32 - 1
+_MOST_CARRIES = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class StreamSetting:
+    """All that decides which packs a stream gives."""
+
+    strategy: str
+    capacity_tokens: int
+    window_samples: int
+    over_long: str
+    empty: str
+    carry_below_fraction: float
+    most_carries: int
+    options: Mapping[str, bool | int | str]  # the seed among them
+
+    def leaves_out(self, length_tokens: int) -> bool:
+        """Whether a sample of that length is in no pack."""
+        if length_tokens == 0:
+            return self.empty == "drop"
+        return self.over_long == "drop" and length_tokens > self.capacity_tokens
+
+    def packer(self, state: Mapping[str, Any] | None = None) -> _core.StreamPacker:
+        try:
+            return _core.StreamPacker(**asdict(self), state=state)
+        except ValueError as error:
+            # The core has the plural.
+            raise ValueError(str(error).replace("capacities_tokens[0]", "capacity_tokens", 1)) from None
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def check_same(self, given: object, place: str) -> None:
+        """ValueError names every difference to the setting that a state was written with."""
+        if not isinstance(given, Mapping):
+            raise ValueError(f"{place}: expected the setting of a stream, got {type(given).__name__}")
+        problems = Problems()
+        mine = _flat(self.to_dict())
+        other = _flat(given)
+        for name in sorted(mine.keys() | other.keys()):
+            if mine.get(name) != other.get(name):
+                problems.add(f"{place}: expected {name} {mine.get(name)!r}, got {other.get(name)!r}")
+        problems.raise_if_any()
+
+
+def _flat(setting: Mapping[str, Any]) -> dict[str, Any]:
+    options = setting.get("options", {})
+    rest = {name: value for name, value in setting.items() if name != "options"}
+    return rest | (dict(options) if isinstance(options, Mapping) else {"options": options})
+
+
+def checked_setting(
+    *,
+    strategy: object,
+    capacity_tokens: object,
+    window_samples: object,
+    over_long: object,
+    empty: object,
+    carry_below_fraction: object,
+    most_carries: object,
+    seed: object,
+    options: Mapping[str, object],
+) -> StreamSetting:
+    """ValueError names all mistakes."""
+    row = find_strategy(strategy)
+    problems = Problems()
+    checked_options = check_options(row, options, problems)
+    checked_options["seed"] = problems.integer("seed", seed, 0, _MOST_SEED)
+    setting = StreamSetting(
+        strategy=row.name,
+        capacity_tokens=problems.integer(
+            "capacity_tokens", capacity_tokens, 1, _core.longest_capacity_tokens
+        ),
+        window_samples=problems.integer("window_samples", window_samples, 1, _MOST_WINDOW_SAMPLES),
+        over_long=problems.word("over_long", over_long, _OVER_LONG),
+        empty=problems.word("empty", empty, _EMPTY),
+        carry_below_fraction=problems.fraction("carry_below_fraction", carry_below_fraction),
+        most_carries=problems.integer("most_carries", most_carries, 0, _MOST_CARRIES),
+        options=checked_options,
+    )
+    problems.raise_if_any()
+    return setting

@@ -1,0 +1,90 @@
+"""Where the shards of a stream come from: callables `open_shard(shard_index, n_shards, start_sample)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, Generic, Protocol, TypeVar
+
+Path = TypeVar("Path")
+Sample = TypeVar("Sample")
+
+__all__ = ["DatasetShards", "FileShards", "ShardedDataset"]
+
+
+class FileShards(Generic[Path, Sample]):
+    """Shard i has the samples of files i, i + n_shards, i + 2 n_shards, ..., one after another.
+
+    Parameters
+    ----------
+    files : sequence
+        At least as many as there are shards, in an order that is the same on every rank.
+    read_file : callable
+        `read_file(file)` gives the samples of a file.
+    n_samples_of : callable, optional
+        `n_samples_of(file)`: resuming then skips whole files without reading them. Otherwise it reads what
+        it skips.
+    """
+
+    def __init__(
+        self,
+        files: Sequence[Path],
+        read_file: Callable[[Path], Iterable[Sample]],
+        n_samples_of: Callable[[Path], int] | None = None,
+    ) -> None:
+        self.files = list(files)
+        self.read_file = read_file
+        self.n_samples_of = n_samples_of
+
+    def __call__(self, shard_index: int, n_shards: int, start_sample: int) -> Iterator[Sample]:
+        if len(self.files) < n_shards:
+            raise ValueError(
+                f"files: expected at least one for each of {n_shards} shards, got {len(self.files)}"
+            )
+        return self._samples(self.files[shard_index::n_shards], start_sample)
+
+    def _samples(self, files: Sequence[Path], n_to_skip: int) -> Iterator[Sample]:
+        for file in files:
+            if n_to_skip > 0 and self.n_samples_of is not None:
+                n_samples = self.n_samples_of(file)
+                if n_samples <= n_to_skip:
+                    n_to_skip -= n_samples
+                    continue
+            for sample in self.read_file(file):
+                if n_to_skip > 0:
+                    n_to_skip -= 1
+                else:
+                    yield sample
+
+
+class ShardedDataset(Protocol):
+    """What `datasets.IterableDataset` and `datasets.Dataset` of Hugging Face have, and others like them.
+
+    `skip(n)` and `set_epoch(epoch)` are used where they are there.
+    """
+
+    def shard(self, num_shards: int, index: int) -> Any: ...
+
+
+class DatasetShards:
+    """Shard i is `dataset.shard(n_shards, i)`.
+
+    An iterable dataset of Hugging Face has as many shards as it has files, at most: its `num_shards`. Where
+    the dataset has `set_epoch()`, it is called with the number of the epoch, as shuffled ones need it.
+    """
+
+    def __init__(self, dataset: ShardedDataset) -> None:
+        self.dataset = dataset
+
+    def set_epoch(self, epoch: int) -> None:
+        if hasattr(self.dataset, "set_epoch"):
+            self.dataset.set_epoch(epoch)
+
+    def __call__(self, shard_index: int, n_shards: int, start_sample: int) -> Iterable[Any]:
+        most = getattr(self.dataset, "num_shards", n_shards)
+        if most < n_shards:
+            raise ValueError(f"dataset: expected at least {n_shards} shards, got {most}")
+        shard = self.dataset.shard(num_shards=n_shards, index=shard_index)
+        if start_sample > 0 and hasattr(shard, "skip"):
+            shard, start_sample = shard.skip(start_sample), 0
+        return islice(iter(shard), start_sample, None)

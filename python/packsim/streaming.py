@@ -1,0 +1,162 @@
+"""Packs of the samples of any iterable, with as many samples in memory as a window has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packsim._stream_packer import StreamPacker
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from packsim._stream_setting import StreamArguments
+
+Sample = TypeVar("Sample")
+
+__all__ = ["PackedStream", "stream_packs"]
+
+
+def stream_packs(
+    samples: Iterable[Sample],
+    *,
+    length_of: Callable[[Sample], int] = len,  # type: ignore[assignment]
+    **arguments: Unpack[StreamArguments],
+) -> Iterator[list[tuple[int, Sample]]]:
+    """Pack what an iterable yields, without reading more than a window ahead.
+
+    Parameters
+    ----------
+    samples : iterable
+        Anything that has a length; it need not end.
+    length_of : callable
+        The length of a sample in tokens.
+    **arguments
+        Those of `StreamPacker`.
+
+    Returns
+    -------
+    iterator of list of (position, sample)
+        Packs: where each sample was in the stream, and the sample. One that was over-long under
+        `over_long="truncate"` is there as it came, and counts as `capacity_tokens`: cut it.
+
+    Examples
+    --------
+    >>> texts = ["abcdef", "abcdefg", "abcd", "abc"]
+    >>> for pack in packsim.stream_packs(texts, strategy="bfd", capacity_tokens=10, window_samples=4):
+    ...     print(pack)
+    [(1, 'abcdefg'), (3, 'abc')]
+    [(0, 'abcdef'), (2, 'abcd')]
+    """
+    return PackedStream(lambda start_sample: samples, StreamPacker(**arguments), length_of=length_of)
+
+
+class PackedStream(Generic[Sample]):
+    """An iterator over the packs of a stream that can be opened at any sample, and so be resumed.
+
+    Parameters
+    ----------
+    open_at : callable
+        `open_at(start_sample)` gives the samples of the stream from that position on. Called once, when the
+        first pack is asked for.
+    packer : StreamPacker
+        Nothing else may use it.
+    length_of : callable
+        The length of a sample in tokens.
+    state : mapping, optional
+        Of `state_dict()`: go on there.
+    """
+
+    def __init__(
+        self,
+        open_at: Callable[[int], Iterable[Sample]],
+        packer: StreamPacker,
+        *,
+        length_of: Callable[[Sample], int] = len,  # type: ignore[assignment]
+        state: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._open_at = open_at
+        self._packer = packer
+        self._length_of = length_of
+        self._rest: Iterator[Sample] | None = None  # what follows in the stream, once it is open
+        self._position = 0
+        self._held: dict[int, Sample] = {}
+        self._packs: list[NDArray[np.uint64]] = []  # of the window, those to come, last first
+        self._n_taken = 0
+        self._n_to_skip = 0
+        if state is not None:
+            packer.load_state_dict(state["window"])
+            self._n_to_skip = int(state["n_taken"])
+        self._window_state = packer.state_dict()
+
+    def __iter__(self) -> Iterator[list[tuple[int, Sample]]]:
+        return self
+
+    def __next__(self) -> list[tuple[int, Sample]]:
+        while True:
+            if not self._packs and not self._pack_window():
+                raise StopIteration
+            pack = [(position, self._held.pop(position)) for position in self._packs.pop().tolist()]
+            self._n_taken += 1
+            if self._n_to_skip == 0:
+                return pack
+            self._n_to_skip -= 1
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the next pack comes from, as JSON has it: the state of the packer before the window of the
+        pack taken last, and how many packs of that window have been taken."""
+        return {"window": self._window_state, "n_taken": max(self._n_taken, self._n_to_skip)}
+
+    @property
+    def n_held(self) -> int:
+        """How many samples are in memory."""
+        return len(self._held)
+
+    def _pack_window(self) -> bool:
+        """False at the end of the stream."""
+        rest = self._opened()
+        self._window_state = self._packer.state_dict()
+        self._n_taken = 0
+        setting = self._packer.setting
+        while not self._packs:
+            samples = list(islice(rest, self._packer.room_samples))
+            lengths = [self._length_of(sample) for sample in samples]
+            packs = self._packer.push(lengths) if samples else self._packer.finish()
+            for sample, length_tokens in zip(samples, lengths, strict=True):
+                if not setting.leaves_out(length_tokens):
+                    self._held[self._position] = sample
+                self._position += 1
+            self._packs = list(packs)[::-1]
+            if not samples:
+                break
+        return bool(self._packs)
+
+    def _opened(self) -> Iterator[Sample]:
+        """The samples after the window's position; those that the packer holds are read again."""
+        if self._rest is not None:
+            return self._rest
+        held = self._window_state["held"]
+        length_of_held = dict(zip(held["samples"], held["lengths_tokens"], strict=True))
+        end = self._window_state["position"]
+        begin = min(length_of_held, default=end)
+        self._rest = iter(self._open_at(begin))
+        self._position = begin
+        for sample in islice(self._rest, end - begin):
+            if self._position in length_of_held:
+                self._take_again(sample, length_of_held[self._position])
+            self._position += 1
+        if self._position < end:
+            got = f"none from sample {self._position} on"
+            raise ValueError(f"stream: expected at least {end} samples, as before, got {got}")
+        return self._rest
+
+    def _take_again(self, sample: Sample, length_tokens: int) -> None:
+        found_tokens = min(self._length_of(sample), self._packer.setting.capacity_tokens)
+        if found_tokens != length_tokens:
+            expected = f"{length_tokens} tokens, as before, in sample {self._position}"
+            raise ValueError(f"stream: expected {expected}, got {found_tokens}")
+        self._held[self._position] = sample

@@ -1,0 +1,255 @@
+"""Packs of data that are read as a stream, in the same order whatever the number of workers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from torch.utils.data import IterableDataset, get_worker_info
+
+from packsim._arguments import Problems
+from packsim._lengths_array import LengthsLike
+from packsim._stream_packer import StreamPacker
+from packsim.streaming import PackedStream
+from packsim.torch.ranks import rank_and_size
+from packsim.torch.stream_state import (
+    ShardState,
+    StreamPlace,
+    merge_stream_states,
+    packs_left,
+    place_of,
+    to_dict,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from packsim._stream_setting import StreamArguments
+
+__all__ = ["Delivery", "StreamDataset", "StreamPack", "merge_stream_states"]
+
+_MOST_SHARDS = 1 << 20
+_SPLITS = "a multiple of ranks x workers deals the same packs to any of them"
+
+
+class StreamPack(NamedTuple):
+    """What a collator gets: the samples of one micro-batch.
+
+    Attributes
+    ----------
+    shard_index : int
+        -1 for a micro-batch without samples.
+    sample_indices : list of int
+        Where each sample was in its shard.
+    samples : list
+        As the shard gave them. One that is over-long under `over_long="truncate"` counts as
+        `capacity_tokens`: the collator cuts it.
+    """
+
+    shard_index: int
+    sample_indices: list[int]
+    samples: list[Any]
+
+
+class Delivery(NamedTuple):
+    """What a worker sends: a batch, and what resuming behind it needs."""
+
+    shard_index: int
+    has_ended: bool  # the shard has no more packs; there is no batch
+    window: str  # as in ShardState; empty where it is that of the shard's pack before
+    n_taken: int
+    batch: Any
+
+
+class StreamDataset(IterableDataset[Delivery]):
+    """The packs of a stream in shards; `StreamLoader` iterates it.
+
+    Every shard is a stream of its own, packed on its own. Rank r of n has shards r, r + n, r + 2n, ... and
+    takes a pack of each in turn, over and over; a shard that has ended is passed over. Workers share the
+    shards of a rank so that their packs arrive in that order: it depends on the data, on these arguments and
+    on the number of ranks, never on the number of workers.
+
+    Parameters
+    ----------
+    open_shard : callable
+        `open_shard(shard_index, n_shards, start_sample)` gives the samples of a shard from one on. Where it
+        has a method `set_epoch(epoch)`, that is called first. `packsim.stream_sources` has some.
+    n_shards : int
+        A multiple of ranks times workers. A worker holds up to `window_samples` samples of each of its
+        shards.
+    length_of : callable
+        The length of a sample in tokens.
+    collator : callable, optional
+        From a StreamPack to what the training loop gets; called in the worker, and with a StreamPack of no
+        samples for the empty micro-batches at the end of an epoch. By default the StreamPack itself.
+    rank, world_size : int, optional
+        By default those of torch.distributed where it is initialised, else of the environment's RANK and
+        WORLD_SIZE, else 0 of 1.
+    **arguments
+        Those of `packsim.StreamPacker`.
+
+    Raises
+    ------
+    ValueError
+        For arguments that are wrong, and where the shards cannot be dealt evenly.
+    """
+
+    def __init__(
+        self,
+        open_shard: Callable[[int, int, int], Iterable[Any]],
+        *,
+        n_shards: int,
+        length_of: Callable[[Any], int] = len,
+        collator: Callable[[StreamPack], Any] | None = None,
+        rank: int | None = None,
+        world_size: int | None = None,
+        **arguments: Unpack[StreamArguments],
+    ) -> None:
+        self._open_shard = open_shard
+        self._length_of = length_of
+        self._collator = collator
+        self._arguments = arguments
+        self._setting = StreamPacker(**arguments).setting
+        self.rank, self.world_size = rank_and_size(rank, world_size)
+        problems = Problems()
+        self.n_shards = problems.integer("n_shards", n_shards, 1, _MOST_SHARDS)
+        problems.raise_if_any()
+        if self.n_shards % self.world_size != 0:
+            expected = f"expected a multiple of {self.world_size} ranks ({_SPLITS})"
+            raise ValueError(f"n_shards: {expected}, got {self.n_shards}")
+        self._place = StreamPlace(0, 0, tuple(range(self.rank, self.n_shards, self.world_size)), {})
+        self._knows_all_shards = True  # what has been delivered of them
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that the next batch is of."""
+        return self._place.epoch
+
+    @property
+    def step(self) -> int:
+        """How many micro-batches of this epoch the training loop has had."""
+        return self._place.step
+
+    def check_workers(self, num_workers: int) -> None:
+        """ValueError unless so many workers can share the shards of this rank evenly."""
+        if self.n_shards % (self.world_size * max(num_workers, 1)) != 0:
+            expected = f"a multiple of {self.world_size} ranks x {num_workers} workers ({_SPLITS})"
+            raise ValueError(f"n_shards: expected {expected}, got {self.n_shards}")
+
+    def empty_batch(self) -> Any:
+        """A micro-batch of no samples, for a rank that has nothing to train in a step of all ranks."""
+        return self._collated(StreamPack(-1, [], []))
+
+    def count_steps(self, lengths_by_shard: Sequence[LengthsLike]) -> int:
+        """How many steps the epoch has, where the lengths of all shards are known beforehand: exactly.
+
+        In the middle of an epoch, the state that was loaded must be one of all ranks, merged, where there are
+        several.
+        """
+        if len(lengths_by_shard) != self.n_shards:
+            expected = f"the lengths of {self.n_shards} shards"
+            raise ValueError(f"lengths_by_shard: expected {expected}, got {len(lengths_by_shard)}")
+        n_packs = [self._count_packs(lengths) for lengths in lengths_by_shard]
+        ranks = range(self.world_size)
+        if not self._knows_all_shards:
+            raise ValueError("count_steps: expected a merged state of all ranks, got one of this rank alone")
+        left = [packs_left(self._place, n_packs, rank, self.world_size, self.n_shards) for rank in ranks]
+        return self.step + max(left)
+
+    def state_dict(self) -> dict[str, Any]:
+        """What the training loop has had, as JSON has it; packs that workers fetched ahead are not counted.
+
+        Samples that a packer holds are in it by their places and lengths; loading it reads them again.
+        """
+        state: dict[str, Any] = to_dict(self._place, self._setting, self.rank, self.world_size, self.n_shards)
+        return state
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on behind what had been delivered, with any number of workers.
+
+        With another number of ranks where `merge_stream_states()` has made one state of those of all ranks.
+
+        Raises
+        ------
+        ValueError
+            For what is no state, or one of another stream; then nothing has changed.
+        """
+        self._place = place_of(state, self._setting, self.rank, self.world_size, self.n_shards)
+        self._knows_all_shards = len(state["turns"]) == self.n_shards
+
+    def delivered(self, delivery: Delivery | None) -> None:
+        """The loop has had that batch; None: an empty one. For StreamLoader."""
+        self._knows_all_shards = self.world_size == 1
+        if delivery is None:
+            self._place = self._place.after_empty()
+            return
+        before = self._place.shards.get(delivery.shard_index)
+        shard = ShardState(
+            window=delivery.window or (before.window if before else ""),
+            n_taken=delivery.n_taken,
+            n_packs=1 + (before.n_packs if before else 0),
+        )
+        self._place = self._place.after(delivery.shard_index, shard)
+
+    def end_epoch(self) -> None:
+        """All ranks have had all packs of the epoch. For StreamLoader."""
+        self._knows_all_shards = True
+        self._place = self._place.next_epoch(self.rank, self.world_size, self.n_shards)
+
+    def __iter__(self) -> Iterator[Delivery]:
+        """What comes next, of the shards of this worker; where one has ended, a delivery that says so."""
+        info = get_worker_info()
+        worker, n_workers = (info.id, info.num_workers) if info is not None else (0, 1)
+        self.check_workers(n_workers)
+        if hasattr(self._open_shard, "set_epoch"):
+            self._open_shard.set_epoch(self._place.epoch)
+        shards = [self._packs_of(shard) for shard in self._place.turns[worker::n_workers]]
+        while not all(shard.has_ended for shard in shards):
+            for shard in shards:
+                yield shard.deliver()
+
+    def _packs_of(self, shard_index: int) -> _ShardPacks:
+        shard = self._place.shards.get(shard_index)
+        packs = PackedStream(
+            lambda start_sample: self._open_shard(shard_index, self.n_shards, start_sample),
+            StreamPacker(**self._arguments),
+            length_of=self._length_of,
+            state=None if shard is None else {"window": json.loads(shard.window), "n_taken": shard.n_taken},
+        )
+        return _ShardPacks(shard_index, packs, self._collated)
+
+    def _collated(self, pack: StreamPack) -> Any:
+        return pack if self._collator is None else self._collator(pack)
+
+    def _count_packs(self, lengths_tokens: LengthsLike) -> int:
+        packer = StreamPacker(**self._arguments)
+        packer.push(lengths_tokens)
+        packer.finish()
+        return packer.counts.n_packs
+
+
+class _ShardPacks:
+    """The packs of one shard, as deliveries."""
+
+    def __init__(
+        self, shard_index: int, packs: PackedStream[Any], collator: Callable[[StreamPack], Any]
+    ) -> None:
+        self._shard_index = shard_index
+        self._packs = packs
+        self._collator = collator
+        self._sent_window: Mapping[str, Any] | None = None
+        self.has_ended = False
+
+    def deliver(self) -> Delivery:
+        pack = None if self.has_ended else next(self._packs, None)
+        if pack is None:
+            self.has_ended = True
+            return Delivery(self._shard_index, True, "", 0, None)
+        sample_indices = [sample_index for sample_index, _ in pack]
+        batch = self._collator(StreamPack(self._shard_index, sample_indices, [sample for _, sample in pack]))
+        state = self._packs.state_dict()
+        # As text, which pinning and pickling leave alone, and once a window.
+        window = "" if state["window"] is self._sent_window else json.dumps(state["window"])
+        self._sent_window = state["window"]
+        return Delivery(self._shard_index, False, window, state["n_taken"], batch)

@@ -1,0 +1,190 @@
+"""Where a training loop is in the shards of a stream: what checkpoints keep."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from packsim._arguments import described
+from packsim._stream_setting import StreamSetting
+
+_VERSION = 1
+_MOST = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class ShardState:
+    """Where in a shard the next pack comes from.
+
+    Attributes
+    ----------
+    window : str
+        The state of the shard's packer before the window of the pack delivered last, as JSON.
+    n_taken : int
+        How many packs of that window have been delivered.
+    n_packs : int
+        How many packs of the shard have been delivered in this epoch.
+    """
+
+    window: str
+    n_taken: int
+    n_packs: int
+
+
+@dataclass(frozen=True)
+class StreamPlace:
+    """Where one rank is.
+
+    Attributes
+    ----------
+    epoch : int
+    step : int
+        Micro-batches of this epoch that every rank has had, empty ones among them.
+    turns : tuple of int
+        The shards of the rank, that whose turn is next first.
+    shards : mapping of int to ShardState
+        Those of which packs have been delivered. Shards of other ranks may be among them.
+    """
+
+    epoch: int
+    step: int
+    turns: tuple[int, ...]
+    shards: Mapping[int, ShardState]
+
+    def after(self, shard_index: int, shard: ShardState) -> StreamPlace:
+        """The place behind a pack of that shard."""
+        at = self.turns.index(shard_index) + 1
+        turns = self.turns[at:] + self.turns[:at]
+        return StreamPlace(self.epoch, self.step + 1, turns, {**self.shards, shard_index: shard})
+
+    def after_empty(self) -> StreamPlace:
+        """The place behind a micro-batch without samples."""
+        return StreamPlace(self.epoch, self.step + 1, self.turns, self.shards)
+
+    def next_epoch(self, rank: int, world_size: int, n_shards: int) -> StreamPlace:
+        return StreamPlace(self.epoch + 1, 0, tuple(range(rank, n_shards, world_size)), {})
+
+
+def to_dict(place: StreamPlace, setting: StreamSetting, rank: int, world_size: int, n_shards: int) -> Any:
+    """The state of one rank, as JSON has it."""
+    return {
+        "version": _VERSION,
+        "setting": setting.to_dict(),
+        "n_shards": n_shards,
+        "world_size": world_size,
+        "rank": rank,
+        "epoch": place.epoch,
+        "step": place.step,
+        "turns": list(place.turns),
+        "shards": [
+            {
+                "shard": shard_index,
+                "window": json.loads(shard.window),
+                "n_taken": shard.n_taken,
+                "n_packs": shard.n_packs,
+            }
+            for shard_index, shard in sorted(place.shards.items())
+            if shard_index in place.turns
+        ],
+    }
+
+
+def merge_stream_states(states: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """One state of the states of all ranks, taken after the same step, for another number of ranks.
+
+    Raises
+    ------
+    ValueError
+        Unless they are the states of all ranks of one training run at one step.
+    """
+    if not states:
+        raise ValueError("states: expected those of all ranks, got none")
+    states = sorted(states, key=lambda state: int(state["rank"]))
+    first = states[0]
+    ranks = [state["rank"] for state in states]
+    if ranks != list(range(first["world_size"])):
+        raise ValueError(f"states: expected one of each of {first['world_size']} ranks, got ranks {ranks}")
+    for name in ("version", "setting", "n_shards", "world_size", "epoch", "step"):
+        for state in states:
+            if state[name] != first[name]:
+                got = f"{first[name]!r} of rank 0 and {state[name]!r} of rank {state['rank']}"
+                raise ValueError(f"states: expected equal {name}, got {got}")
+    # Ranks take their turns side by side: the first of each, then the second of each.
+    side_by_side = zip(*(state["turns"] for state in states), strict=True)
+    shards = (shard for state in states for shard in state["shards"])
+    return {
+        **first,
+        "rank": None,
+        "turns": [shard_index for turn in side_by_side for shard_index in turn],
+        "shards": sorted(shards, key=lambda shard: int(shard["shard"])),
+    }
+
+
+def place_of(
+    state: Mapping[str, Any], setting: StreamSetting, rank: int, world_size: int, n_shards: int
+) -> StreamPlace:
+    """The place of one rank, of its own state or of a merged one.
+
+    Raises
+    ------
+    ValueError
+        For what is no state, one of another stream or setting, or one that lacks shards of this rank.
+    """
+    if not isinstance(state, Mapping) or state.get("version") != _VERSION:
+        got = state.get("version") if isinstance(state, Mapping) else state
+        raise ValueError(f"state.version: expected {_VERSION}, got {described(got)}")
+    setting.check_same(state.get("setting"), "state.setting")
+    if state.get("n_shards") != n_shards:
+        raise ValueError(f"state.n_shards: expected {n_shards}, got {described(state.get('n_shards'))}")
+    for name in ("epoch", "step"):
+        _check_integer(f"state.{name}", state.get(name), _MOST)
+    turns, rows = state.get("turns"), state.get("shards")
+    if not isinstance(turns, list) or not isinstance(rows, list):
+        raise ValueError(f"state: expected lists turns and shards, got {described(turns)}, {described(rows)}")
+    for i, shard in enumerate(turns):
+        _check_integer(f"state.turns[{i}]", shard, n_shards - 1)
+    mine = set(range(rank, n_shards, world_size))
+    missing = sorted(mine - set(turns))
+    if missing or len(set(turns)) != len(turns):
+        expected = f"each shard of rank {rank} of {world_size} once"
+        hint = "; merge_stream_states() makes a state for another number of ranks"
+        raise ValueError(f"state.turns: expected {expected}, got {turns}{hint}")
+    shards = dict(_shard_of(f"state.shards[{i}]", row, n_shards) for i, row in enumerate(rows))
+    return StreamPlace(
+        epoch=state["epoch"],
+        step=state["step"],
+        turns=tuple(shard for shard in turns if shard in mine),
+        shards=shards,
+    )
+
+
+def _shard_of(place: str, row: object, n_shards: int) -> tuple[int, ShardState]:
+    if not isinstance(row, Mapping):
+        raise ValueError(f"{place}: expected the state of a shard, got {described(row)}")
+    _check_integer(f"{place}.shard", row.get("shard"), n_shards - 1)
+    for name in ("n_taken", "n_packs"):
+        _check_integer(f"{place}.{name}", row.get(name), _MOST)
+    if not isinstance(row.get("window"), Mapping):
+        raise ValueError(
+            f"{place}.window: expected the state of a packer, got {described(row.get('window'))}"
+        )
+    return row["shard"], ShardState(json.dumps(row["window"]), row["n_taken"], row["n_packs"])
+
+
+def packs_left(
+    place: StreamPlace, packs_of_shards: Iterable[int], rank: int, world_size: int, n_shards: int
+) -> int:
+    """How many packs the shards of a rank still have, of so many in all."""
+    left = 0
+    for shard_index, n_packs in enumerate(packs_of_shards):
+        if shard_index % world_size == rank:
+            done = place.shards[shard_index].n_packs if shard_index in place.shards else 0
+            left += n_packs - done
+    return left
+
+
+def _check_integer(place: str, value: object, high: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= high:
+        raise ValueError(f"{place}: expected integer in 0..{high}, got {described(value)}")

@@ -205,6 +205,29 @@ def test_several_workers_on_each_of_two_ranks_give_the_same() -> None:
         assert list(StreamLoader(dataset, num_workers=2, n_steps=n_steps)) == batches[rank]
 
 
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_rank_resumes_with_another_number_of_workers(rank: int) -> None:
+    n_steps = dataset_of(rank, 2).count_steps(SHARDS.lengths)
+
+    def loader(num_workers: int, state: Any = None) -> StreamLoader:
+        dataset = dataset_of(rank, 2)
+        if state is not None:
+            dataset.load_state_dict(state)
+        return StreamLoader(dataset, num_workers=num_workers, n_steps=n_steps, prefetch_factor=5)
+
+    batches: list[Batch] = []
+    state = None
+    for num_workers, n_batches in [(2, 13), (4, 30), (1, 17), (2, 10**6)]:
+        resumed = loader(num_workers, state)
+        for i, batch in enumerate(resumed, start=1):
+            batches.append(batch)
+            state = resumed.state_dict()
+            if i == n_batches:
+                break
+    uninterrupted, _ = run_ranks(2)
+    assert batches == uninterrupted[rank]
+
+
 def test_steps_known_beforehand_need_no_agreement_and_must_be_enough() -> None:
     loader = StreamLoader(dataset_of(), n_steps=len(UNINTERRUPTED) - 1)
     with pytest.raises(ValueError, match="n_steps: expected all packs of rank 0 to fit, got "):

@@ -1,11 +1,26 @@
-"""Packs in a PyTorch training loop."""
+"""Plans and packs in a PyTorch training loop: docs/production.md and docs/streaming.md show them."""
 
+from packsim._rank_schedule import RankSchedule, Turn
+from packsim.torch.collator import CollatorRules, PackCollator
+from packsim.torch.dataset import FetchedPack, PlanDataset
+from packsim.torch.loader import PlanLoader
+from packsim.torch.packed_batch import PackedBatch
+from packsim.torch.sampler import PlanSampler
 from packsim.torch.stream_dataset import StreamDataset, StreamPack, merge_stream_states
 from packsim.torch.stream_loader import StreamLoader
 
 __all__ = [
+    "CollatorRules",
+    "FetchedPack",
+    "PackCollator",
+    "PackedBatch",
+    "PlanDataset",
+    "PlanLoader",
+    "PlanSampler",
+    "RankSchedule",
     "StreamDataset",
     "StreamLoader",
     "StreamPack",
+    "Turn",
     "merge_stream_states",
 ]

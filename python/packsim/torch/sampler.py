@@ -60,6 +60,11 @@ class PlanSampler(Sampler[Any]):
         return self._schedules[0]
 
     @property
+    def sampler(self) -> PlanSampler:
+        """Itself: accelerate and Lightning call `set_epoch()` of the sampler in a batch sampler."""
+        return self
+
+    @property
     def epoch(self) -> int:
         """That the next iteration over the sampler gives."""
         return self._start.epoch

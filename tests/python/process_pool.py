@@ -43,7 +43,7 @@ def started(world_size: int, folder: Path) -> Iterator[ProcessPool]:
     for rank in range(world_size):
         ours, theirs = context.Pipe()
         arguments = (rank, world_size, f"file://{folder}/rendezvous", theirs)
-        process = context.Process(target=_serve, args=arguments, daemon=True)
+        process = context.Process(target=_serve, args=arguments)
         process.start()
         connections.append(ours)
         processes.append(process)
@@ -65,10 +65,17 @@ def _serve(rank: int, world_size: int, meeting: str, connection: Connection) -> 
     torch.set_num_threads(1)
     timeout = timedelta(seconds=_TIMEOUT_S)
     dist.init_process_group("gloo", init_method=meeting, rank=rank, world_size=world_size, timeout=timeout)
-    while (task := connection.recv()) is not None:
+    while (task := _next_task(connection)) is not None:
         function, arguments = task
         try:
             connection.send(("", function(*arguments)))
         except BaseException:
             connection.send((traceback.format_exc(), None))
     dist.destroy_process_group()
+
+
+def _next_task(connection: Connection) -> Any:
+    try:
+        return connection.recv()
+    except EOFError:  # the tests were killed
+        return None

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 import packsim
 
+EXAMPLES = REPOSITORY / "examples"
 # The tests train the model of the examples.
-sys.path.insert(0, str(REPOSITORY / "examples"))
+sys.path.insert(0, str(EXAMPLES))
 
 VOCABULARY = 61
 

@@ -1,0 +1,64 @@
+"""Samples of a pack, with the pack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from torch.utils.data import Dataset
+
+from packsim._micro_batch import MicroBatch
+from packsim._plan import Plan
+
+
+class MapStyleDataset(Protocol):
+    """What DataLoader calls a map-style dataset."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int, /) -> Any: ...
+
+
+class FetchedPack(list[Any]):
+    """The samples of a micro-batch, one for each of its pieces, in its order."""
+
+    def __init__(self, samples: Iterable[Any], micro_batch: MicroBatch) -> None:
+        super().__init__(samples)
+        self.micro_batch = micro_batch
+
+
+class PlanDataset(Dataset[Any]):
+    """A map-style dataset whose batches know which micro-batch they are.
+
+    Parameters
+    ----------
+    dataset
+        Samples in the order of the lengths that the plan was made of. Its own `__getitems__`, where it has
+        one, fetches the samples of a micro-batch at once.
+    plan : Plan
+
+    Raises
+    ------
+    ValueError
+        Unless the dataset has as many samples as the plan.
+    """
+
+    def __init__(self, dataset: MapStyleDataset, plan: Plan) -> None:
+        if len(dataset) != plan.n_samples:
+            expected = f"expected {plan.n_samples} samples, of which the plan was made"
+            raise ValueError(f"dataset: {expected}, got {len(dataset)}")
+        self.dataset = dataset
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.dataset[index]
+
+    def __getitems__(self, micro_batch: MicroBatch) -> FetchedPack:
+        """What DataLoader calls with what its batch sampler gave."""
+        samples = list(micro_batch)
+        fetch = getattr(self.dataset, "__getitems__", None)
+        if fetch is not None and samples:
+            return FetchedPack(fetch(samples), micro_batch)
+        return FetchedPack((self.dataset[sample] for sample in samples), micro_batch)

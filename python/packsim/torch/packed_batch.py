@@ -1,0 +1,56 @@
+"""The tensors of a micro-batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import torch
+
+from packsim._micro_batch import MicroBatch
+
+
+class PackedBatch(dict[str, Any]):
+    """A dict of tensors, with the micro-batch that they are of.
+
+    Workers of a DataLoader, its pinning and `to()` keep the attributes. Trainers that rebuild mappings from
+    their items alone keep the tensors.
+
+    Attributes
+    ----------
+    micro_batch : MicroBatch or None
+        None where a trainer rebuilt the batch.
+    n_padding_tokens : int
+    is_last : bool
+        The optimizer steps behind this micro-batch. Set by PlanLoader.
+    """
+
+    def __init__(
+        self,
+        values: Mapping[str, Any] | Iterable[tuple[str, Any]] = (),
+        *,
+        micro_batch: MicroBatch | None = None,
+        n_padding_tokens: int = 0,
+        is_last: bool = False,
+    ) -> None:
+        super().__init__(values)
+        self.micro_batch = micro_batch
+        self.n_padding_tokens = n_padding_tokens
+        self.is_last = is_last
+
+    def with_values(self, values: Mapping[str, Any]) -> PackedBatch:
+        """Other tensors of the same micro-batch."""
+        return PackedBatch(
+            values,
+            micro_batch=self.micro_batch,
+            n_padding_tokens=self.n_padding_tokens,
+            is_last=self.is_last,
+        )
+
+    def to(self, device: torch.device | str | int, non_blocking: bool = False) -> PackedBatch:
+        """The batch with its tensors on a device."""
+
+        def moved(value: Any) -> Any:
+            return value.to(device, non_blocking=non_blocking) if isinstance(value, torch.Tensor) else value
+
+        return self.with_values({name: moved(value) for name, value in self.items()})

@@ -60,6 +60,13 @@ def test_degrees_that_change_inside_an_iteration(name: str, two_processes: Proce
     check_gradients(two_processes, plan, 1 + found.index({1, 2}))
 
 
+@pytest.mark.parametrize("name", ["none", "wrapped"])
+def test_rows_and_cut_samples_that_are_shared(name: str, two_processes: ProcessPool) -> None:
+    plan = plan_by(name, 2, 2)
+    assert degrees(plan, 2)[0] == {2}
+    check_gradients(two_processes, plan, 2)
+
+
 @pytest.mark.parametrize("sp_degree", [2, 4])
 def test_four_processes(sp_degree: int, four_processes: ProcessPool) -> None:
     # At degree 2, two groups train side by side; at 4 there are more processes than heads of keys.

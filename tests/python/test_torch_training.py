@@ -31,7 +31,7 @@ def test_gradients_are_those_of_unpacked_training_and_biases_as_defined(
     row: packsim.Strategy, two_processes: ProcessPool
 ) -> None:
     lengths = np.array(LENGTHS, dtype=np.int32)
-    plan = plan_of(row, lengths, 2, last_iteration="shorten", loss_tokens=None)
+    plan = plan_of(row, lengths, 2, last_iteration="shorten")
     arguments = (plan.to_bytes(), LENGTHS, N_ITERATIONS, NORMALISERS, False)
     gradients, others = two_processes.run(training.packed_gradients, *arguments)
     n_iterations = min(N_ITERATIONS, plan.n_iterations)
@@ -63,3 +63,35 @@ def test_a_bias_is_there_to_be_found(two_processes: ProcessPool) -> None:
     assert relative(gradients["token_mean"][0], stable, stable) > 1e-3
     assert relative(gradients["sample_mean"][0], stable, stable) > 1e-2
     assert plan.loss_bias("sample_mean").misplaced_fraction > 0.05
+
+
+@pytest.mark.parametrize(
+    ("name", "padding"),
+    [
+        ("ffd", {"padding": "capacity"}),
+        ("ffd", {"padding": "multiple", "pad_multiple_tokens": 24}),
+        ("none", {"padding": "capacity"}),
+        ("wrapped", {"padding": "multiple", "pad_multiple_tokens": 7}),
+    ],
+)
+def test_padding_changes_no_gradient(name: str, padding: dict[str, Any], two_processes: ProcessPool) -> None:
+    row = next(row for row in rows() if row.name == name)
+    plan = plan_of(row, np.array(LENGTHS, dtype=np.int32), 2, **padding)
+    arguments = (plan.to_bytes(), LENGTHS, 1, ["stable"], False)
+    gradients, _ = two_processes.run(training.packed_gradients, *arguments)
+    stable = training.unpacked_gradient(plan, LENGTHS, 0, training.defined_weights(plan, 0, "stable"))
+    assert relative(gradients["stable"][0], stable, stable) < TOLERANCE
+
+
+@pytest.mark.parametrize("normaliser", NORMALISERS)
+def test_idle_processes_change_no_gradient(normaliser: str, two_processes: ProcessPool) -> None:
+    # Three packs, two rounds: the second process has nothing in the second one.
+    lengths = [60, 50, 40]
+    packing = packsim.pack(lengths, strategy="ffd", capacity_tokens=64)
+    plan = packsim.make_plan(packing, n_gpus=2, micro_batches_per_rank=2, last_iteration="shorten")
+    assert plan.n_iterations == 1
+    arguments = (plan.to_bytes(), lengths, 1, [normaliser], False)
+    for gradients in two_processes.run(training.packed_gradients, *arguments):
+        weights = training.defined_weights(plan, 0, normaliser)
+        expected = training.unpacked_gradient(plan, lengths, 0, weights)
+        assert relative(gradients[normaliser][0], expected, expected) < TOLERANCE

@@ -19,6 +19,8 @@ from packsim.torch import PackedBatch, PlanLoader, SequenceGroups, weighted_loss
 from tiny_llama import Config, TinyLlama  # isort: skip
 
 CONFIG = Config(vocabulary=VOCABULARY)
+# Threads that wait for each other in operations this small take longer than the operations.
+torch.set_num_threads(1)
 
 
 def model() -> TinyLlama:

@@ -58,6 +58,12 @@ def check_iteration(plan: packsim.Plan, iteration: int, schedules: list[RankSche
         assert any(one.micro_batch is not None for one in at_once)
     assert trained == expected
     assert rounds == sorted(rounds)
+    for turns in turns_of_ranks:
+        # In a round by their first GPU, and idle at its end.
+        order = [
+            (turn.round, turn.micro_batch is None, turn.micro_batch_or_empty().first_gpu) for turn in turns
+        ]
+        assert order == sorted(order)
 
 
 @ROWS

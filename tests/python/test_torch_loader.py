@@ -11,7 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from hypothesis import given, settings  # noqa: E402
+from hypothesis import Phase, given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from training_cases import drawn_lengths, token_ids  # noqa: E402
 
@@ -48,7 +48,8 @@ def uninterrupted(plan: packsim.Plan, rank: int, world_size: int) -> list[tuple[
     return [one for _ in range(plan.n_epochs) for one in order(loader)]
 
 
-@settings(max_examples=12, deadline=None)
+# Not shrunk: that would start hundreds of workers.
+@settings(max_examples=12, deadline=None, phases=(Phase.explicit, Phase.generate))
 @given(data=st.data())
 def test_killed_and_resumed_anywhere_the_order_is_the_same(data: st.DataObject) -> None:
     last = data.draw(st.sampled_from(sorted(PLANS)))

@@ -62,11 +62,11 @@ def _serve(rank: int, world_size: int, meeting: str, connection: Connection) -> 
     import torch
     import torch.distributed as dist
 
-    torch.set_num_threads(1)
     timeout = timedelta(seconds=_TIMEOUT_S)
     dist.init_process_group("gloo", init_method=meeting, rank=rank, world_size=world_size, timeout=timeout)
     while (task := _next_task(connection)) is not None:
         function, arguments = task
+        torch.set_num_threads(1)  # each time: trainers set it, too
         try:
             connection.send(("", function(*arguments)))
         except BaseException:

@@ -119,7 +119,10 @@ def column_lengths(column: Any, places: Any, name: str, bad_rows: BadRows) -> ND
 def loss_counts(
     labels: Any, lengths_tokens: NDArray[np.int32], places: Any, name: str, bad_rows: BadRows
 ) -> NDArray[np.int32]:
-    """Labels other than -100 of each row, int32 [n_rows]; a row has as many labels as tokens."""
+    """Labels other than -100 behind the first of each row, int32 [n_rows]; a row has as many labels as tokens.
+
+    Nothing comes before the first token that could predict it.
+    """
     n_before = bad_rows.count
     n_labels = column_lengths(labels, places, name, bad_rows)
     if bad_rows.count > n_before:
@@ -133,7 +136,7 @@ def loss_counts(
     starts = ends - n_labels
     for row in _rows_with_null_labels(labels, ends):
         bad_rows.add(places(row), f"integers in column {name}", "None")
-    counts: NDArray[np.int32] = (running[ends] - running[starts]).astype(np.int32)
+    counts: NDArray[np.int32] = (running[ends] - running[np.minimum(starts + 1, ends)]).astype(np.int32)
     return counts
 
 

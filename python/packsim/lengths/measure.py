@@ -51,7 +51,8 @@ def measure_lengths(
         What of a sample is tokenized. Without it, all of the sample, which for tables, files and data sets
         is a dict and needs a function.
     labels_column : str, optional
-        With `tokenize` None, the labels beside the token ids, of which those other than -100 are counted.
+        With `tokenize` None, the labels beside the token ids, of which those other than -100 are counted, but
+        for the first of a sample, which nothing predicts.
     batched : bool
         The function takes a list of samples and returns a list of results, or a mapping with `input_ids` and
         perhaps `labels` whose values are lists of one entry a sample.

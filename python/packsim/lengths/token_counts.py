@@ -44,13 +44,13 @@ def token_counts(result: Any) -> tuple[int, int | None]:
 
 
 def loss_tokens(labels: Any, length_tokens: int) -> int:
-    """Labels other than -100, of which there is one a token."""
+    """Labels other than -100 behind the first, which nothing predicts. There is one a token."""
     if isinstance(labels, Mapping) or _length(labels) != length_tokens or _is_integer(labels):
         raise Unmeasurable(f"{length_tokens} labels", describe(labels))
     values = np.asarray(labels)
     if len(values) and values.dtype.kind not in "iu":
         raise Unmeasurable("integers as labels", describe(labels))
-    return int(np.count_nonzero(values != IGNORED_LABEL))
+    return int(np.count_nonzero(values[1:] != IGNORED_LABEL))
 
 
 def _is_integer(value: Any) -> bool:

@@ -95,9 +95,9 @@ def loss_of(parallel: torch.nn.Module, batch: PackedBatch, groups: SequenceGroup
 
 
 def opened_plan(options: argparse.Namespace, lengths_tokens: list[int]) -> packsim.Plan:
-    """The given plan, or one that the first process makes for all."""
+    """The given plan, that of an earlier run, or one that the first process makes for all."""
     path = Path(options.plan or Path(options.folder) / "plan.packsim")
-    if dist.get_rank() == 0 and options.plan is None:
+    if dist.get_rank() == 0 and options.plan is None and not path.exists():
         packing = packsim.pack(lengths_tokens, strategy=options.strategy, capacity_tokens=96)
         plan = packsim.make_plan(
             packing, n_gpus=dist.get_world_size(), micro_batches_per_rank=2, epochs=3, normaliser="stable"

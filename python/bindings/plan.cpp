@@ -1,5 +1,4 @@
 #include "packing/loss/loss_bias.hpp"
-#include "packing/loss/loss_weights.hpp"
 #include "packing/schedule.hpp"
 #include "plan_files/plan_bytes.hpp"
 #include "plan_files/plan_view.hpp"
@@ -107,16 +106,16 @@ auto table(std::span<const T> PlanTables::*member) {
   };
 }
 
-py::array_t<double> weights_of(const PlanView& plan, const std::string& normaliser) {
-  std::vector<double> weights;
-  {
-    const py::gil_scoped_release others_may_run;
-    const RestoredPlan restored = restore_plan(plan);
-    const LossTokens loss_tokens(restored.packing, plan->loss_tokens);
-    weights = loss_weights(restored.schedule, count_losses(restored.packing, loss_tokens),
-                           known_normaliser(normaliser));
-  }
-  return py::array_t<double>(static_cast<py::ssize_t>(weights.size()), weights.data());
+PlanView with_normaliser(const PlanView& plan, const std::string& normaliser) {
+  const py::gil_scoped_release others_may_run;
+  const RestoredPlan restored = restore_plan(plan);
+  PlanFacts facts = plan->facts;
+  facts.normaliser = normaliser;
+  return PlanView::of_bytes(plan_bytes({.packing = restored.packing,
+                                        .schedule = restored.schedule,
+                                        .degrees = restored.degrees,
+                                        .loss_tokens = plan->loss_tokens,
+                                        .facts = facts}));
 }
 
 py::dict bias_of(const PlanView& plan, const std::string& normaliser) {
@@ -172,7 +171,7 @@ void add_plan(py::module_& module) {
              return py::bytes(reinterpret_cast<const char*>(plan.bytes().data()), plan.bytes().size());
            })
       .def("check", [](const PlanView& plan) { restore_plan(plan); })
-      .def("weights_of", weights_of, py::arg("normaliser"))
+      .def("with_normaliser", with_normaliser, py::arg("normaliser"))
       .def("loss_bias", bias_of, py::arg("normaliser"))
       .def_property_readonly("facts", [](const PlanView& plan) { return facts_to_json(plan->facts); })
       .def_property_readonly("content_hash", &PlanView::content_hash)

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from packsim import _core
-from packsim._arguments import Problems
+from packsim._arguments import Problems, described
 from packsim._lengths_array import LengthsLike, as_lengths
 from packsim._normalisers import normalisers
 from packsim._packing import Packing
@@ -130,7 +130,10 @@ def make_plan(
     if loss_tokens is not None:
         losses = as_lengths(loss_tokens, "loss_tokens")
         if packing._core.is_cut:
-            problems.add("loss_tokens: expected none for a packing that cuts samples, got some")
+            problems.add(
+                "loss_tokens: expected none for a packing that cuts samples, as nobody knows which tokens of "
+                "a sample have loss, got some; cut the samples before measuring them"
+            )
         elif len(losses) != packing.counts.n_samples:
             problems.add(f"loss_tokens: expected {packing.counts.n_samples} numbers, got {len(losses)}")
     multiple = problems.integer("pad_multiple_tokens", pad_multiple_tokens, 1, _core.longest_capacity_tokens)
@@ -147,8 +150,8 @@ def make_plan(
         "seed": problems.integer("seed", seed, 0, 2**32 - 1),
         "normaliser": problems.word("normaliser", normaliser, [one.name for one in normalisers()]),
     }
-    if name is not None and not isinstance(name, str):
-        problems.add(f"name: expected text, got {name!r:.60}")
+    if name is not None and not _is_text(name):
+        problems.add(f"name: expected text, got {described(name)}")
     problems.raise_if_any()
     return Plan(
         _core.make_plan(
@@ -165,3 +168,13 @@ def make_plan(
             **arguments,
         )
     )
+
+
+def _is_text(value: object) -> bool:
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+    return True

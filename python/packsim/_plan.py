@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packsim import _core
+from packsim._arguments import described
 from packsim._lengths_array import LengthsLike, as_lengths
 from packsim._micro_batch import MicroBatch
 from packsim._normalisers import LossBias, Normaliser, find_normaliser
@@ -87,13 +88,15 @@ class Plan:
         OSError
             Where the system will not open it.
         """
-        name = os.fspath(path)
+        name = _file_name(path)
         return cls(_core.Plan.open(name), os.path.abspath(name))
 
     @classmethod
-    def from_bytes(cls, plan: bytes) -> Plan:
+    def from_bytes(cls, plan: bytes | bytearray | memoryview) -> Plan:
         """The plan of a file's content. ValueError as for `open()`."""
-        return cls(_core.Plan.of_bytes(plan))
+        if not isinstance(plan, (bytes, bytearray, memoryview)):
+            raise ValueError(f"plan: expected bytes, got {described(plan)}")
+        return cls(_core.Plan.of_bytes(bytes(plan)))
 
     def to_bytes(self) -> bytes:
         """What `save()` writes. The same plan has the same bytes."""
@@ -101,7 +104,7 @@ class Plan:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the plan file. Who reads the path sees the file that was there, or the whole new one."""
-        self._core.save(os.fspath(path))
+        self._core.save(_file_name(path))
 
     @property
     def content_hash(self) -> str:
@@ -161,6 +164,8 @@ class Plan:
 
     def micro_batches(self, iteration: int) -> list[MicroBatch]:
         """The packs of an iteration on all GPUs, rounds ascending."""
+        if isinstance(iteration, bool) or not isinstance(iteration, (int, np.integer)):
+            raise TypeError(f"iteration: expected integer, got {described(iteration)}")
         if not 0 <= iteration < self.n_iterations:
             raise IndexError(f"iteration: expected 0..{self.n_iterations - 1}, got {iteration}")
         first, n_placed = self._iterations[iteration].tolist()
@@ -199,13 +204,9 @@ class Plan:
         )
 
     def with_normaliser(self, normaliser: str) -> Plan:
-        """The same plan with the loss weights of another normaliser (see `normalisers()`)."""
-        row = find_normaliser(normaliser)
-        other = Plan(self._core, self._path)
-        other._normaliser = row
-        other.facts["normaliser"] = row.name
-        other._arrays.weights = self._core.weights_of(row.name)
-        return other
+        """The same plan with the loss weights of another normaliser (see `normalisers()`): a plan of its own,
+        whose states are not those of this one."""
+        return Plan(self._core.with_normaliser(find_normaliser(normaliser).name))
 
     def loss_bias(self, normaliser: str | None = None) -> LossBias:
         """How a normaliser's loss (by default the plan's) differs from the mean over all loss tokens."""
@@ -232,10 +233,9 @@ class Plan:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Processes that have the file map it, too.
-        name = self._normaliser.name
         if self._path is not None:
-            return _reopen, (self._path, self.content_hash, name)
-        return _of_bytes, (self.to_bytes(), name)
+            return _reopen, (self._path, self.content_hash)
+        return Plan.from_bytes, (self.to_bytes(),)
 
 
 class _Arrays:
@@ -252,13 +252,15 @@ class _Arrays:
         self.loss_tokens = core.loss_tokens
 
 
-def _reopen(path: str, content_hash: str, normaliser: str) -> Plan:
+def _reopen(path: str, content_hash: str) -> Plan:
     plan = Plan.open(path)
     if plan.content_hash != content_hash:
         raise ValueError(f"{path}: expected plan {content_hash}, which was pickled, got {plan.content_hash}")
-    return plan if plan.normaliser.name == normaliser else plan.with_normaliser(normaliser)
+    return plan
 
 
-def _of_bytes(plan: bytes, normaliser: str) -> Plan:
-    made = Plan.from_bytes(plan)
-    return made if made.normaliser.name == normaliser else made.with_normaliser(normaliser)
+def _file_name(path: str | os.PathLike[str]) -> str:
+    name = os.fspath(path)
+    if not isinstance(name, str) or "\0" in name:
+        raise ValueError(f"path: expected text without a null character, got {described(name)}")
+    return name

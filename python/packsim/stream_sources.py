@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Generic, Protocol, TypeVar
 
+from packsim._arguments import described
+
 Path = TypeVar("Path")
 Sample = TypeVar("Sample")
 
@@ -32,6 +34,8 @@ class FileShards(Generic[Path, Sample]):
         read_file: Callable[[Path], Iterable[Sample]],
         n_samples_of: Callable[[Path], int] | None = None,
     ) -> None:
+        if isinstance(files, (str, bytes)) or not list(files):
+            raise ValueError(f"files: expected a sequence of at least one path, got {described(files)}")
         self.files = list(files)
         self.read_file = read_file
         self.n_samples_of = n_samples_of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -88,10 +89,13 @@ class PackedStream(Generic[Sample]):
         self._packs: list[NDArray[np.uint64]] = []  # of the window, those to come, last first
         self._n_taken = 0
         self._n_to_skip = 0
+        self._expected_hash = ""  # of the lengths that the window of the packs to skip had
         if state is not None:
-            packer.load_state_dict(state["window"])
+            window = dict(state["window"])
+            self._expected_hash = str(window.pop("read_hash", ""))
+            packer.load_state_dict(window)
             self._n_to_skip = int(state["n_taken"])
-        self._window_state = packer.state_dict()
+        self._window_state = packer.state_dict() | {"read_hash": self._expected_hash}
 
     def __iter__(self) -> Iterator[list[tuple[int, Sample]]]:
         return self
@@ -108,7 +112,8 @@ class PackedStream(Generic[Sample]):
 
     def state_dict(self) -> dict[str, Any]:
         """Where the next pack comes from, as JSON has it: the state of the packer before the window of the
-        pack taken last, and how many packs of that window have been taken."""
+        pack taken last, a hash of the lengths that the window read, and how many
+        packs of it have been taken."""
         return {"window": self._window_state, "n_taken": max(self._n_taken, self._n_to_skip)}
 
     @property
@@ -122,9 +127,11 @@ class PackedStream(Generic[Sample]):
         self._window_state = self._packer.state_dict()
         self._n_taken = 0
         setting = self._packer.setting
+        read = hashlib.blake2b(digest_size=16)
         while not self._packs:
             samples = list(islice(rest, self._packer.room_samples))
             lengths = [self._length_of(sample) for sample in samples]
+            read.update(np.array(lengths, dtype=np.int64).tobytes() if samples else b"end")
             packs = self._packer.push(lengths) if samples else self._packer.finish()
             for sample, length_tokens in zip(samples, lengths, strict=True):
                 if not setting.leaves_out(length_tokens):
@@ -133,6 +140,13 @@ class PackedStream(Generic[Sample]):
             self._packs = list(packs)[::-1]
             if not samples:
                 break
+        self._window_state["read_hash"] = read.hexdigest()
+        if self._n_to_skip > 0 and self._window_state["read_hash"] != self._expected_hash:
+            begin = self._window_state["position"]
+            expected = (
+                f"the lengths that it had from sample {begin} to its next {self._position - begin} samples"
+            )
+            raise ValueError(f"stream: expected {expected}, as before, got others")
         return bool(self._packs)
 
     def _opened(self) -> Iterator[Sample]:

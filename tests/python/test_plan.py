@@ -152,9 +152,40 @@ def test_a_sample_without_loss_weighs_nothing_under_any_normaliser() -> None:
         assert weights.sum() == pytest.approx(4 if row.name == "sum" else 1)
 
 
-def test_another_normaliser_goes_with_a_pickled_plan() -> None:
-    plan = small_plan().with_normaliser("longalign")
-    assert list(pickle.loads(pickle.dumps(plan))) == list(plan)
+def test_a_plan_with_another_normaliser_is_saved_with_it(tmp_path: Path) -> None:
+    plan = small_plan(loss_tokens=[10, 30])
+    other = plan.with_normaliser("longalign")
+    other.save(tmp_path / "a.plan")
+    for same in (packsim.Plan.open(tmp_path / "a.plan"), pickle.loads(pickle.dumps(other))):
+        assert same.normaliser.name == same.facts["normaliser"] == "longalign"
+        assert list(same) == list(other)
+        assert same.weights.tolist() == [batch.weight for batch in other.micro_batches(0)]
+    # Its weights are others, so it is another plan for checkpoints.
+    assert other.content_hash != plan.content_hash
+    assert other.with_normaliser("stable").to_bytes() == plan.to_bytes()
+
+
+def test_what_is_no_path_no_bytes_and_no_index_is_refused() -> None:
+    plan = small_plan()
+    with pytest.raises(ValueError, match="path: expected text without a null character"):
+        plan.save("a\0b")
+    with pytest.raises(ValueError, match="path: expected text without a null character"):
+        packsim.Plan.open("a\0b")
+    assert packsim.Plan.from_bytes(bytearray(plan.to_bytes())).facts == plan.facts
+    with pytest.raises(ValueError, match="plan: expected bytes, got None"):
+        packsim.Plan.from_bytes(None)  # type: ignore[arg-type]
+    for index in (True, 0.0, "0"):
+        with pytest.raises(TypeError, match="iteration: expected integer"):
+            plan.micro_batches(index)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("over_long", ["error", "drop", "truncate", "split"])
+@pytest.mark.parametrize("strategy", ["wrapped", "bfd"])
+def test_samples_without_tokens_make_a_plan_of_nothing(strategy: str, over_long: str) -> None:
+    packing = packsim.pack([0, 0], strategy=strategy, capacity_tokens=16, over_long=over_long)  # type: ignore[arg-type]
+    plan = packsim.make_plan(packing)
+    assert plan.n_iterations == 0
+    assert plan.facts["empty_samples"] == 2
 
 
 def test_lengths_that_changed_since_are_found() -> None:
@@ -225,6 +256,7 @@ def test_a_pickled_plan_is_not_another_file_of_the_same_name(tmp_path: Path) -> 
         ({"loss_tokens": np.array([1, -2])}, "loss_tokens: expected lengths in 0"),
         ({"loss_tokens": [10, 31]}, r"loss_tokens\[1\]: expected 0..30, the length of the sample, got 31"),
         ({"name": 3}, "name: expected text, got 3"),
+        ({"name": "\ud800"}, "name: expected text, got "),
         (
             {"tokens_per_iteration": 8, "micro_batches_per_rank": 2},
             "micro_batches_per_rank: expected none beside tokens_per_iteration",

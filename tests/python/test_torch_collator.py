@@ -262,3 +262,29 @@ def test_a_batch_keeps_its_micro_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     assert batch.to("meta")["labels"].device.type == "meta"
     # As trainers rebuild it.
     assert PackedBatch({"input_ids": batch["input_ids"]}).micro_batch is None
+
+
+@pytest.mark.parametrize(
+    "sample",
+    [
+        np.full(5, 1.7),
+        np.full(5, np.nan),
+        ["x"] * 5,
+        np.ones((5, 1), dtype=np.int64),
+        [[1], [2, 3], [], [4], [5]],
+    ],
+    ids=["floats", "nan", "texts", "matrix", "ragged"],
+)
+def test_what_are_no_token_ids_is_refused_by_sample(sample: Any) -> None:
+    plan = one_pack([5])
+    with pytest.raises(ValueError, match=r"sample 0: expected one row of integers as token ids, got shape"):
+        first_batch(plan, [sample])
+    labels = {"input_ids": [1] * 5, "labels": sample}
+    with pytest.raises(ValueError, match=r"sample 0: expected one row of integers as labels, got shape"):
+        first_batch(plan, [labels])
+
+
+@pytest.mark.parametrize("pad_token_id", [None, 1.5, -1])
+def test_a_pad_token_that_cannot_be_is_refused_at_once(pad_token_id: Any) -> None:
+    with pytest.raises(ValueError, match="pad_token_id: expected integer in 0"):
+        PackCollator(one_pack([5]), pad_token_id=pad_token_id)

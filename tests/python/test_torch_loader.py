@@ -16,7 +16,8 @@ from hypothesis import strategies as st  # noqa: E402
 from training_cases import drawn_lengths, token_ids  # noqa: E402
 
 import packsim  # noqa: E402
-from packsim.torch import PackedBatch, PlanLoader  # noqa: E402
+from packsim.stream_sources import FileShards  # noqa: E402
+from packsim.torch import PackedBatch, PlanLoader, PlanSampler, StreamDataset  # noqa: E402
 
 LENGTHS = drawn_lengths(70, seed=8, longest_tokens=64)
 DATA = token_ids(LENGTHS)
@@ -188,3 +189,56 @@ def test_epochs_are_set_by_hand_or_follow_each_other() -> None:
     assert order(itertools.islice(loader, 2)) == both[len(first) : len(first) + 2]
     loader.set_epoch(1)  # a place in the epoch stays
     assert order(loader) == both[len(first) + 2 :]
+
+
+def test_an_older_iterator_gives_nothing_that_a_newer_one_gives_too() -> None:
+    loader = PlanLoader(PLAN, DATA, rank=0, world_size=2)
+    older, newer = iter(loader), iter(loader)
+    first = next(older)
+    second = next(newer)
+    assert list(first.micro_batch) != list(second.micro_batch)
+    with pytest.raises(RuntimeError, match="expected its newest iterator to be used"):
+        next(older)
+    assert order([first, second, *newer]) == order(PlanLoader(PLAN, DATA, rank=0, world_size=2))
+
+
+def test_a_plan_of_nothing_cannot_be_trained_and_says_why() -> None:
+    plan = packsim.make_plan(
+        packsim.pack([10, 20], strategy="bfd", capacity_tokens=64), n_gpus=4, last_iteration="drop"
+    )
+    with pytest.raises(ValueError, match="plan: expected at least one iteration, got none"):
+        PlanLoader(plan, [[1] * 10, [1] * 20], rank=0, world_size=1)
+
+
+@pytest.mark.parametrize("epoch", [1.5, True, "1", None, -1, 2**70])
+def test_what_is_no_epoch_is_refused(epoch: Any) -> None:
+    loader = PlanLoader(PLAN, DATA, rank=0, world_size=2)
+    for part in (loader, PlanSampler(PLAN, 0, 2)):
+        with pytest.raises(ValueError, match=r"epoch: expected integer in 0\.\.2147483647"):
+            part.set_epoch(epoch)
+    loader.set_epoch(np.int64(1))
+    assert type(loader.state_dict()["epoch"]) is int
+
+
+@pytest.mark.parametrize(("rank", "world_size"), [(2, 2), (-1, 2), (True, 2), (0, 0), (0, -1), ("0", 2)])
+def test_what_is_no_rank_is_refused(rank: Any, world_size: Any) -> None:
+    with pytest.raises(ValueError, match=r"(rank|world_size): expected integer in"):
+        PlanLoader(PLAN, DATA, rank=rank, world_size=world_size)
+    with pytest.raises(ValueError, match=r"(rank|world_size): expected integer in"):
+        StreamDataset(
+            FileShards(["a"] * 8, lambda name: [[1]]),
+            n_shards=8,
+            strategy="bfd",
+            capacity_tokens=4,
+            window_samples=4,
+            rank=rank,
+            world_size=world_size,
+        )
+
+
+def test_an_environment_that_cannot_be_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANK", "x")
+    with pytest.raises(ValueError, match="environment variable RANK: expected an integer, got 'x'"):
+        PlanLoader(PLAN, DATA)
+    with pytest.raises(ValueError, match="world_size: expected integer in 1"):
+        PlanSampler.for_all_ranks(PLAN, 0)

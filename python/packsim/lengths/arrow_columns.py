@@ -119,9 +119,9 @@ def column_lengths(column: Any, places: Any, name: str, bad_rows: BadRows) -> ND
 def loss_counts(
     labels: Any, lengths_tokens: NDArray[np.int32], places: Any, name: str, bad_rows: BadRows
 ) -> NDArray[np.int32]:
-    """Labels other than -100 behind the first of each row, int32 [n_rows]; a row has as many labels as tokens.
+    """Labels other than -100 behind the first of each row, int32 [n_rows]: nothing predicts the first.
 
-    Nothing comes before the first token that could predict it.
+    A row has as many labels as tokens.
     """
     n_before = bad_rows.count
     n_labels = column_lengths(labels, places, name, bad_rows)

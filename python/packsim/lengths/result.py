@@ -38,7 +38,8 @@ class Lengths:
     lengths_tokens : numpy.ndarray
         int32 [n_samples], each in 0..16777216, in the order of the data.
     loss_tokens : numpy.ndarray or None
-        int32 [n_samples], the labels other than -100 of each sample, behind its first token; None where the data have no labels.
+        int32 [n_samples], the labels other than -100 of each sample behind its first token; None where the
+        data have no labels.
     source : str
         What was measured.
     cache_use : CacheUse

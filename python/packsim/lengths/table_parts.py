@@ -12,8 +12,8 @@ from packsim.lengths.optional import import_optional
 from packsim.lengths.parts import Chunk, IsWanted, cut, ranges
 from packsim.lengths.rows import TableRows
 
-# Parquet pages come through a buffer of this size, and none are fetched ahead: with only one of these, pyarrow
-# holds a column of a whole row group.
+# Parquet pages come through a buffer of this size, and none are fetched ahead: with only one of these,
+# pyarrow holds a column of a whole row group.
 _PARQUET_BUFFER_BYTES = 1 << 20
 # The longest CSV record that can be read.
 _CSV_BLOCK_BYTES = 64 << 20

@@ -113,8 +113,8 @@ class PackCollator:
     ) -> None:
         problems = Problems()
         self.rules = CollatorRules.of(plan) if isinstance(plan, Plan) else plan
-        self.pad_token_id = pad_token_id
-        self.ignore_index = ignore_index
+        self.pad_token_id = problems.integer("pad_token_id", pad_token_id, 0, 2**31 - 1)
+        self.ignore_index = problems.integer("ignore_index", ignore_index, -(2**31), 2**31 - 1)
         self.pad_to_multiple_of = problems.integer("pad_to_multiple_of", pad_to_multiple_of, 1, 2**31 - 1)
         self.check_loss_tokens = check_loss_tokens
         self.flash_attention_kwargs = flash_attention_kwargs
@@ -242,9 +242,14 @@ class PackCollator:
             return _NO_DOCUMENT, what
         if labels is not None and len(labels) != len(ids):
             return _NO_DOCUMENT, f"expected {len(ids)} labels, one for each token, got {len(labels)}"
-        piece = _integers(ids[start:end])
-        # Copied: the first is changed.
-        piece_labels = _integers(ids[start:end] if labels is None else labels[start:end]).copy()
+        piece = _as_array(ids[start:end])
+        given_labels = piece if labels is None else _as_array(labels[start:end])
+        for what, values in (("token ids", piece), ("labels", given_labels)):
+            if values.ndim != 1 or (len(values) and values.dtype.kind not in "iu"):
+                got = f"shape {values.shape} of {values.dtype}"
+                return _NO_DOCUMENT, f"expected one row of integers as {what}, got {got}"
+        piece = piece.astype(np.int64)
+        piece_labels = given_labels.astype(np.int64)  # a copy: the first is changed
         # What comes before a document in its row is another one, and must not predict it.
         piece_labels[:1] = self.ignore_index
         found = int(np.count_nonzero(piece_labels != self.ignore_index))
@@ -266,10 +271,13 @@ def _ids_and_labels(sample: Any) -> tuple[Any, Any]:
     return sample, None
 
 
-def _integers(values: Any) -> NDArray[np.int64]:
+def _as_array(values: Any) -> NDArray[Any]:
     if isinstance(values, torch.Tensor):
         values = values.detach().cpu().numpy()
-    return np.asarray(values, dtype=np.int64)
+    try:
+        return np.asarray(values)
+    except ValueError:  # rows of several lengths
+        return np.empty((0, 0), dtype=object)
 
 
 def _round_up(n: int, multiple: int) -> int:

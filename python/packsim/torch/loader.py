@@ -12,7 +12,7 @@ from packsim._rank_schedule import RankSchedule
 from packsim.torch.collator import PackCollator
 from packsim.torch.dataset import FetchedPack, MapStyleDataset, PlanDataset
 from packsim.torch.packed_batch import PackedBatch
-from packsim.torch.plan_state import PlanState
+from packsim.torch.plan_state import PlanState, checked_epoch
 from packsim.torch.ranks import rank_and_size
 from packsim.torch.sampler import PlanSampler
 
@@ -62,6 +62,7 @@ class PlanLoader:
             raise ValueError(f"options: expected none that the plan decides, got {', '.join(mistakes)}")
         self._sampler = PlanSampler(plan, *rank_and_size(rank, world_size))
         self._place = PlanState.start_of(self._sampler.schedule)
+        self._n_iterators = 0
         collate: Callable[[Any], PackedBatch] = collator or PackCollator(plan)
         self._batches: DataLoader[Any] = DataLoader(
             PlanDataset(dataset, plan),
@@ -92,13 +93,20 @@ class PlanLoader:
 
     def set_epoch(self, epoch: int) -> None:
         """Go to the beginning of an epoch; nothing where the place is in it, as after `load_state_dict()`."""
-        if epoch < 0:
-            raise ValueError(f"epoch: expected >= 0, got {epoch}")
+        epoch = checked_epoch(epoch)
         if epoch != self._place.epoch:
             self._place = PlanState.start_of(self.schedule, epoch)
 
     def __iter__(self) -> Iterator[PackedBatch]:
-        """The batches from here to the end of the epoch. One iterator at a time."""
+        """The batches from here to the end of the epoch. A newer iterator ends the older ones.
+
+        Raises
+        ------
+        RuntimeError
+            Where an older iterator is asked on: it would give batches that the newer one gives too.
+        """
+        self._n_iterators += 1
+        own = self._n_iterators
         place = self._place
         self._sampler.load_state_dict(place.to_dict())
         batches = iter(self._batches)
@@ -106,6 +114,8 @@ class PlanLoader:
         for iteration in iterations[place.iteration :]:
             n_turns = self.schedule.n_turns(iteration)
             for turn in range(place.turn, n_turns):
+                if own != self._n_iterators:
+                    raise RuntimeError("loader: expected its newest iterator to be used, got an older one")
                 batch: PackedBatch = next(batches)
                 batch.is_last = turn + 1 == n_turns
                 place = self._place = place.after(n_turns, len(iterations))

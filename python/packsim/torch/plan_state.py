@@ -11,6 +11,7 @@ from packsim._plan import Plan
 from packsim._rank_schedule import RankSchedule
 
 _MOST = 2**63 - 1
+_MOST_EPOCH = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class PlanState:
             raise ValueError(f"state: expected a mapping of {sorted(expected)}, got {got}")
         _check_plan(state["plan"], schedule.plan)
         problems = Problems()
-        epoch = problems.integer("state: epoch", state["epoch"], 0, _MOST)
+        epoch = problems.integer("state: epoch", state["epoch"], 0, _MOST_EPOCH)
         last = schedule.plan.iterations_per_epoch - 1
         iteration = problems.integer("state: iteration", state["iteration"], 0, last)
         turn = problems.integer("state: turn", state["turn"], 0, _MOST)
@@ -83,6 +84,14 @@ class PlanState:
             problems.integer("state: turn", turn, 0, n_turns - 1)
             problems.raise_if_any()
         return cls(schedule.plan.content_hash, epoch, iteration, turn, schedule.world_size)
+
+
+def checked_epoch(epoch: object) -> int:
+    """ValueError for what is no epoch."""
+    problems = Problems()
+    number = problems.integer("epoch", epoch, 0, _MOST_EPOCH)
+    problems.raise_if_any()
+    return number
 
 
 def _check_plan(found: object, plan: Plan) -> None:

@@ -6,13 +6,34 @@ import os
 
 import torch.distributed as dist
 
+from packsim._arguments import Problems
+
+_MOST_PROCESSES = 1 << 20
+
 
 def rank_and_size(rank: int | None = None, world_size: int | None = None) -> tuple[int, int]:
     """As given, else of torch.distributed where initialised, else of RANK and WORLD_SIZE, else 0 of 1."""
     if (rank is None) != (world_size is None):
         raise ValueError(f"rank, world_size: expected both or none, got {rank} and {world_size}")
     if rank is not None and world_size is not None:
-        return rank, world_size
+        return checked(rank, world_size)
     if dist.is_available() and dist.is_initialized():
         return dist.get_rank(), dist.get_world_size()
-    return int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
+    return checked(_of_environment("RANK", 0), _of_environment("WORLD_SIZE", 1))
+
+
+def checked(rank: object, world_size: object) -> tuple[int, int]:
+    """ValueError for what is no rank of so many processes."""
+    problems = Problems()
+    size = problems.integer("world_size", world_size, 1, _MOST_PROCESSES)
+    number = problems.integer("rank", rank, 0, size - 1)
+    problems.raise_if_any()
+    return number, size
+
+
+def _of_environment(name: str, otherwise: int) -> int:
+    text = os.environ.get(name, str(otherwise))
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"environment variable {name}: expected an integer, got {text!r:.60}") from None

@@ -10,8 +10,8 @@ from torch.utils.data import Sampler
 from packsim._micro_batch import MicroBatch
 from packsim._plan import Plan
 from packsim._rank_schedule import RankSchedule
-from packsim.torch.plan_state import PlanState
-from packsim.torch.ranks import rank_and_size
+from packsim.torch.plan_state import PlanState, checked_epoch
+from packsim.torch.ranks import checked, rank_and_size
 
 
 class PlanSampler(Sampler[Any]):
@@ -44,11 +44,17 @@ class PlanSampler(Sampler[Any]):
         `accelerate.prepare()` gives batch i to process i % n: so each gets its own. It must not make batches
         even, which they are: `DataLoaderConfiguration(even_batches=False)`.
         """
+        _, world_size = checked(0, world_size)
         sampler = cls.__new__(cls)
         sampler._set_up([RankSchedule(plan, rank, world_size) for rank in range(world_size)])
         return sampler
 
     def _set_up(self, schedules: list[RankSchedule]) -> None:
+        if schedules[0].plan.n_iterations == 0:
+            raise ValueError(
+                "plan: expected at least one iteration, got none: all samples were left out, or packs were "
+                'too few for an iteration and last_iteration "drop" left them out'
+            )
         self._schedules = schedules
         self._start = PlanState.start_of(schedules[0])
         self._drawn = self._start
@@ -71,8 +77,7 @@ class PlanSampler(Sampler[Any]):
 
     def set_epoch(self, epoch: int) -> None:
         """Choose the epoch of the plan. Beyond its last one it begins again: epoch modulo `plan.n_epochs`."""
-        if epoch < 0:
-            raise ValueError(f"epoch: expected >= 0, got {epoch}")
+        epoch = checked_epoch(epoch)
         # A state that was loaded stays where it is in its own epoch.
         if epoch != self._start.epoch:
             self._start = self._drawn = PlanState.start_of(self.schedule, epoch)

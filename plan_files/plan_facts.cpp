@@ -2,12 +2,12 @@
 
 #include <xxhash.h>
 
-#include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <type_traits>
-#include <vector>
+
+#include "plan_files/hex.hpp"
 
 namespace packsim {
 namespace {
@@ -150,15 +150,7 @@ PlanFacts facts_from_json(std::string_view text) {
 
 std::string hash_of_lengths(std::span<const std::int32_t> lengths_tokens) {
   const XXH128_hash_t hash = XXH3_128bits(lengths_tokens.data(), lengths_tokens.size_bytes());
-  XXH128_canonical_t bytes;
-  XXH128_canonicalFromHash(&bytes, hash);
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const unsigned char byte : bytes.digest) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
+  return hex(hash.high64) + hex(hash.low64);
 }
 
 }  // namespace packsim

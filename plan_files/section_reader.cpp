@@ -6,17 +6,11 @@
 #include <array>
 #include <cstring>
 
+#include "plan_files/hex.hpp"
 #include "plan_files/plan_view.hpp"
 
 namespace packsim {
 namespace {
-
-std::string hex(std::uint64_t value) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text(16, '0');
-  for (auto digit = text.rbegin(); digit != text.rend(); ++digit, value >>= 4) *digit = kDigits[value & 15];
-  return text;
-}
 
 std::string_view name_of(const PlanSection& section) {
   return {section.name.data(),

@@ -3,8 +3,9 @@
 JOBS ?= $(shell nproc)
 DEMO_SCENARIO := llama3.1-8b-real-mixture-128k
 DEMO_OUT := packsim-report
+export JOBS
 
-.PHONY: help deps check-deps build demo check check-fast python bench microbench profile hardware-profiles plans format clean
+.PHONY: help deps build demo check check-all python bench microbench profile hardware-profiles plans format clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 22
@@ -12,34 +13,29 @@ help: ## This list
 deps: ## Install the Debian packages and the Python wheel that the build needs
 	@cmake/install_deps.sh
 
-check-deps: deps
-	@cmake/install_torch.sh
-	@cmake/install_cuda.sh
-	@cmake/install_python.sh
-
 build: deps ## Release build; leaves the program at build/packsim
-	@cmake --preset release >build.log 2>&1 || { cat build.log; exit 1; }
-	@cmake --build --preset release -j $(JOBS) --target packsim packsim_fit_steps
+	@[ -f build/build.ninja ] || cmake --preset release >build.log 2>&1 || { cat build.log; exit 1; }
+	@cmake --build --preset release -j $(JOBS) --target packsim
 
 demo: build ## Build, compare strategies on a real length mixture, and say where the report is
 	build/packsim compare $(DEMO_SCENARIO) --out $(DEMO_OUT)
 
-check: check-fast ## Build with warnings as errors and run every test, plain and under the sanitizers
-	@cmake --preset asan >build.log 2>&1 || { cat build.log; exit 1; }
-	cmake --build --preset asan -j $(JOBS)
-	ctest --test-dir build-asan --output-on-failure -j $(JOBS) --label-exclude slow
+check: ## Test the built program and Python package: what to run before a commit
+	@tests/stages.sh check
 
-check-fast: check-deps ## The plain tests only; the CUDA program too, where nvcc is
-	@cmake --preset dev >build.log 2>&1 || { cat build.log; exit 1; }
-	cmake --build --preset dev -j $(JOBS)
-	ctest --test-dir build-dev --output-on-failure -j $(JOBS)
+check-all: ## make check, then slow tests, sanitizers, CUDA, PyTorch and trainers, installation
+	@tests/stages.sh check-all $(if $(AFTER_CHECK),--after-check)
 
-python: deps ## Build the Python package and install it into .venv-python
-	@cmake/install_torch.sh
+python: ## Build the Python package and install it into .venv-python, with all that its tests need
+	@cmake/install_deps.sh tests
 	@cmake/install_python.sh
+	@cmake/install_torch.sh
+	@cmake/install_packages.sh
 
-bench: build ## Build and run the benchmarks
-	cmake --build --preset release -j $(JOBS) --target packsim_bench packsim_packing_memory
+bench: ## Build and run the benchmarks
+	@cmake/install_deps.sh tests && cmake/install_deps.sh benchmarks
+	@cmake --preset bench >build.log 2>&1 || { cat build.log; exit 1; }
+	cmake --build --preset bench -j $(JOBS) --target packsim_bench packsim_packing_memory
 	build/tests/bench/packsim_bench --benchmark_min_time=0.5
 	for strategy in ffd bfd hbp; do build/tests/bench/packsim_packing_memory $$strategy; done
 
@@ -49,6 +45,7 @@ microbench: ## Build the program that measures a GPU, at build-cuda/packsim_micr
 	cmake --build build-cuda -j $(JOBS)
 
 profile: build ## Fit the shipped framework profile again from its data
+	@cmake --build --preset release -j $(JOBS) --target packsim_fit_steps
 	build/packsim_fit_steps calibration/data/hbp_step_times.csv > calibration/profiles/deepspeed-ulysses-h100.json
 
 hardware-profiles: build ## Fit the shipped hardware profiles again from published measurements

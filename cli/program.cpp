@@ -6,12 +6,12 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <stdexcept>
 #include <string>
 
 #include "cli/calibrate/child_process.hpp"
 #include "cli/commands.hpp"
+#include "cli/data_root.hpp"
 #include "scenarios/loader/problems.hpp"
 
 namespace packsim {
@@ -25,19 +25,6 @@ std::string quoted_command_line(int argc, char** argv) {
   std::string line = "packsim";
   for (int i = 1; i < argc; ++i) line += " " + shell_quoted(argv[i]);
   return line;
-}
-
-// The data that come with the program: $PACKSIM_DATA, or beside the installed program, or the source tree.
-std::string find_data_root() {
-  std::error_code error;
-  if (const char* set = std::getenv("PACKSIM_DATA"); set != nullptr && *set != '\0') {
-    if (std::filesystem::is_directory(set, error)) return set;
-    throw std::invalid_argument(fmt::format("PACKSIM_DATA: expected a folder, got \"{}\"", set));
-  }
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::filesystem::path installed = program.parent_path().parent_path() / "share" / "packsim";
-  if (!error && std::filesystem::is_directory(installed, error)) return installed.string();
-  return PACKSIM_SOURCE_DIR;
 }
 
 int report_our_mistake(const std::exception& error, int argc, char** argv) {

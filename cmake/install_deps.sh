@@ -1,11 +1,18 @@
 #!/usr/bin/env bash
-# Installs what the build needs and is not there yet: Debian packages, and one Python wheel in .venv that carries
-# the chart-drawing JavaScript. Run again, it looks and does nothing.
+# Installs what is missing of the Debian packages for `program` (the default), `tests` or `benchmarks`, and one Python
+# wheel in .venv that carries the chart-drawing JavaScript. Run again, it looks and does nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-packages=(g++ cmake ninja-build python3 python3-venv libeigen3-dev libboost-graph-dev nlohmann-json3-dev
-          libcli11-dev libfmt-dev libxxhash-dev catch2 libbenchmark-dev pkg-config coinor-libcbc-dev)
+packages=(g++ cmake ninja-build python3 python3-venv libeigen3-dev nlohmann-json3-dev libcli11-dev libfmt-dev
+          libxxhash-dev pkg-config coinor-libcbc-dev
+          ccache)  # compiles nothing twice; everything works without it
+case ${1:-program} in
+  program) ;;
+  tests) packages+=(catch2 libboost-dev python3-dev) ;;
+  benchmarks) packages+=(libbenchmark-dev) ;;
+  *) echo "install_deps.sh: expected program, tests or benchmarks, got \"$1\"" >&2; exit 2 ;;
+esac
 missing=()
 for package in "${packages[@]}"; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")

@@ -7,9 +7,6 @@ if(SKBUILD)  # a wheel has a folder of its own for each
   set(packsim_data_dir ${SKBUILD_DATA_DIR}/share/packsim)
 endif()
 install(TARGETS packsim RUNTIME DESTINATION ${packsim_bin_dir} COMPONENT program)
-if(TARGET packsim_microbench)
-  install(TARGETS packsim_microbench RUNTIME DESTINATION ${packsim_bin_dir} COMPONENT program OPTIONAL)
-endif()
 
 # packsim_data(<folder> <pattern>...): the files of that folder, and of those in it, whose names match.
 function(packsim_data folder)

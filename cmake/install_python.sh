@@ -1,19 +1,16 @@
 #!/usr/bin/env bash
 # Builds the Python package and installs it, with what its tests need, into .venv-python (another folder:
-# PACKSIM_PYTHON_VENV). Does nothing where the package's sources are those of the last time. Where the
-# packages that it needs are not to be had, says so and ends well: its tests are then skipped. PyTorch is taken
-# from where cmake/install_torch.sh has put it; without it, tests that need it are skipped.
+# PACKSIM_PYTHON_VENV). Does nothing where the package's sources are those of the last time. Where the packages that it
+# needs are not to be had, says so and ends well: its tests are then skipped.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 venv=${PACKSIM_PYTHON_VENV:-$root/.venv-python}
-torch=${PACKSIM_TORCH_VENV:-$root/.venv-torch}
 cd "$root"
 
 hash_of() { find "$@" -type f ! -name '*.pyc' -print0 | sort -z | xargs -0 sha256sum | sha256sum | cut -d' ' -f1; }
 
-requirements=$(hash_of tests/python/requirements*.txt pyproject.toml cmake/install_python.sh)
-requirements+=$(cat "$torch/.packsim-wheel" 2>/dev/null || true)
+requirements=$(hash_of tests/python/requirements.txt pyproject.toml cmake/install_python.sh)
 sources=$(hash_of pyproject.toml CMakeLists.txt README.md LICENSE cmake packing c_api plan_files models sim planning scenarios \
           reports cli python calibration/CMakeLists.txt calibration/fit calibration/steps calibration/plans \
           calibration/profiles validation)
@@ -29,19 +26,17 @@ pip=("$venv/bin/pip" --quiet --disable-pip-version-check)
 if [ "$(cat "$venv/.packsim-requirements" 2>/dev/null)" != "$requirements" ]; then
   rm -rf "$venv"
   python3 -m venv "$venv" >/dev/null 2>&1 || give_up
+  # The JavaScript of the charts is there already, in .venv.
   build_requirements=$(python3 - <<'PYTHON'
 import pathlib, tomllib
-print("\n".join(tomllib.loads(pathlib.Path("pyproject.toml").read_text())["build-system"]["requires"]))
+requires = tomllib.loads(pathlib.Path("pyproject.toml").read_text())["build-system"]["requires"]
+print("\n".join(one for one in requires if not one.startswith("vl-convert")))
 PYTHON
   )
   mapfile -t packages <<< "$build_requirements"
   timeout 900 "${pip[@]}" install --retries 0 --timeout 10 "${packages[@]}" -r tests/python/requirements.txt \
     >/dev/null 2>&1 || give_up
-  if [ -f "$torch/.packsim-wheel" ]; then
-    echo "$torch"/lib/python3.*/site-packages > "$(echo "$venv"/lib/python3.*/site-packages)/packsim-torch.pth"
-    timeout 900 "${pip[@]}" install --retries 0 --timeout 10 -r tests/python/requirements-torch.txt >/dev/null 2>&1 ||
-      echo "Trainers not available: tests of the Python package beside them are skipped"
-  fi
+  echo "$root"/.venv/lib/python3.*/site-packages > "$(echo "$venv"/lib/python3.*/site-packages)/packsim-charts.pth"
   echo "$requirements" > "$venv/.packsim-requirements"
 fi
 
@@ -50,6 +45,7 @@ fi
 rm -f "$venv/.packsim-wheel"
 wheels=$(mktemp -d)
 trap 'rm -rf "$wheels"' EXIT
+export CXX=${CXX:-c++}  # as CMake calls it elsewhere: a compiler cache takes g++ for another one
 export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 "${pip[@]}" wheel . --no-deps --no-build-isolation --wheel-dir "$wheels" >build.log 2>&1 ||
   { cat build.log; exit 1; }

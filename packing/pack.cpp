@@ -1,17 +1,13 @@
 #include "packing/pack.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 #include <string>
 
 #include "packing/offenders.hpp"
+#include "packing/refuse.hpp"
 
 namespace packsim {
 namespace {
-
-[[noreturn]] void refuse(const std::string& what) {
-  throw std::invalid_argument(what);
-}
 
 const Strategy& known_strategy(std::string_view name) {
   if (const Strategy* strategy = find_strategy(name)) return *strategy;

@@ -8,16 +8,13 @@
 
 #include "packing/offenders.hpp"
 #include "packing/pack.hpp"
+#include "packing/refuse.hpp"
 
 namespace packsim {
 namespace {
 
 // A position in a window has 32 bits.
 constexpr std::int64_t kMostWindowSamples = (std::int64_t{1} << 32) - 1;
-
-[[noreturn]] void refuse(const std::string& what) {
-  throw std::invalid_argument(what);
-}
 
 // Why a strategy cannot pack window after window.
 std::string_view what_is_in_the_way(const Strategy& strategy) {

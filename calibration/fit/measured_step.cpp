@@ -49,7 +49,10 @@ std::vector<MeasuredStep> measured_steps(const Measurements& measurements,
   std::string mistakes;
   for (const Measurement& row : measurements.rows) {
     if (row.kernel.kernel() != "step") continue;
-    MeasuredStep step{.row = &row, .model = model(row.kernel.value("model")), .plan = plan_of(row.kernel)};
+    MeasuredStep step;
+    step.row = &row;
+    step.model = model(row.kernel.value("model"));
+    step.plan = plan_of(row.kernel);
     step.model.n_layers =
         static_cast<int>(std::min<std::int64_t>(step.model.n_layers, row.kernel.integer("layers")));
     step.cluster = gpus_of(step.plan, cluster);

@@ -7,7 +7,7 @@
 namespace packsim {
 namespace {
 
-constexpr std::size_t kAttention = 1;  // of kTimeFactorNames
+constexpr std::size_t kAttentionFactor = 1;  // of kTimeFactorNames
 
 constexpr std::array<double FrameworkFactors::*, kNTimeFactors> kMembers = {
     &FrameworkFactors::linear_factor,           &FrameworkFactors::attention_factor,
@@ -87,7 +87,7 @@ double StepTermsPricer::micro_batch_s(std::size_t pricer, const StepPack& pack) 
   const std::span<const std::int32_t> documents = pack.lengths_tokens;
   StepPricer& steps = pricers_[pricer];
   const MicroBatchPrice price =
-      steps.micro_batch(pack.tokens, pricer == kAttention ? documents : documents.first(0));
+      steps.micro_batch(pack.tokens, pricer == kAttentionFactor ? documents : documents.first(0));
   const ChunkShape whole_model = steps.chunk(0);
   return seconds(forward_time(price, whole_model).total_ns + backward_time(price, whole_model).total_ns);
 }
@@ -110,7 +110,7 @@ StepTerms StepTermsPricer::step(std::span<const StepPack> packs) {
 }
 
 double StepTermsPricer::attention_s(const StepPack& pack) {
-  return micro_batch_s(kAttention, pack) - micro_batch_s(kNTimeFactors, pack);
+  return micro_batch_s(kAttentionFactor, pack) - micro_batch_s(kNTimeFactors, pack);
 }
 
 }  // namespace packsim

@@ -97,9 +97,7 @@ if(PACKSIM_NVRTC_library)
   target_link_libraries(packsim_microbench PRIVATE -Wl,--no-as-needed ${PACKSIM_NVRTC_library} -Wl,--as-needed)
 endif()
 
-# It must start anywhere: without a GPU it says so. As part of the project, tests/ has this test.
-if(PACKSIM_MICROBENCH_ALONE)
-  enable_testing()
-  add_test(NAME microbench_starts
-           COMMAND ${packsim_root}/tests/microbench/starts.sh $<TARGET_FILE:packsim_microbench>)
-endif()
+# It must start anywhere: without a GPU it says so.
+enable_testing()
+add_test(NAME microbench_starts
+         COMMAND ${packsim_root}/tests/microbench/starts.sh $<TARGET_FILE:packsim_microbench>)

@@ -45,7 +45,7 @@ Json tie_json(const Scenario& scenario, double best_s, const ProfiledCase& other
   return json;
 }
 
-Json group_json(const Scenario& scenario, const TunedGroup& group) {
+Json tuned_group_json(const Scenario& scenario, const TunedGroup& group) {
   Json roles = Json::array();
   for (const LengthRole role : group.roles) roles.push_back(role_name(role));
   Json tied = Json::array();
@@ -91,7 +91,7 @@ std::string tune_json(const Scenario& scenario, const TuneOutcome& outcome, cons
   for (const char* key : {"cases", "groups", "left_out", "near_ties", "fewer_layers"})
     json[key] = Json::array();
   for (const ProfiledCase& one : tuning.cases) json["cases"].push_back(case_json(scenario, one));
-  for (const TunedGroup& group : tuning.groups) json["groups"].push_back(group_json(scenario, group));
+  for (const TunedGroup& group : tuning.groups) json["groups"].push_back(tuned_group_json(scenario, group));
   for (const LeftOutLength& left_out : tuning.left_out) json["left_out"].push_back(left_out_json(left_out));
   for (const TiedLength& tied : tuning.tied_lengths) {
     Json tie = tie_json(scenario, *tuning.fastest->step_s, tied.best);

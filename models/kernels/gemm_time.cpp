@@ -5,6 +5,7 @@
 
 #include "models/kernels/kernel_times.hpp"
 #include "models/kernels/neighbours.hpp"
+#include "models/value_bytes.hpp"
 
 namespace packsim {
 namespace {
@@ -37,7 +38,7 @@ double model_s(const GemmNumbers& numbers, const Sides& sides, double size) {
   return gemm_model_s(numbers, gemm.m, gemm.n, gemm.k);
 }
 
-struct Neighbour {
+struct GemmNeighbour {
   const KernelCurve* curve = nullptr;
   Sides sides;
   double distance = 0;
@@ -46,15 +47,15 @@ struct Neighbour {
 
 // The curves nearest in the logarithms of the fixed sides. A curve of the very shape does not count: it is
 // what the estimate goes beyond.
-std::vector<Neighbour> neighbours_of(const HardwareProfile& profile, const KernelModel& model,
-                                     const Sides& sides) {
+std::vector<GemmNeighbour> neighbours_of(const HardwareProfile& profile, const KernelModel& model,
+                                         const Sides& sides) {
   if (model.number("n_neighbours") == 0) return {};
   const std::string_view layout = key_value(model.key, "layout");
   const std::string_view cache = key_value(model.key, "cache");
-  std::vector<Neighbour> all;
+  std::vector<GemmNeighbour> all;
   for (const KernelCurve* curve : profile.curves_of("gemm ")) {
     if (key_value(curve->key, "layout") != layout || key_value(curve->key, "cache") != cache) continue;
-    Neighbour neighbour{.curve = curve, .sides = sides};
+    GemmNeighbour neighbour{.curve = curve, .sides = sides};
     neighbour.sides.fixed = sides.over_k
                                 ? std::array{key_number(curve->key, "m"), key_number(curve->key, "n")}
                                 : std::array{key_number(curve->key, "n"), key_number(curve->key, "k")};
@@ -68,10 +69,10 @@ std::vector<Neighbour> neighbours_of(const HardwareProfile& profile, const Kerne
 }
 
 // The model, times what nearby shapes take over it; their residuals hold beyond the ends of their curves.
-double corrected_s(const GemmNumbers& model, const std::vector<Neighbour>& neighbours, const Sides& sides,
+double corrected_s(const GemmNumbers& model, const std::vector<GemmNeighbour>& neighbours, const Sides& sides,
                    double size) {
   double log_ratio = 0;
-  for (const Neighbour& neighbour : neighbours) {
+  for (const GemmNeighbour& neighbour : neighbours) {
     const std::vector<CurvePoint>& points = neighbour.curve->points;
     const double inside = std::clamp(size, points.front().size, points.back().size);
     const BaseTime base = [&](double at) { return model_s(model, neighbour.sides, at); };
@@ -83,11 +84,11 @@ double corrected_s(const GemmNumbers& model, const std::vector<Neighbour>& neigh
 
 // The corrected model as a curve over the sizes that the neighbours were measured at, so that time never
 // falls with size; behind the last size it grows as the model does.
-double neighbour_curve_s(const KernelModel& fitted, const std::vector<Neighbour>& neighbours,
+double neighbour_curve_s(const KernelModel& fitted, const std::vector<GemmNeighbour>& neighbours,
                          const Sides& sides, double size) {
   const GemmNumbers model = gemm_numbers(fitted);
   std::set<double> sizes;
-  for (const Neighbour& neighbour : neighbours) {
+  for (const GemmNeighbour& neighbour : neighbours) {
     for (const CurvePoint& point : neighbour.curve->points) sizes.insert(point.size);
   }
   if (sizes.empty()) return model_s(model, sides, size);
@@ -109,7 +110,7 @@ double neighbour_curve_s(const KernelModel& fitted, const std::vector<Neighbour>
 
 // What leaving shapes out showed; further from the nearest shape than those were, more, up to what the model
 // misses by itself.
-double shape_error(const KernelModel& model, const std::vector<Neighbour>& neighbours) {
+double shape_error(const KernelModel& model, const std::vector<GemmNeighbour>& neighbours) {
   const double left_out = model.quality.left_out_rms > 0 ? model.quality.left_out_rms : model.quality.rms;
   if (neighbours.empty()) return std::max(left_out, model.quality.rms);
   const double tried = std::max(1e-3, model.number("neighbour_distance"));
@@ -123,7 +124,7 @@ double outside_of(const KernelModel& model, const Sides& sides) {
 }
 
 KernelTime shape_time(const HardwareProfile& profile, const KernelModel& model, const Sides& sides) {
-  const std::vector<Neighbour> neighbours = neighbours_of(profile, model, sides);
+  const std::vector<GemmNeighbour> neighbours = neighbours_of(profile, model, sides);
   const double outside = outside_of(model, sides);
   return {
       .time_s = neighbour_curve_s(model, neighbours, sides, sides.size),
@@ -137,7 +138,7 @@ KernelTime beyond_curve(const HardwareProfile& profile, const KernelModel& model
                         const Sides& sides) {
   const bool above = sides.size > curve.points.back().size;
   const CurvePoint& end = above ? curve.points.back() : curve.points.front();
-  const std::vector<Neighbour> neighbours = neighbours_of(profile, model, sides);
+  const std::vector<GemmNeighbour> neighbours = neighbours_of(profile, model, sides);
   const double growth = neighbour_curve_s(model, neighbours, sides, sides.size) /
                         neighbour_curve_s(model, neighbours, sides, end.size);
   const double outside = outside_of(model, sides);
@@ -151,7 +152,6 @@ KernelTime beyond_curve(const HardwareProfile& profile, const KernelModel& model
 }  // namespace
 
 double gemm_model_s(const GemmNumbers& numbers, double m, double n, double k) {
-  constexpr double kBf16Bytes = 2;
   const double compute_s = m * n * (2 * k * numbers.s_per_flop + numbers.s_per_output);
   const double memory_s = kBf16Bytes * (m * k + k * n + m * n) * numbers.s_per_byte;
   return numbers.launch_s + std::cbrt(compute_s * compute_s * compute_s + memory_s * memory_s * memory_s);

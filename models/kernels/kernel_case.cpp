@@ -5,6 +5,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "models/value_bytes.hpp"
+
 namespace packsim {
 namespace {
 
@@ -280,7 +282,6 @@ double kernel_flop(const KernelCase& kernel) {
 
 double kernel_bytes(const KernelCase& kernel) {
   const auto size = [&](std::string_view key) { return static_cast<double>(kernel.integer(key)); };
-  constexpr double kBf16Bytes = 2;
   if (kernel.kernel() == "gemm") {
     return kBf16Bytes * (size("m") * size("k") + size("k") * size("n") + size("m") * size("n"));
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "models/value_bytes.hpp"
+
 namespace packsim {
 namespace {
 
@@ -13,7 +15,6 @@ constexpr double kExchangeBytesPerS = 100e9;  // all-to-all in a node
 constexpr double kNetworkBytesPerS = 20e9;    // all-to-all beyond it: a network card a GPU
 constexpr double kLaunchS = 5e-6;
 constexpr double kCollectiveS = 30e-6;
-constexpr double kBf16Bytes = 2;
 
 double collective_s(const KernelCase& kernel) {
   const std::string& op = kernel.value("op");

@@ -8,11 +8,10 @@
 #include "models/kernels/linear_layers.hpp"
 #include "models/kernels/make_case.hpp"
 #include "models/step/layer_ops.hpp"
+#include "models/value_bytes.hpp"
 
 namespace packsim {
 namespace {
-
-constexpr std::int64_t kBf16Bytes = 2;
 
 int layers_of(const StepPlan& plan) {
   return plan.n_layers == 0 ? plan.model.n_layers : plan.n_layers;

@@ -3,12 +3,10 @@
 #include <algorithm>
 
 #include "models/kernels/linear_layers.hpp"
+#include "models/memory/value_bytes.hpp"
 
 namespace packsim {
 namespace {
-
-constexpr double kBf16 = 2;
-constexpr double kFp32 = 4;
 
 // What elementwise operations keep for their backward pass.
 struct Kept {

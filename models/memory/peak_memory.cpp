@@ -8,13 +8,11 @@
 #include "models/memory/activations.hpp"
 #include "models/memory/stages.hpp"
 #include "models/memory/states.hpp"
+#include "models/memory/value_bytes.hpp"
 #include "models/memory/weights.hpp"
 
 namespace packsim {
 namespace {
-
-constexpr double kBf16 = 2;
-constexpr double kFp32 = 4;
 
 struct Job {
   const Transformer& model;

@@ -1,12 +1,11 @@
 #include "models/memory/states.hpp"
 
+#include "models/memory/value_bytes.hpp"
 #include "models/memory/weights.hpp"
 
 namespace packsim {
 namespace {
 
-constexpr double kBf16 = 2;
-constexpr double kFp32 = 4;
 constexpr double kAdam = 12;  // fp32 master weights and two moments
 
 // Adds the states of weights that n_gpus GPUs hold alike.

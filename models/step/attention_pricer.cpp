@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
+#include "models/step/guess_error.hpp"
+
 namespace packsim {
 namespace {
 
 constexpr double kBackwardPerForward = 2.5;  // flop: it computes the scores again
-constexpr double kGuessError = 0.3;
 constexpr double kGuessFlopPerS = 400e12;
 
 }  // namespace

@@ -1,10 +1,9 @@
 #pragma once
 
 #include "models/step/layer_ops.hpp"
+#include "models/value_bytes.hpp"
 
 namespace packsim {
-
-inline constexpr std::int64_t kBf16Bytes = 2;
 
 /// The ops of one layer while they are being listed; for the files of this folder.
 struct BlockOps {

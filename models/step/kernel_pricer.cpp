@@ -6,13 +6,13 @@
 #include "models/kernels/curve_time.hpp"
 #include "models/kernels/kernel_times.hpp"
 #include "models/kernels/make_case.hpp"
+#include "models/step/guess_error.hpp"
 
 namespace packsim {
 namespace {
 
-// What transfers reach of a stated rate, and how wrong a guess may be: one standard deviation.
+// What transfers reach of a stated rate.
 constexpr double kShareOfStatedRate = 0.75;
-constexpr double kGuessError = 0.3;
 // Where neither profile nor cluster say anything: a network card of 400 Gb/s, PCIe of the fifth generation,
 // NVLink and memory of an H100.
 constexpr double kNicBytesPerS = 50e9;

@@ -4,12 +4,10 @@
 #include "models/kernels/make_case.hpp"
 #include "models/memory/weights.hpp"
 #include "models/step/step_pricer.hpp"
+#include "models/value_bytes.hpp"
 
 namespace packsim {
 namespace {
-
-constexpr std::int64_t kBf16Bytes = 2;
-constexpr std::int64_t kFp32Bytes = 4;
 
 // A unit while it is put together.
 struct Unit {

@@ -7,11 +7,10 @@
 #include "models/kernels/make_case.hpp"
 #include "models/pipeline_chunks.hpp"
 #include "models/step/tensor_overlap.hpp"
+#include "models/value_bytes.hpp"
 
 namespace packsim {
 namespace {
-
-constexpr std::int64_t kBf16Bytes = 2;
 
 // The grid point at or below a token count, and the one at or above it.
 std::pair<std::int64_t, std::int64_t> grid_around(std::int64_t tokens) {

@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <queue>
 #include <tuple>
 
+#include "packing/planner/never.hpp"
+
 namespace packsim {
 namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // A pack to be, on its GPUs in its round.
 struct Slot {

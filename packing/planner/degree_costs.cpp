@@ -1,14 +1,11 @@
 #include "packing/planner/degree_costs.hpp"
 
 #include <algorithm>
-#include <limits>
+
+#include "packing/planner/never.hpp"
 
 namespace packsim {
-namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
-
-}  // namespace
+namespace {}  // namespace
 
 DegreeCosts::DegreeCosts(std::span<const BatchGroup> groups) : groups_(groups) {
   for (std::size_t g = 0; g < groups.size(); ++g) {

@@ -1,13 +1,12 @@
 #include "packing/planner/exact.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <stdexcept>
+
+#include "packing/planner/never.hpp"
 
 namespace packsim {
 namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 using Subset = std::uint32_t;
 

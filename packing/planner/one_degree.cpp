@@ -3,18 +3,16 @@
 #include <algorithm>
 #include <bit>
 #include <deque>
-#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
 
 #include "packing/planner/compose_rounds.hpp"
 #include "packing/planner/cut_iterations.hpp"
+#include "packing/planner/never.hpp"
 
 namespace packsim {
 namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // The groups of one SP degree, as if there were no others.
 class Degree {

@@ -1,14 +1,12 @@
 #include "packing/planner/sorted_packs.hpp"
 
 #include <algorithm>
-#include <limits>
 
+#include "packing/planner/never.hpp"
 #include "packing/strategies/strategies.hpp"
 
 namespace packsim {
 namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // Packs of one length on blocks of one degree.
 struct Form {

@@ -17,10 +17,10 @@ using Items = std::vector<ItemIndex>;
 // A GPU's work in a round may go over a full pack of samples of the longest one's length by this part.
 constexpr double kWorkSlack = 0.05;
 
-class Scheduler {
+class DynamicCpScheduler {
  public:
   // samples: longest first.
-  Scheduler(const CpGroups& groups, Items samples) : groups_(groups), left_(std::move(samples)) {}
+  DynamicCpScheduler(const CpGroups& groups, Items samples) : groups_(groups), left_(std::move(samples)) {}
 
   bool done() const { return left_.empty(); }
 
@@ -101,9 +101,9 @@ class Scheduler {
   double most_work_ = 0;
 };
 
-void place_batch(const CpGroups& groups, Items batch, BatchPlanBuilder& plan) {
+void place_dynamic_batch(const CpGroups& groups, Items batch, BatchPlanBuilder& plan) {
   std::ranges::stable_sort(batch, std::greater{}, [&](ItemIndex item) { return groups.length(item); });
-  Scheduler scheduler(groups, std::move(batch));
+  DynamicCpScheduler scheduler(groups, std::move(batch));
   for (std::size_t round = 0; !scheduler.done(); ++round) {
     std::size_t first_gpu = 0;
     for (const CpBlock& block : scheduler.next_round()) {
@@ -120,7 +120,7 @@ BatchPlan megatron_dynamic_cp(const BatchProblem& problem) {
   const CpGroups groups(problem, "megatron_dynamic_cp");
   groups.check_samples("megatron_dynamic_cp");
   BatchPlanBuilder plan(problem.setting);
-  for (const Items& batch : global_batches(problem)) place_batch(groups, batch, plan);
+  for (const Items& batch : global_batches(problem)) place_dynamic_batch(groups, batch, plan);
   return std::move(plan).finish();
 }
 

@@ -27,9 +27,9 @@ struct Bucket {
 };
 
 // Forms one set of blocks after another from the samples that are left.
-class Scheduler {
+class HybridCpScheduler {
  public:
-  Scheduler(const CpGroups& groups, Items samples) : groups_(groups), left_(std::move(samples)) {}
+  HybridCpScheduler(const CpGroups& groups, Items samples) : groups_(groups), left_(std::move(samples)) {}
 
   bool done() const { return left_.empty(); }
 
@@ -148,9 +148,9 @@ class Scheduler {
   std::vector<CpBlock> blocks_;
 };
 
-void place_batch(const CpGroups& groups, Items batch, BatchPlanBuilder& plan) {
+void place_hybrid_batch(const CpGroups& groups, Items batch, BatchPlanBuilder& plan) {
   std::ranges::stable_sort(batch, std::greater{}, [&](ItemIndex item) { return groups.length(item); });
-  Scheduler scheduler(groups, std::move(batch));
+  HybridCpScheduler scheduler(groups, std::move(batch));
   std::size_t first_round = 0;
   while (!scheduler.done()) {
     std::size_t first_gpu = 0;
@@ -174,7 +174,7 @@ BatchPlan megatron_hybrid_cp(const BatchProblem& problem) {
   const CpGroups groups(problem, "megatron_hybrid_cp");
   groups.check_samples("megatron_hybrid_cp");
   BatchPlanBuilder plan(problem.setting);
-  for (const Items& batch : global_batches(problem)) place_batch(groups, batch, plan);
+  for (const Items& batch : global_batches(problem)) place_hybrid_batch(groups, batch, plan);
   return std::move(plan).finish();
 }
 

@@ -96,7 +96,7 @@ Json time_parts(const Report& report) {
   return rows;
 }
 
-Json lengths(const LengthSummary& lengths) {
+Json lengths_data(const LengthSummary& lengths) {
   const auto share = [](std::int64_t part, std::int64_t whole) {
     return whole == 0 ? 0.0 : five_digits(static_cast<double>(part) / static_cast<double>(whole));
   };
@@ -183,7 +183,7 @@ std::string chart_data(const Report& report) {
   const Json data = {{"runs", runs(report)},
                      {"parts", parts(report)},
                      {"time_parts", time_parts(report)},
-                     {"lengths", lengths(report.lengths)},
+                     {"lengths", lengths_data(report.lengths)},
                      {"step_times", step_times(report)},
                      {"rank_work", rank_work(report)}};
   return data.dump(-1, ' ', false, Json::error_handler_t::replace);

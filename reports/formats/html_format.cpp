@@ -133,7 +133,7 @@ std::string cards(const Report& report) {
   return fmt::format("<div class=\"cards\">\n{}</div>\n", text);
 }
 
-std::string misfits(const Report& report) {
+std::string misfits_html(const Report& report) {
   std::string items;
   for (const StrategyResult& run : report.runs) {
     if (run.feasible) continue;
@@ -195,7 +195,7 @@ std::string body(const Report& report) {
       "<h2>Comparison</h2>\n<p class=\"note\">Ratios are fractions from 0 to 1, and 0 is best; 0 stands for "
       "exactly none. k, M and B are powers of 1000, K is 1024. Column heads explain themselves on hover, and "
       "below. The fastest run is bold.</p>\n";
-  text += comparison_table(report) + misfits(report);
+  text += comparison_table(report) + misfits_html(report);
   for (const Chart& chart : kCharts) text += figure(chart, report);
   if (!report.bounds.empty()) {
     text += fmt::format("<h2>Lower bound</h2>\n<p class=\"note\">{}</p>\n", kBoundNote) + bound_table(report);

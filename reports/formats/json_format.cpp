@@ -89,7 +89,7 @@ Json manifest(const RunManifest& manifest) {
           {"warnings", manifest.warnings}};
 }
 
-Json lengths(const LengthSummary& lengths) {
+Json lengths_json(const LengthSummary& lengths) {
   Json sources = Json::array();
   for (const LengthSummary::Source& source : lengths.sources) {
     sources.push_back({{"name", source.name},
@@ -211,7 +211,7 @@ Json timings(const Report& report) {
 std::string to_json(const Report& report) {
   Json json = {{"format", kFormat},
                {"manifest", manifest(report.manifest)},
-               {"lengths", lengths(report.lengths)},
+               {"lengths", lengths_json(report.lengths)},
                {"baseline", report.baseline},
                {"bounds", Json::array()},
                {"runs", Json::array()}};

@@ -84,7 +84,7 @@ std::string comparison(const Report& report) {
   return text_table(rows);
 }
 
-std::string misfits(const Report& report) {
+std::string misfits_text(const Report& report) {
   std::string text;
   for (const StrategyResult& run : report.runs) {
     if (!run.feasible) text += fmt::format("{} does not fit: {}\n", printable(run.name), memory_excess(run));
@@ -192,7 +192,7 @@ std::string doubts(const Report& report, int width_columns) {
 
 std::string to_terminal(const Report& report, int width_columns) {
   const int wrap_columns = std::max(width_columns, kNarrowestWrap_columns);
-  const std::string misfit_lines = misfits(report);
+  const std::string misfit_lines = misfits_text(report);
   std::string text = header(report, wrap_columns) + "\n" + comparison(report) + "\n";
   if (!misfit_lines.empty()) text += misfit_lines + "\n";
   const std::string changes = sample_changes(report, wrap_columns);

@@ -145,8 +145,8 @@ std::vector<std::string> box_of(const std::string& kernel) {
   return {"m", "n", "k", "bytes"};
 }
 
-KernelModel read_model(JsonReader& reader, const std::set<std::string>& sources,
-                       std::set<std::string>& seen) {
+KernelModel read_kernel_model(JsonReader& reader, const std::set<std::string>& sources,
+                              std::set<std::string>& seen) {
   KernelModel model;
   model.key = read_key(reader, seen);
   const std::string kernel = model.key.substr(0, model.key.find(' '));
@@ -222,7 +222,7 @@ HardwareProfile read_hardware_profile(JsonReader reader) {
   std::set<std::string> model_keys;
   for (JsonReader& source : reader.objects("sources")) profile.sources.push_back(read_source(source, ids));
   for (JsonReader& model : objects_or_none(reader, "models"))
-    profile.models.push_back(read_model(model, ids, model_keys));
+    profile.models.push_back(read_kernel_model(model, ids, model_keys));
   for (JsonReader& curve : objects_or_none(reader, "curves"))
     profile.curves.push_back(read_curve(curve, ids, keys));
   for (JsonReader& unused : objects_or_none(reader, "unused")) {

@@ -57,7 +57,7 @@ void read_attention(JsonReader& reader, const HfModelType& type, Transformer& mo
   model.qk_norm = type.qk_norm;
 }
 
-void check_heads(JsonReader& reader, Transformer& model) {
+void check_hf_heads(JsonReader& reader, Transformer& model) {
   if (model.has_latent_attention()) {
     if (model.n_kv_heads != model.n_heads)
       reader.refuse("num_key_value_heads",
@@ -108,7 +108,7 @@ Transformer read_hf_config(JsonReader reader) {
     read_hf_window(reader, type, model);
     model.experts = read_hf_experts(reader, type, model);
   }
-  if (reader.n_problems() == before) check_heads(reader, model);
+  if (reader.n_problems() == before) check_hf_heads(reader, model);
   return model;
 }
 

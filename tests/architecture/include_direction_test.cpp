@@ -8,6 +8,8 @@
 #include <regex>
 #include <set>
 
+#include "tests/paths.hpp"
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -36,7 +38,8 @@ struct Include {
 std::vector<Include> includes_of(const std::string& folder) {
   static const std::regex kInclude(R"re(^\s*#include\s+["<]([^">]+)[">])re");
   std::vector<Include> includes;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(PACKSIM_SOURCE_DIR "/" + folder)) {
+  for (const fs::directory_entry& entry :
+       fs::recursive_directory_iterator(packsim_test::source_dir() + "/" + folder)) {
     const std::string extension = entry.path().extension();
     if (extension != ".cpp" && extension != ".hpp" && extension != ".h" && extension != ".cc") continue;
     std::ifstream file(entry.path());

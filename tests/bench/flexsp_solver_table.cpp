@@ -19,6 +19,7 @@
 #include "packing/flexsp/global_batch.hpp"
 #include "packing/shuffle.hpp"
 #include "planning/cbc_assignment_solver.hpp"
+#include "tests/paths.hpp"
 
 namespace {
 
@@ -31,7 +32,7 @@ constexpr std::int64_t kBatchTokens = 524288;
 std::vector<std::int32_t> read_lengths() {
   std::vector<std::int32_t> lengths;
   for (const char* name : {"tulu3_like_939344", "longcite_like_2k"}) {
-    std::ifstream file(std::string(PACKSIM_SOURCE_DIR "/scenarios/lengths/") + name + ".csv");
+    std::ifstream file(packsim_test::source_dir() + "/scenarios/lengths/" + name + ".csv");
     std::string line;
     std::getline(file, line);
     while (std::getline(file, line)) lengths.push_back(std::stoi(line));

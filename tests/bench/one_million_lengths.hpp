@@ -7,12 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "tests/paths.hpp"
+
 namespace packsim {
 
 using Lengths = std::vector<std::int32_t>;
 
 inline Lengths shipped_lengths(const std::string& name) {
-  const std::string path = PACKSIM_SOURCE_DIR "/scenarios/lengths/" + name;
+  const std::string path = packsim_test::source_dir() + "/scenarios/lengths/" + name;
   std::ifstream file(path);
   std::string line;
   if (!std::getline(file, line)) throw std::runtime_error(path + ": cannot read");

@@ -12,6 +12,7 @@
 
 #include "packing/pack.hpp"
 #include "packing/shuffle.hpp"
+#include "tests/paths.hpp"
 
 namespace {
 
@@ -30,7 +31,7 @@ int main(int argc, char** argv) {
   const std::string strategy = argc > 1 ? argv[1] : "hbp";
   const std::size_t n = (argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 100) * 1'000'000;
   const std::vector<std::int32_t> sample =
-      read_tokens(PACKSIM_SOURCE_DIR "/scenarios/lengths/tulu3_like_939344.csv");
+      read_tokens(packsim_test::source_dir() + "/scenarios/lengths/tulu3_like_939344.csv");
   if (sample.empty()) return EXIT_FAILURE;
   std::vector<std::int32_t> lengths(n);
   packsim::Generator generator(1024);

@@ -11,13 +11,15 @@
 #include "packing/order_moves.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "tests/bench/one_million_lengths.hpp"
+#include "tests/paths.hpp"
+#include "tests/shipped_data.hpp"
 
 namespace packsim {
 namespace {
 
 const Scenario& hybrid_job() {
   static const Scenario kScenario = load_scenario(
-      PACKSIM_SOURCE_DIR "/scenarios/llama3.1-8b-hybrid-128k.json", {.root = PACKSIM_SOURCE_DIR});
+      packsim_test::source_dir() + "/scenarios/llama3.1-8b-hybrid-128k.json", packsim_test::kData);
   return kScenario;
 }
 

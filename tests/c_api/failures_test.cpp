@@ -250,7 +250,7 @@ TEST_CASE("readers refuse NULL and what is not there; freeing NULL is fine") {
   CHECK(packsim_strategy(packsim_n_strategies()) == nullptr);
 }
 
-TEST_CASE("each thread has its own last error, and success leaves it") {
+TEST_CASE("each thread has its own last error, and success leaves it", "[threads]") {
   CHECK(packsim_strategy(-1) == nullptr);
   const std::string mine = packsim_last_error();
   std::string of_other = "unread";

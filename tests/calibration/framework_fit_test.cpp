@@ -11,13 +11,15 @@
 #include "scenarios/loader/read_hardware_profile.hpp"
 #include "scenarios/loader/read_measurements.hpp"
 #include "tests/calibration/synthetic.hpp"
+#include "tests/paths.hpp"
 #include "tests/scenarios/temp_folder.hpp"
+#include "tests/shipped_data.hpp"
 
 using namespace packsim;
 
 namespace {
 
-const DataPaths kData{.root = PACKSIM_SOURCE_DIR};
+using packsim_test::kData;
 constexpr double kLogitsBytes = 12;
 
 const FrameworkFactors kTruth{.linear_factor = 1.4,
@@ -183,11 +185,13 @@ TEST_CASE("A fitted profile's file reads as the profile") {
 }
 
 TEST_CASE("A CPU's training steps take what its kernels do, measured apart from them") {
-  const std::string folder = PACKSIM_SOURCE_DIR "/tests/cli/cpu/";
+  const std::string folder = packsim_test::source_dir() + "/tests/cli/cpu/";
   const MeasurementFile kernels = read_measurements(folder + "kernels.jsonl");
   const MeasurementFile steps = read_measurements(folder + "steps.jsonl");
   const HardwareProfile hardware = fit_hardware_profile(kernels.measurements, {.name = "cpu"}).profile;
-  const auto model = [](const std::string& path) { return load_model(PACKSIM_SOURCE_DIR "/" + path, kData); };
+  const auto model = [](const std::string& path) {
+    return load_model(packsim_test::source_dir() + "/" + path, kData);
+  };
   const FrameworkFit fit = fit_framework_profile(steps.measurements, model, one_node(), hardware);
   // Thirteen steps that differ by 5 % from one run to the next.
   CHECK(std::abs(fit.profile.factors.linear_factor - 1) < 0.05);

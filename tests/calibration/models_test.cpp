@@ -2,15 +2,15 @@
 
 #include "scenarios/loader/list_files.hpp"
 #include "scenarios/loader/load_scenario.hpp"
+#include "tests/shipped_data.hpp"
 
 using namespace packsim;
 
 TEST_CASE("Every shipped model has the published number of parameters") {
-  const DataPaths data{.root = PACKSIM_SOURCE_DIR};
-  const auto models = list_models(data);
+  const auto models = list_models(packsim_test::kData);
   REQUIRE(models.size() >= 7);
   for (const ListedFile& file : models) {
-    const Transformer model = load_model(file.name, data);
+    const Transformer model = load_model(file.name, packsim_test::kData);
     CAPTURE(model.name);
     REQUIRE(model.published_parameters > 0);
     CHECK(model.parameters() == Approx(model.published_parameters).epsilon(0.001));

@@ -9,14 +9,16 @@
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/read_hardware_profile.hpp"
 #include "tests/calibration/synthetic.hpp"
+#include "tests/paths.hpp"
 #include "tests/scenarios/temp_folder.hpp"
+#include "tests/shipped_data.hpp"
 
 using namespace packsim;
 
 namespace {
 
-const DataPaths kData{.root = PACKSIM_SOURCE_DIR};
-const std::string kRows = PACKSIM_SOURCE_DIR "/calibration/data/hbp_step_times.csv";
+using packsim_test::kData;
+const std::string kRows = packsim_test::source_dir() + "/calibration/data/hbp_step_times.csv";
 
 StepFitProblem read_problem() {
   StepFitProblem problem;
@@ -54,14 +56,14 @@ double true_step_s(const StepFitProblem& problem, const StepRow& row, const Fram
   return 1e-9 * static_cast<double>(n * micro_batch_ns + step_ns);
 }
 
-const FrameworkFactors kTruth{.linear_factor = 1.3,
-                              .attention_factor = 1.2,
-                              .exchange_in_node_factor = 1.8,
-                              .exchange_between_factor = 1.4,
-                              .micro_batch_s = 0.050,
-                              .step_s = 0.030,
-                              .reserved_bytes = 8e9,
-                              .logits_bytes_per_vocab_entry = 6};
+const FrameworkFactors kStepTruth{.linear_factor = 1.3,
+                                  .attention_factor = 1.2,
+                                  .exchange_in_node_factor = 1.8,
+                                  .exchange_between_factor = 1.4,
+                                  .micro_batch_s = 0.050,
+                                  .step_s = 0.030,
+                                  .reserved_bytes = 8e9,
+                                  .logits_bytes_per_vocab_entry = 6};
 
 // The published rows with the times of some truth, each wrong by so much (standard deviation of the
 // logarithm).
@@ -119,7 +121,7 @@ TEST_CASE("Eight numbers reproduce the sixteen published step times, and every m
 }
 
 TEST_CASE("A fit to times made from known factors finds them where the priors agree") {
-  FrameworkFactors truth = kTruth;
+  FrameworkFactors truth = kStepTruth;
   truth.exchange_in_node_factor = truth.exchange_between_factor = 1.5;
   truth.micro_batch_s = 0.03;
   truth.step_s = 0.02;
@@ -136,17 +138,17 @@ TEST_CASE("A fit to times made from known factors finds them where the priors ag
 }
 
 TEST_CASE("Weak priors that are off cost less than what a row is trusted to") {
-  const StepFit fit = fit_steps(made_up_problem(kTruth, 1, 0), false);
+  const StepFit fit = fit_steps(made_up_problem(kStepTruth, 1, 0), false);
   CHECK(fit.max_error <= 0.01);
-  CHECK(fit.profile.factors.attention_factor == Approx(kTruth.attention_factor).epsilon(0.02));
+  CHECK(fit.profile.factors.attention_factor == Approx(kStepTruth.attention_factor).epsilon(0.02));
 }
 
 TEST_CASE("Standard errors of fitted factors hold what they promise, and the covariance is theirs") {
   std::vector<Hits> hits(4);  // of what the rows tell more of than the priors do
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
-    const StepFit fit = fit_steps(made_up_problem(kTruth, seed, 0.02), false);
+    const StepFit fit = fit_steps(made_up_problem(kStepTruth, seed, 0.02), false);
     for (std::size_t k = 0; k < hits.size(); ++k)
-      hits[k].add(fit.numbers[k].value, fit.numbers[k].standard_error, time_factors(kTruth)[k]);
+      hits[k].add(fit.numbers[k].value, fit.numbers[k].standard_error, time_factors(kStepTruth)[k]);
     for (std::size_t k = 0; k < kNTimeFactors; ++k) {
       const double variance = fit.profile.log_covariance[k * (kNTimeFactors + 1)];
       CHECK(fit.numbers[k].standard_error == Approx(fit.numbers[k].value * std::sqrt(variance)));
@@ -169,7 +171,7 @@ TEST_CASE("Memory numbers that verdicts were made from give these verdicts again
   };
   std::vector<int> true_verdicts;
   for (StepRow& row : problem.rows) {
-    true_verdicts.push_back(verdict(row, kTruth.reserved_bytes, kTruth.logits_bytes_per_vocab_entry));
+    true_verdicts.push_back(verdict(row, kStepTruth.reserved_bytes, kStepTruth.logits_bytes_per_vocab_entry));
     row.out_of_memory = true_verdicts.back() < 0;
     row.gc_layers = std::max(0, true_verdicts.back());
   }
@@ -178,8 +180,8 @@ TEST_CASE("Memory numbers that verdicts were made from give these verdicts again
     CHECK(verdict(problem.rows[i], found.reserved_bytes, found.logits_bytes_per_vocab_entry) ==
           true_verdicts[i]);
   }
-  CHECK(found.reserved_bytes == Approx(kTruth.reserved_bytes).epsilon(0.1));
-  CHECK(found.logits_bytes_per_vocab_entry == Approx(kTruth.logits_bytes_per_vocab_entry).epsilon(0.1));
+  CHECK(found.reserved_bytes == Approx(kStepTruth.reserved_bytes).epsilon(0.1));
+  CHECK(found.logits_bytes_per_vocab_entry == Approx(kStepTruth.logits_bytes_per_vocab_entry).epsilon(0.1));
 }
 
 TEST_CASE("A bad row of step times names its place") {

@@ -5,12 +5,13 @@
 #include "models/step/micro_batch_time.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/read_hardware_profile.hpp"
+#include "tests/shipped_data.hpp"
 
 using namespace packsim;
 
 namespace {
 
-const DataPaths kData{.root = PACKSIM_SOURCE_DIR};
+using packsim_test::kData;
 const TimeFactors kFactors = {1.5, 1.1, 2.0, 3.0, 0.04, 0.2};
 const std::vector<StepPack> kPacks = {{.tokens = 32768, .lengths_tokens = {32768}},
                                       {.tokens = 32768, .lengths_tokens = {20000, 8000, 4768}}};

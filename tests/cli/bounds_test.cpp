@@ -7,6 +7,7 @@
 #include "cli/run_scenario.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "tests/scenarios/temp_folder.hpp"
+#include "tests/shipped_data.hpp"
 
 using namespace packsim;
 
@@ -59,7 +60,7 @@ std::string random_lengths(std::mt19937& generator) {
 
 }  // namespace
 
-TEST_CASE("No strategy is below the bound, under any plan") {
+TEST_CASE("No strategy is below the bound, under any plan", "[threads]") {
   const std::string all = strategies_json(R"("sp_degree": 2)", false);
   const std::string in_rounds = strategies_json(R"("sp_degree": 2)", true);
   const std::string packers = R"({"name": "isf", "strategy": "isf", "capacity_tokens": 16384, "sp_degree": 1},
@@ -91,8 +92,7 @@ TEST_CASE("No strategy is below the bound, under any plan") {
     CAPTURE(text.substr(0, 400));
     const TempFolder folder;
     folder.write("lengths.csv", random_lengths(generator));
-    const Scenario scenario =
-        load_scenario(folder.write("scenario.json", text), {.root = PACKSIM_SOURCE_DIR});
+    const Scenario scenario = load_scenario(folder.write("scenario.json", text), packsim_test::kData);
     const Report report = run_scenario(scenario, {.n_threads = 2, .progress = {}});
     int n_bounds = 0;
     for (const StrategyResult& run : report.runs) {

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "program.hpp"
+#include "tests/paths.hpp"
 
 using namespace packsim_test;
 using nlohmann::json;
@@ -34,7 +35,7 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-const std::string kInSource = "cd '" PACKSIM_SOURCE_DIR "' && ";
+const std::string kInSource = "cd '" + packsim_test::source_dir() + "' && ";
 
 }  // namespace
 
@@ -48,8 +49,8 @@ TEST_CASE(
     INFO(run.err);
     REQUIRE(run.exit_code == 0);
     // Not shown in full: it is thousands of lines.
-    const bool is_same =
-        read_text(folder / "plan.txt") == read_text(PACKSIM_SOURCE_DIR "/calibration/plans/" + name + ".txt");
+    const bool is_same = read_text(folder / "plan.txt") ==
+                         read_text(packsim_test::source_dir() + "/calibration/plans/" + name + ".txt");
     CAPTURE(name);
     CHECK(is_same);
   }
@@ -57,8 +58,9 @@ TEST_CASE(
 
 TEST_CASE("A plan can be made for a config.json of Hugging Face") {
   const TemporaryFolder folder;
-  const ProgramRun run = run_shell(folder, "packsim calibrate plan --quick --model " PACKSIM_SOURCE_DIR
-                                           "/tests/scenarios/hf_configs/llama-3.2-1b.json");
+  const ProgramRun run =
+      run_shell(folder, "packsim calibrate plan --quick --model " + packsim_test::source_dir() +
+                            "/tests/scenarios/hf_configs/llama-3.2-1b.json");
   INFO(run.err);
   REQUIRE(run.exit_code == 0);
   // Its MLP widens 2048 to 8192.
@@ -67,7 +69,7 @@ TEST_CASE("A plan can be made for a config.json of Hugging Face") {
 
 TEST_CASE("A plan can be made for a config.json with experts and a gate of one output") {
   const TemporaryFolder folder;
-  const std::string model = PACKSIM_SOURCE_DIR "/tests/scenarios/hf_configs/qwen1.5-moe-a2.7b.json";
+  const std::string model = packsim_test::source_dir() + "/tests/scenarios/hf_configs/qwen1.5-moe-a2.7b.json";
   for (const std::string size : {"", "--quick"}) {
     const ProgramRun run = run_shell(folder, "packsim calibrate plan " + size + " --model " + model);
     INFO(run.err);
@@ -223,7 +225,7 @@ TEST_CASE("A profile written through a link replaces the file that it names") {
 
 TEST_CASE("Held-out steps are not among those that numbers are fitted to") {
   const TemporaryFolder folder;
-  const std::string steps = PACKSIM_SOURCE_DIR "/tests/cli/cpu/steps.jsonl";
+  const std::string steps = packsim_test::source_dir() + "/tests/cli/cpu/steps.jsonl";
   const ProgramRun run = run_shell(
       folder, kInSource + "packsim calibrate validate h100-sxm-public " + steps + " --fit " + steps);
   CHECK(run.exit_code == 2);
@@ -261,7 +263,7 @@ TEST_CASE("A profile that the disk has no room for is the machine's failure; a d
 
 TEST_CASE("The whole chain on real measurements: kernels of a CPU predict its training steps") {
   const TemporaryFolder folder;
-  const std::string data = PACKSIM_SOURCE_DIR "/tests/cli/cpu/";
+  const std::string data = packsim_test::source_dir() + "/tests/cli/cpu/";
   const std::string profile = folder / "cpu.json";
   const ProgramRun fit =
       run_shell(folder, "packsim calibrate fit " + data + "kernels.jsonl --name cpu --hardware " + profile);
@@ -281,16 +283,15 @@ TEST_CASE("The whole chain on real measurements: kernels of a CPU predict its tr
 
 TEST_CASE("Every shipped hardware profile is what its data give") {
   const TemporaryFolder folder;
-  const ProgramRun run =
-      run_shell(folder, "cp -r '" PACKSIM_SOURCE_DIR "/calibration' . && mkdir -p bin && ln -s " +
-                            std::string(PACKSIM_PROGRAM) +
-                            " bin/packsim && calibration/data/fit_profiles.sh bin/packsim");
+  const ProgramRun run = run_shell(
+      folder, "cp -r '" + packsim_test::source_dir() + "/calibration' . && mkdir -p bin && ln -s " +
+                  packsim_test::program() + " bin/packsim && calibration/data/fit_profiles.sh bin/packsim");
   INFO(run.err);
   REQUIRE(run.exit_code == 0);
   for (const char* name : {"h100-sxm-public.json", "h100-sxm-public-fa2.json", "h200-sxm-public.json"}) {
     CAPTURE(name);
     const bool is_same = read_text(folder / (std::string("calibration/profiles/hardware/") + name)) ==
-                         read_text(std::string(PACKSIM_SOURCE_DIR "/calibration/profiles/hardware/") + name);
+                         read_text(packsim_test::source_dir() + "/calibration/profiles/hardware/" + name);
     CHECK(is_same);
   }
 }

@@ -12,6 +12,7 @@
 #include "reports/formats/json_format.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/cli/thinned_scenarios.hpp"
+#include "tests/paths.hpp"
 
 using namespace packsim;
 using namespace packsim_test;
@@ -21,17 +22,15 @@ using nlohmann::json;
 namespace {
 
 std::string scenario_path(const std::string& name) {
-  return PACKSIM_SOURCE_DIR "/scenarios/" + name + ".json";
+  return packsim_test::source_dir() + "/scenarios/" + name + ".json";
 }
 
-}  // namespace
-
-TEST_CASE("A plan file of every strategy of shipped scenarios is replayed to the same numbers") {
+// Every strategy of these scenarios, which together have all there are.
+void check_replays(const std::vector<std::string>& names, std::int64_t n_iterations) {
   const TempFolder folder;
   std::set<std::string> seen;
-  for (const char* name :
-       {"llama3.1-8b-hybrid-128k", "deepseek-v2-tulu3-32k", "all-strategies-long-requests"}) {
-    Scenario scenario = thinned_scenario(scenario_path(name), 4, folder);
+  for (const std::string& name : names) {
+    Scenario scenario = thinned_scenario(scenario_path(name), n_iterations, folder);
     // One sample a micro-batch takes tens of times as long. What one scenario has shown need not be shown
     // again, but with pipelines and experts.
     std::erase_if(scenario.strategies, [&](const StrategySpec& spec) {
@@ -65,6 +64,16 @@ TEST_CASE("A plan file of every strategy of shipped scenarios is replayed to the
     CAPTURE(strategy.name);
     CHECK((seen.contains(std::string(strategy.name)) || strategy.name == "none"));
   }
+}
+
+}  // namespace
+
+TEST_CASE("A plan file of every strategy is replayed to the same numbers", "[threads]") {
+  check_replays({"all-strategies-long-requests"}, 1);
+}
+
+TEST_CASE("A plan file of every strategy of shipped scenarios is replayed to the same numbers", "[slow]") {
+  check_replays({"llama3.1-8b-hybrid-128k", "deepseek-v2-tulu3-32k", "all-strategies-long-requests"}, 4);
 }
 
 TEST_CASE("A plan of another ZeRO stage than the scenario's is replayed at its own") {

@@ -11,6 +11,7 @@
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/problems.hpp"
 #include "tests/scenarios/temp_folder.hpp"
+#include "tests/shipped_data.hpp"
 
 using namespace packsim;
 
@@ -35,7 +36,7 @@ Scenario scenario_of(const Job& job, const TempFolder& folder) {
       std::to_string(job.tokens_per_iteration) + R"(, "epochs": 1, "zero_stage": )" +
       std::to_string(job.zero_stage) + R"(}, "parallelism": {)" + job.parallelism +
       R"(}, "lengths": {"mix": [{"source": "lengths.csv"}]}, "strategies": [)" + job.strategies + "]}";
-  return load_scenario(folder.write("scenario.json", text), {.root = PACKSIM_SOURCE_DIR});
+  return load_scenario(folder.write("scenario.json", text), packsim_test::kData);
 }
 
 Report report_of(const Job& job, Level level = Level::step) {

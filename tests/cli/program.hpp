@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "tests/paths.hpp"
+
 namespace packsim_test {
 
 struct ProgramRun {
@@ -50,10 +52,10 @@ inline void write_text(const std::string& path, const std::string& text) {
 inline ProgramRun run_shell(const TemporaryFolder& folder, const std::string& command) {
   const std::string out = folder / "stdout.txt";
   const std::string err = folder / "stderr.txt";
-  const std::string bin = std::filesystem::path(PACKSIM_PROGRAM).parent_path().string();
+  const std::string bin = std::filesystem::path(packsim_test::program()).parent_path().string();
   const std::string line = "cd '" + folder.string() + "' && export PATH='" + bin +
-                           "':\"$PATH\" PACKSIM_DATA='" + PACKSIM_SOURCE_DIR "' && (" + command + ") >'" +
-                           out + "' 2>'" + err + "'";
+                           "':\"$PATH\" PACKSIM_DATA='" + packsim_test::source_dir() + "' && (" + command +
+                           ") >'" + out + "' 2>'" + err + "'";
   const int status = std::system(line.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_text(out), read_text(err)};
 }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "program.hpp"
+#include "tests/paths.hpp"
 
 using namespace packsim_test;
 using nlohmann::json;
@@ -86,7 +87,8 @@ TEST_CASE("report.json keeps its shape") {
   CHECK(report["runs"][2]["gpu_days"].is_null());
 }
 
-TEST_CASE("The same scenario gives the same report, run again, with two threads, and strategy by strategy") {
+TEST_CASE("The same scenario gives the same report, run again, with two threads, and strategy by strategy",
+          "[threads]") {
   const TemporaryFolder folder;
   write_text(folder / "small.json", kScenario);
   const ProgramRun once = run_shell(folder, "packsim compare small.json --json");
@@ -127,7 +129,7 @@ TEST_CASE("Both levels of detail agree where nothing contends, and differ where 
   CHECK(op.first == Approx(step.first).epsilon(1e-9));
   CHECK(op.second == Approx(step.second).epsilon(1e-9));
   // Four nodes with a quarter of the network cards: all-to-alls between nodes beside gathered weights.
-  std::string cluster = read_text(std::string(PACKSIM_SOURCE_DIR) + "/models/clusters/h100-sxm-80gb.json");
+  std::string cluster = read_text(packsim_test::source_dir() + "/models/clusters/h100-sxm-80gb.json");
   cluster.replace(cluster.find("\"nics_per_node\": 8"), 18, "\"nics_per_node\": 2");
   write_text(folder / "slim.json", cluster);
   std::string shared = kScenario;
@@ -236,7 +238,7 @@ TEST_CASE("Every shipped scenario is valid, and list shows it") {
   const ProgramRun list = run_shell(folder, "packsim list scenarios");
   REQUIRE(list.exit_code == 0);
   int n_scenarios = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(PACKSIM_SOURCE_DIR "/scenarios")) {
+  for (const auto& entry : std::filesystem::directory_iterator(packsim_test::source_dir() + "/scenarios")) {
     if (entry.path().extension() != ".json") continue;
     ++n_scenarios;
     const std::string name = entry.path().stem();

@@ -2,6 +2,7 @@
 #include <sstream>
 
 #include "program.hpp"
+#include "tests/paths.hpp"
 
 using namespace packsim_test;
 
@@ -9,7 +10,7 @@ namespace {
 
 // The commands of the README's ```sh blocks, in order.
 std::vector<std::string> readme_commands() {
-  std::istringstream readme(read_text(PACKSIM_SOURCE_DIR "/README.md"));
+  std::istringstream readme(read_text(packsim_test::source_dir() + "/README.md"));
   std::vector<std::string> commands;
   bool in_block = false;
   for (std::string line; std::getline(readme, line);) {
@@ -25,15 +26,15 @@ std::vector<std::string> readme_commands() {
 
 }  // namespace
 
-TEST_CASE("Every command in the README runs") {
+TEST_CASE("Every command in the README runs", "[slow]") {
   const TemporaryFolder folder;
   // The README is read from the project's folder: relative paths start there, reports go to a place of their
   // own.
-  REQUIRE(run_shell(folder,
-                    "for f in packing models sim scenarios calibration docs; do ln -s '" PACKSIM_SOURCE_DIR
-                    "'/$f $f; done; mkdir build; ln -s '" PACKSIM_PROGRAM "' build/packsim")
+  REQUIRE(run_shell(folder, "for f in packing models sim scenarios calibration docs; do ln -s '" +
+                                packsim_test::source_dir() + "'/$f $f; done; mkdir build; ln -s '" +
+                                packsim_test::program() + "' build/packsim")
               .exit_code == 0);
-  const std::string makefile = read_text(PACKSIM_SOURCE_DIR "/Makefile");
+  const std::string makefile = read_text(packsim_test::source_dir() + "/Makefile");
   int n_run = 0;
   for (const std::string& command : readme_commands()) {
     CAPTURE(command);

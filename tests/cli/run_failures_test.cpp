@@ -89,7 +89,7 @@ TEST_CASE("a run of which no end is to be expected takes for ever") {
   }
 }
 
-TEST_CASE("variability and failures go from a scenario to every report, whatever the threads") {
+TEST_CASE("variability and failures go from a scenario to every report, whatever the threads", "[threads]") {
   const TemporaryFolder folder;
   const std::string start = R"({
     "format": 1, "name": "small", "seed": 3, "model": "llama3.1-8b",

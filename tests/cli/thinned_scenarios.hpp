@@ -8,7 +8,9 @@
 
 #include "scenarios/loader/draw_lengths.hpp"
 #include "scenarios/loader/load_scenario.hpp"
+#include "tests/paths.hpp"
 #include "tests/scenarios/temp_folder.hpp"
+#include "tests/shipped_data.hpp"
 
 namespace packsim_test {
 
@@ -32,7 +34,7 @@ inline std::string thinned_lengths(const Scenario& scenario, std::int64_t n_iter
 
 inline std::vector<std::string> shipped_scenarios() {
   std::vector<std::string> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(PACKSIM_SOURCE_DIR "/scenarios")) {
+  for (const auto& entry : std::filesystem::directory_iterator(packsim_test::source_dir() + "/scenarios")) {
     if (entry.path().extension() == ".json") paths.push_back(entry.path().string());
   }
   std::ranges::sort(paths);
@@ -42,7 +44,7 @@ inline std::vector<std::string> shipped_scenarios() {
 /// A shipped scenario on so much of its data.
 inline Scenario thinned_scenario(const std::string& path, std::int64_t n_iterations,
                                  const TempFolder& folder) {
-  Scenario scenario = packsim::load_scenario(path, {.root = PACKSIM_SOURCE_DIR});
+  Scenario scenario = packsim::load_scenario(path, packsim_test::kData);
   const std::string lengths = folder.write(std::filesystem::path(path).stem().string() + ".csv",
                                            thinned_lengths(scenario, n_iterations));
   scenario.lengths = {};

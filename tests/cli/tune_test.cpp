@@ -4,13 +4,14 @@
 #include <nlohmann/json.hpp>
 
 #include "program.hpp"
+#include "tests/paths.hpp"
 
 using namespace packsim_test;
 using nlohmann::json;
 
 namespace {
 
-const std::string kStopwatches = PACKSIM_TEST_DIR "/cli/stopwatches/";
+const std::string kStopwatches = packsim_test::source_dir() + "/tests/cli/stopwatches/";
 const std::string kHeader = "pack_tokens,sp_degree,gc_layers,step_s,peak_memory_bytes\n";
 
 // Eight GPUs, 128K tokens an iteration, samples of up to 36,159 tokens; packs of any length from there on.
@@ -186,7 +187,8 @@ TEST_CASE("A tuned scenario is one that compare runs, wherever it is written") {
   json scenario = json::parse(kScenario);
   write_text(folder / "own.csv", "500\n600\n30000\n40000\n");
   scenario["lengths"]["mix"].push_back({{"source", "own.csv"}});
-  std::filesystem::copy(PACKSIM_SOURCE_DIR "/models/architectures/llama3.1-8b.json", folder / "model.json");
+  std::filesystem::copy(packsim_test::source_dir() + "/models/architectures/llama3.1-8b.json",
+                        folder / "model.json");
   scenario["model"] = "./model.json";
   scenario["packing"] = {{"cp_degree", 2}};
   scenario["strategies"][0]["sp_degree"] = 4;

@@ -11,6 +11,8 @@
 #include "program.hpp"
 #include "scenarios/loader/read_hardware_profile.hpp"
 #include "scenarios/loader/read_published_steps.hpp"
+#include "tests/paths.hpp"
+#include "tests/shipped_data.hpp"
 
 using namespace packsim;
 using Catch::Matchers::Contains;
@@ -44,7 +46,7 @@ GateFindings against(const std::vector<ValidationRow>& before, const std::vector
 }
 
 DataPaths shipped() {
-  return {.root = PACKSIM_SOURCE_DIR};
+  return packsim_test::kData;
 }
 
 }  // namespace
@@ -114,11 +116,11 @@ TEST_CASE("Generated tables replace what is between the marked lines, and nothin
 }
 
 TEST_CASE("JSON has null for what is not modelled") {
-  const auto json =
+  const auto written =
       nlohmann::json::parse(validation_json(std::vector{set_of({refused("a"), row("b", 0.5)})}));
-  CHECK(json["sets"][0]["rows"][0]["error"].is_null());
-  CHECK(json["sets"][0]["rows"][0]["outcome"] == "not modelled");
-  CHECK(json["sets"][0]["rows"][1]["predicted"] == 1.5);
+  CHECK(written["sets"][0]["rows"][0]["error"].is_null());
+  CHECK(written["sets"][0]["rows"][0]["outcome"] == "not modelled");
+  CHECK(written["sets"][0]["rows"][1]["predicted"] == 1.5);
 }
 
 TEST_CASE("Published numbers outside our intervals are marked and counted") {
@@ -142,7 +144,7 @@ TEST_CASE("A set of another name is refused with the known ones") {
 
 TEST_CASE("A simulated step's time is that of its causes and its idle time") {
   const PublishedSteps all =
-      load_published_steps(PACKSIM_SOURCE_DIR "/validation/published_steps.json", shipped());
+      load_published_steps(packsim_test::source_dir() + "/validation/published_steps.json", shipped());
   const HardwareProfile hardware = load_hardware_profile("h100-sxm-public", shipped());
   for (const PublishedStep& step : all.steps) {
     if (!plan_mistakes(step.model, step.cluster, step.plan).empty()) {
@@ -159,7 +161,7 @@ TEST_CASE("A simulated step's time is that of its causes and its idle time") {
 
 TEST_CASE("A stack's factors are found again in steps that were made with them") {
   const PublishedSteps all =
-      load_published_steps(PACKSIM_SOURCE_DIR "/validation/published_steps.json", shipped());
+      load_published_steps(packsim_test::source_dir() + "/validation/published_steps.json", shipped());
   const HardwareProfile hardware = load_hardware_profile("h100-sxm-public-fa2", shipped());
   std::vector<PublishedStep> steps = steps_of(all, kStacks.front(), false);
   std::erase_if(steps, [](const PublishedStep& step) { return step.model.name != "mpt-1b"; });

@@ -5,13 +5,15 @@
 
 #include "llama_8b.hpp"
 #include "models/memory/peak_memory.hpp"
+#include "tests/models/gibibyte.hpp"
+#include "tests/paths.hpp"
 
 using namespace packsim;
 using packsim_test::kLlama8b;
 
 namespace {
 
-constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
+using packsim_test::kGibibyte;
 constexpr int kOutOfMemory = -1;
 
 struct Verdict {
@@ -22,7 +24,7 @@ struct Verdict {
 
 // Tables 4, 18 and 19 of HBP (arXiv 2503.07680): LLaMA-8B on 32 H100.
 std::vector<Verdict> verdicts() {
-  std::ifstream file(PACKSIM_SOURCE_DIR "/calibration/data/hbp_step_times.csv");
+  std::ifstream file(packsim_test::source_dir() + "/calibration/data/hbp_step_times.csv");
   std::vector<Verdict> verdicts;
   std::string line;
   std::getline(file, line);

@@ -7,13 +7,14 @@
 #include "models/memory/activations.hpp"
 #include "models/memory/peak_memory.hpp"
 #include "models/memory/states.hpp"
+#include "tests/models/gibibyte.hpp"
 
 using namespace packsim;
 using namespace packsim_test;
 
 namespace {
 
-constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
+using packsim_test::kGibibyte;
 constexpr double kLlamaParameters = 8030261248;
 constexpr double kKept = 208896;      // bytes of a LLaMA-8B layer and token: norms, attention, MLP
 constexpr double kInput = 8192;       // of its checkpoint

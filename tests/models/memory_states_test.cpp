@@ -6,13 +6,14 @@
 #include "expert_models.hpp"
 #include "llama_8b.hpp"
 #include "models/memory/weights.hpp"
+#include "tests/models/gibibyte.hpp"
 
 using namespace packsim;
 using namespace packsim_test;
 
 namespace {
 
-constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
+using packsim_test::kGibibyte;
 constexpr double kLlamaParameters = 8030261248;
 
 double whole_model_bytes(const Transformer& model, const ParallelPlan& plan) {

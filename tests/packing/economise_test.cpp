@@ -13,9 +13,9 @@ namespace {
 
 using flexsp::Cluster;
 using flexsp::PlacedGroup;
-using Groups = std::vector<PlacedGroup>;
+using PlacedGroups = std::vector<PlacedGroup>;
 
-double makespan_s(const Lengths& lengths, const Cluster& cluster, const Groups& groups) {
+double makespan_s(const Lengths& lengths, const Cluster& cluster, const PlacedGroups& groups) {
   double slowest_s = 0;
   for (const PlacedGroup& group : groups) {
     Lengths own;
@@ -25,16 +25,16 @@ double makespan_s(const Lengths& lengths, const Cluster& cluster, const Groups& 
   return slowest_s;
 }
 
-int n_gpus(const Cluster& cluster, const Groups& groups) {
+int n_gpus(const Cluster& cluster, const PlacedGroups& groups) {
   int n = 0;
   for (const PlacedGroup& group : groups) n += cluster.kinds[group.kind].sp_degree;
   return n;
 }
 
-// Groups of any degree for as long as there are GPUs, items dealt out to those with room; what fits nowhere
-// is left out.
-Groups random_groups(Generator& generator, const Lengths& lengths, const Cluster& cluster) {
-  Groups groups;
+// PlacedGroups of any degree for as long as there are GPUs, items dealt out to those with room; what fits
+// nowhere is left out.
+PlacedGroups random_groups(Generator& generator, const Lengths& lengths, const Cluster& cluster) {
+  PlacedGroups groups;
   for (int left = cluster.n_gpus; left > 0;) {
     const auto n_kinds = static_cast<std::uint32_t>(cluster.kinds.size());
     const std::size_t kind = uniform_up_to(generator, n_kinds - 1);
@@ -57,7 +57,7 @@ Groups random_groups(Generator& generator, const Lengths& lengths, const Cluster
   return groups;
 }
 
-std::vector<ItemIndex> items_of(const Groups& groups) {
+std::vector<ItemIndex> items_of(const PlacedGroups& groups) {
   std::vector<ItemIndex> items;
   for (const PlacedGroup& group : groups) items.insert(items.end(), group.items.begin(), group.items.end());
   std::ranges::sort(items);
@@ -65,7 +65,7 @@ std::vector<ItemIndex> items_of(const Groups& groups) {
 }
 
 // Tokens on more than one GPU.
-std::int64_t exchanged_tokens(const Lengths& lengths, const Cluster& cluster, const Groups& groups) {
+std::int64_t exchanged_tokens(const Lengths& lengths, const Cluster& cluster, const PlacedGroups& groups) {
   std::int64_t tokens = 0;
   for (const PlacedGroup& group : groups) {
     if (cluster.kinds[group.kind].sp_degree == 1) continue;
@@ -82,8 +82,8 @@ TEST_CASE("economised groups train the same sequences, no longer, on no more GPU
   int n_cheaper = 0;
   for (int repeat = 0; repeat < 300; ++repeat) {
     const Lengths lengths = random_lengths(generator, 1 + uniform_up_to(generator, 60), 9000);
-    const Groups before = random_groups(generator, lengths, cluster);
-    Groups after = before;
+    const PlacedGroups before = random_groups(generator, lengths, cluster);
+    PlacedGroups after = before;
     economise(lengths, cluster, after);
     CHECK(items_of(after) == items_of(before));
     CHECK(makespan_s(lengths, cluster, after) <= makespan_s(lengths, cluster, before) * (1 + 1e-12));
@@ -99,7 +99,7 @@ TEST_CASE("economised groups train the same sequences, no longer, on no more GPU
       CHECK(!group.items.empty());
       CHECK(tokens <= cluster.kinds[group.kind].capacity_tokens);
     }
-    Groups again = after;
+    PlacedGroups again = after;
     economise(lengths, cluster, again);
     CHECK(gpu_time_s(lengths, cluster, again) == Approx(after_s).epsilon(1e-12));
   }
@@ -111,7 +111,7 @@ TEST_CASE("short sequences beside a long one that decides leave their exchange")
   // 4, and one to the long one's. Each fits one GPU; the fifth finds no room and stays.
   const Cluster cluster = cluster_of(8, 4096, {1, 2, 4});
   const Lengths lengths = {12000, 4000, 4000, 4000, 4000, 4000};
-  Groups groups = {{.kind = 2, .items = {0, 5}}, {.kind = 2, .items = {1, 2, 3, 4}}};
+  PlacedGroups groups = {{.kind = 2, .items = {0, 5}}, {.kind = 2, .items = {1, 2, 3, 4}}};
   economise(lengths, cluster, groups);
   std::map<std::size_t, std::vector<std::vector<ItemIndex>>> by_kind;
   for (const PlacedGroup& group : groups) by_kind[group.kind].push_back(group.items);
@@ -124,7 +124,7 @@ TEST_CASE("a sequence moves to a smaller group with room") {
   // 96 tokens are free beside 4000 on one GPU: the 90 leave the pair, the 100 do not fit.
   const Cluster cluster = cluster_of(3, 4096, {1, 2});
   const Lengths lengths = {8000, 90, 100, 4000};
-  Groups groups = {{.kind = 1, .items = {0, 1, 2}}, {.kind = 0, .items = {3}}};
+  PlacedGroups groups = {{.kind = 1, .items = {0, 1, 2}}, {.kind = 0, .items = {3}}};
   economise(lengths, cluster, groups);
   CHECK(items_of({groups[0]}) == std::vector<ItemIndex>{0, 2});
   CHECK(items_of({groups[1]}) == std::vector<ItemIndex>{1, 3});
@@ -134,7 +134,7 @@ TEST_CASE("a group does not split where one of its parts would take longer than 
   // Two sequences on two GPUs are the only group: 3000 tokens alone on one GPU take longer than all together.
   const Cluster cluster = cluster_of(2, 4096, {1, 2});
   const Lengths lengths = {3000, 10};
-  Groups groups = {{.kind = 1, .items = {0, 1}}};
+  PlacedGroups groups = {{.kind = 1, .items = {0, 1}}};
   economise(lengths, cluster, groups);
   REQUIRE(groups.size() == 1);
   CHECK(groups[0].kind == 1);

@@ -12,6 +12,7 @@
 #include "packing/loss/loss_bias.hpp"
 #include "packing/loss/loss_weights.hpp"
 #include "tests/packing/hand_packing.hpp"
+#include "tests/paths.hpp"
 
 namespace packsim::testing {
 namespace {
@@ -63,7 +64,7 @@ struct OneIteration {
 };
 
 json published_case(const std::string& id) {
-  std::ifstream file(std::string(PACKSIM_TEST_DIR) + "/packing/published_loss_cases.json");
+  std::ifstream file(packsim_test::source_dir() + "/tests/packing/published_loss_cases.json");
   const json published = json::parse(file);
   for (const json& row : published["cases"]) {
     if (row["id"] == id) return row;

@@ -23,6 +23,7 @@
 #include "tests/packing/hand_packing.hpp"
 #include "tests/packing/naive_packers.hpp"
 #include "tests/packing/published_plans.hpp"
+#include "tests/paths.hpp"
 
 namespace packsim::testing {
 namespace {
@@ -30,7 +31,7 @@ namespace {
 using nlohmann::json;
 using Groups = std::vector<std::vector<MicroBatch>>;
 
-const std::string kFolder = std::string(PACKSIM_TEST_DIR) + "/packing/";
+const std::string kFolder = packsim_test::source_dir() + "/tests/packing/";
 
 json read_json(const std::string& name) {
   std::ifstream file(kFolder + name);

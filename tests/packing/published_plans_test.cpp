@@ -80,7 +80,7 @@ json rank_work(const BatchPlan& plan, const BatchSetting& setting, const Lengths
   return work;
 }
 
-std::string refusal(std::string_view strategy, const Lengths& lengths, const BatchSetting& setting) {
+std::string plan_refusal(std::string_view strategy, const Lengths& lengths, const BatchSetting& setting) {
   try {
     plan_of(strategy, lengths, setting);
   } catch (const std::invalid_argument& error) {
@@ -99,7 +99,7 @@ void check_cp_schedule(const json& c) {
   const BatchSetting setting =
       cp_setting(input["max_len_per_rank"], input["ranks"], *std::ranges::max_element(lengths));
   if (c["expected"].contains("error")) {  // upstream's assertion fails
-    CHECK(refusal(strategy, lengths, setting).find("got sample 0 of 65536") != std::string::npos);
+    CHECK(plan_refusal(strategy, lengths, setting).find("got sample 0 of 65536") != std::string::npos);
     return;
   }
   const BatchPlan plan = plan_of(strategy, lengths, setting);

@@ -5,13 +5,16 @@
 #include "cli/validate/gate.hpp"
 #include "cli/validate/validation_sets.hpp"
 #include "scenarios/loader/read_file.hpp"
+#include "tests/paths.hpp"
+#include "tests/shipped_data.hpp"
 
 using namespace packsim;
 
-TEST_CASE("No published number has become worse than validation/gate.json says") {
+TEST_CASE("No published number has become worse than validation/gate.json says", "[slow]") {
   const std::vector<std::string> all;
-  const std::vector<ValidationSet> sets = validate(all, {.root = PACKSIM_SOURCE_DIR});
-  const GateFindings findings = check_gate(read_file(PACKSIM_SOURCE_DIR "/validation/gate.json"), sets);
+  const std::vector<ValidationSet> sets = validate(all, packsim_test::kData);
+  const GateFindings findings =
+      check_gate(read_file(packsim_test::source_dir() + "/validation/gate.json"), sets);
   for (const std::string& gain : findings.gains) WARN("nearer, tighten the gate: " << gain);
   for (const std::string& failure : findings.failures) FAIL_CHECK(failure);
   CHECK(sets.size() == validation_set_names().size());

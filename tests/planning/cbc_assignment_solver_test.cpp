@@ -18,7 +18,7 @@
 namespace packsim::testing {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 using Lengths = std::vector<std::int32_t>;
 
@@ -89,7 +89,7 @@ class BruteForce {
   std::vector<std::size_t> buckets_;  // of each sequence
   std::vector<Assignment::Group> groups_;
   int n_gpus_ = 0;
-  double best_s_ = kNever;
+  double best_s_ = kInfinity;
 };
 
 std::optional<Assignment> best_start(const AssignmentProblem& problem) {
@@ -144,7 +144,7 @@ TEST_CASE("the integer program finds what trying everything finds, as published 
         const std::optional<Assignment> found = solver.solve(problem, {}, best_start(problem));
         REQUIRE(solver.log().size() == 1);
         const SolveRecord& record = solver.log().front();
-        if (best_s == kNever) {
+        if (best_s == kInfinity) {
           CHECK(!found);
           CHECK(record.status == SolveStatus::infeasible);
           CHECK(record.objective_s == 0);

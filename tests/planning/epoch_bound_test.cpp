@@ -13,19 +13,19 @@ using namespace packsim::testing;
 namespace {
 
 // Ways of a sample, one a degree, as docs/bound.md defines them.
-std::vector<SampleChoice> choices_of(const Job& job, std::int32_t length_tokens) {
+std::vector<SampleChoice> choices_of(const TinyJob& job, std::int32_t length_tokens) {
   std::vector<SampleChoice> choices;
   for (std::size_t d = 0; d < job.degrees.size(); ++d) {
     const int degree = job.degrees[d];
-    double least_rate = kNever;
-    double least_s = kNever;
+    double least_rate = kInfinite_s;
+    double least_s = kInfinite_s;
     for (std::int64_t tokens = (length_tokens + degree - 1) / degree; tokens <= job.capacity_tokens;
          ++tokens) {
       const double time_s = job.pack_s[d][static_cast<std::size_t>(tokens)];
       least_rate = std::min(least_rate, time_s / static_cast<double>(tokens));
       least_s = std::min(least_s, time_s);
     }
-    if (least_s == kNever) continue;
+    if (least_s == kInfinite_s) continue;
     const double document_s = job.document_s[d][static_cast<std::size_t>(length_tokens)];
     choices.push_back(
         {.time_s = least_s + document_s, .gpu_s = least_rate * length_tokens + degree * document_s});
@@ -33,10 +33,10 @@ std::vector<SampleChoice> choices_of(const Job& job, std::int32_t length_tokens)
   return choices;
 }
 
-std::vector<SampleFloor> floors_of(const Job& job) {
+std::vector<SampleFloor> floors_of(const TinyJob& job) {
   std::vector<SampleFloor> floors;
   for (const std::int32_t length : job.lengths_tokens) {
-    SampleFloor floor{.length_tokens = length, .n_samples = 1, .gpu_s = kNever, .alone_s = kNever};
+    SampleFloor floor{.length_tokens = length, .n_samples = 1, .gpu_s = kInfinite_s, .alone_s = kInfinite_s};
     for (const SampleChoice& choice : choices_of(job, length)) {
       floor.gpu_s = std::min(floor.gpu_s, choice.gpu_s);
       floor.alone_s = std::min(floor.alone_s, choice.time_s);
@@ -46,7 +46,7 @@ std::vector<SampleFloor> floors_of(const Job& job) {
   return floors;
 }
 
-EpochBound bound_of(const Job& job) {
+EpochBound bound_of(const TinyJob& job) {
   return epoch_bound(
       floors_of(job),
       {.n_gpus = job.n_gpus, .tokens_per_iteration = job.tokens_per_iteration, .step_s = job.step_s});
@@ -63,10 +63,10 @@ TEST_CASE("No schedule of a tiny job is below the bound: all packs, degrees, pla
     int n_waiting = 0;
     constexpr int kJobs = 700;
     for (int i = 0; i < kJobs; ++i) {
-      const Job job = jobs.next(kind);
+      const TinyJob job = jobs.next(kind);
       const Optimum best = optimum(job);
       const EpochBound bound = bound_of(job);
-      REQUIRE(best.epoch_s < kNever);
+      REQUIRE(best.epoch_s < kInfinite_s);
       REQUIRE(bound.time_s <= best.epoch_s * (1 + 1e-12));
       CHECK(bound.time_s == Approx(bound.busy_s + bound.waiting_s + bound.steps_s));
       const double gap = best.epoch_s / bound.time_s - 1;
@@ -88,7 +88,7 @@ TEST_CASE("No iteration of a tiny job is below its own bound, which is above are
   Jobs jobs;
   int n_above_both = 0;
   for (int i = 0; i < 300; ++i) {
-    const Job job = jobs.next(i % 2);
+    const TinyJob job = jobs.next(i % 2);
     const Optimum best = optimum(job);
     const std::vector<SampleFloor> floors = floors_of(job);
     for (Samples samples = 1; samples < best.iteration_s.size(); ++samples) {
@@ -145,7 +145,7 @@ TEST_CASE("An epoch's bound: area, the steps' own time, and steps that wait for 
 TEST_CASE("More GPUs, larger iterations and cheaper samples never raise the bound's time") {
   Jobs jobs;
   for (int i = 0; i < 500; ++i) {
-    Job job = jobs.next(i % 2);
+    TinyJob job = jobs.next(i % 2);
     const double time_s = bound_of(job).time_s;
     const std::vector<SampleFloor> floors = floors_of(job);
     EpochLimits limits{

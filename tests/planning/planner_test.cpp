@@ -15,7 +15,7 @@ using namespace packsim::testing;
 
 namespace {
 
-BatchSetting setting_of(const Job& job) {
+BatchSetting setting_of(const TinyJob& job) {
   BatchSetting setting{.groups = {}, .n_gpus = job.n_gpus, .tokens_per_iteration = job.tokens_per_iteration};
   setting.step_s = job.step_s;
   for (std::size_t d = 0; d < job.degrees.size(); ++d) {
@@ -35,7 +35,7 @@ BatchSetting setting_of(const Job& job) {
   return setting;
 }
 
-double planned_s(const Job& job) {
+double planned_s(const TinyJob& job) {
   const BatchSetting setting = setting_of(job);
   PackRequest request{.lengths_tokens = job.lengths_tokens, .capacities_tokens = {}};
   for (const BatchGroup& group : setting.groups) request.capacities_tokens.push_back(group.capacity_tokens);
@@ -50,7 +50,7 @@ double planned_s(const Job& job) {
 TEST_CASE("The planner is at the optimum of 1 000 tiny jobs") {
   Jobs jobs;
   for (int i = 0; i < 1000; ++i) {
-    const Job job = jobs.next(i % 2);
+    const TinyJob job = jobs.next(i % 2);
     const Optimum best = optimum(job);
     const double ours_s = planned_s(job);
     CAPTURE(i, ours_s, best.epoch_s);
@@ -65,7 +65,7 @@ TEST_CASE("Composing one iteration without trying everything comes near its opti
   double worst = 0;
   int n = 0;
   for (int i = 0; i < 1000; ++i) {
-    const Job job = jobs.next(1);
+    const TinyJob job = jobs.next(1);
     const Samples all = (1U << job.lengths_tokens.size()) - 1;
     const BatchSetting setting = setting_of(job);
     const DegreeCosts costs(setting.groups);

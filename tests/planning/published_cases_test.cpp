@@ -9,6 +9,7 @@
 #include "planning/tune/best_case.hpp"
 #include "planning/tune/checkpointed_layers.hpp"
 #include "planning/tune/group_lengths.hpp"
+#include "tests/paths.hpp"
 
 namespace packsim {
 namespace {
@@ -48,7 +49,7 @@ void check_gc_layers(const json& input, const json& expected) {
 }  // namespace
 
 TEST_CASE("every published case of HBP's choice of groups gives the published result") {
-  std::ifstream file(PACKSIM_TEST_DIR "/planning/published_cases.json");
+  std::ifstream file(packsim_test::source_dir() + "/tests/planning/published_cases.json");
   const json cases = json::parse(file)["cases"];
   REQUIRE(cases.size() == 7);
   for (const json& c : cases) {

@@ -8,11 +8,11 @@
 
 namespace packsim::testing {
 
-inline constexpr double kNever = std::numeric_limits<double>::infinity();
+inline constexpr double kInfinite_s = std::numeric_limits<double>::infinity();
 
 // A made-up job: what packs of so many tokens a GPU take, and documents, at each degree. Nothing rises with
 // the tokens but by chance.
-struct Job {
+struct TinyJob {
   int n_gpus = 1;
   std::int64_t capacity_tokens = 0;  // of each GPU
   std::int64_t tokens_per_iteration = 0;
@@ -25,7 +25,7 @@ struct Job {
 
 using Samples = std::uint32_t;  // a set of them
 
-inline std::int64_t tokens_of(const Job& job, Samples samples) {
+inline std::int64_t tokens_of(const TinyJob& job, Samples samples) {
   std::int64_t tokens = 0;
   for (std::size_t i = 0; i < job.lengths_tokens.size(); ++i) {
     if ((samples >> i & 1U) != 0) tokens += job.lengths_tokens[i];
@@ -33,9 +33,9 @@ inline std::int64_t tokens_of(const Job& job, Samples samples) {
   return tokens;
 }
 
-inline double pack_s(const Job& job, std::size_t degree, Samples samples) {
+inline double pack_s(const TinyJob& job, std::size_t degree, Samples samples) {
   const std::int64_t tokens = (tokens_of(job, samples) + job.degrees[degree] - 1) / job.degrees[degree];
-  if (tokens > job.capacity_tokens) return kNever;
+  if (tokens > job.capacity_tokens) return kInfinite_s;
   double time_s = job.pack_s[degree][static_cast<std::size_t>(tokens)];
   for (std::size_t i = 0; i < job.lengths_tokens.size(); ++i) {
     if ((samples >> i & 1U) != 0)
@@ -47,7 +47,8 @@ inline double pack_s(const Job& job, std::size_t degree, Samples samples) {
 // The shortest time in which an iteration's samples can be trained: all packs, degrees, places and orders.
 class BestIteration {
  public:
-  BestIteration(const Job& job, Samples samples) : job_(job), free_s_(static_cast<std::size_t>(job.n_gpus)) {
+  BestIteration(const TinyJob& job, Samples samples)
+      : job_(job), free_s_(static_cast<std::size_t>(job.n_gpus)) {
     place(samples, 0, 0);
   }
   double time_s() const { return best_s_; }
@@ -81,9 +82,9 @@ class BestIteration {
     }
   }
 
-  const Job& job_;
+  const TinyJob& job_;
   std::vector<double> free_s_;
-  double best_s_ = kNever;
+  double best_s_ = kInfinite_s;
 };
 
 struct Optimum {
@@ -91,10 +92,10 @@ struct Optimum {
   double epoch_s = 0;
 };
 
-inline Optimum optimum(const Job& job) {
+inline Optimum optimum(const TinyJob& job) {
   const Samples all = (1U << job.lengths_tokens.size()) - 1;
-  Optimum best{.iteration_s = std::vector<double>(all + 1, kNever)};
-  std::vector<double> epoch_s(all + 1, kNever);
+  Optimum best{.iteration_s = std::vector<double>(all + 1, kInfinite_s)};
+  std::vector<double> epoch_s(all + 1, kInfinite_s);
   epoch_s[0] = 0;
   for (Samples samples = 1; samples <= all; ++samples) {
     if (tokens_of(job, samples) <= job.tokens_per_iteration)
@@ -111,8 +112,8 @@ inline Optimum optimum(const Job& job) {
 class Jobs {
  public:
   // Kind 0: any times. Kind 1: as real packs, a fixed part, a part for each token, squares of documents.
-  Job next(int kind) {
-    Job job;
+  TinyJob next(int kind) {
+    TinyJob job;
     job.n_gpus = 1 << below(3);
     const int most_samples = job.n_gpus == 4 ? 5 : 6;
     job.capacity_tokens = 4 + below(8);

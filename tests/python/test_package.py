@@ -1,32 +1,22 @@
-"""The installed package: its version, command, data, types and size."""
+"""The installed package: its version, command, data and size."""
 
 from __future__ import annotations
 
 import doctest
 import importlib.metadata
-import importlib.util
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
-import pytest
 from cases import REPOSITORY, rows
+from run_command import run
 
 import packsim
 from packsim import _core, _options, _pack, _stream_packer, streaming
 
 PROGRAM = Path(sys.executable).parent / "packsim"
 PACKAGE = Path(packsim.__file__).parent
-
-
-def run(*command: str | Path, folder: Path) -> str:
-    environment = {name: value for name, value in os.environ.items() if name != "PACKSIM_DATA"}
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 def test_it_is_the_installed_package_that_is_tested() -> None:
@@ -94,20 +84,3 @@ def test_examples_of_the_documentation_run() -> None:
         results = doctest.testmod(module, extraglobs={"packsim": packsim, "numpy": np})
         assert results.attempted > 0
         assert results.failed == 0
-
-
-def test_the_package_and_what_users_write_are_fully_typed(tmp_path: Path) -> None:
-    pytest.importorskip("mypy")
-    mypy = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache")]
-    if importlib.util.find_spec("torch") is None:  # then its classes are of unknown type
-        mypy += ["--disable-error-code", "import-not-found", "--allow-subclassing-any"]
-    run(*mypy, "-p", "packsim", folder=tmp_path)
-    run(*mypy, "--warn-unused-ignores", Path(__file__).with_name("user.py"), folder=tmp_path)
-
-
-def test_the_stub_says_what_the_extension_has(tmp_path: Path) -> None:
-    pytest.importorskip("mypy")
-    # What pybind11 adds to every class: its metaclass, and an __init__ that refuses.
-    (tmp_path / "allowed").write_text(r"packsim\._core\.[A-Z]\w*(\.__init__)?" + "\n")
-    stubtest = [sys.executable, "-m", "mypy.stubtest", "--allowlist", "allowed"]
-    run(*stubtest, "packsim._core", folder=tmp_path)

@@ -8,11 +8,11 @@
 #include "example_report.hpp"
 
 using namespace packsim;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 namespace {
 
-std::vector<std::string> keys(const Json& object) {
+std::vector<std::string> keys(const OrderedJson& object) {
   std::vector<std::string> names;
   for (const auto& [name, value] : object.items()) names.push_back(name);
   return names;
@@ -21,101 +21,101 @@ std::vector<std::string> keys(const Json& object) {
 }  // namespace
 
 TEST_CASE("report.json keeps its keys and their order, timings last") {
-  const Json json = Json::parse(to_json(example_report()));
-  CHECK(json["format"] == 2);
-  CHECK(keys(json) ==
+  const OrderedJson written = OrderedJson::parse(to_json(example_report()));
+  CHECK(written["format"] == 2);
+  CHECK(keys(written) ==
         std::vector<std::string>{"format", "manifest", "lengths", "baseline", "bounds", "runs", "timings"});
-  CHECK(keys(json["runs"][0]) == std::vector<std::string>{"name",
-                                                          "strategy",
-                                                          "order",
-                                                          "last_iteration",
-                                                          "padding",
-                                                          "over_long",
-                                                          "feasible",
-                                                          "packs",
-                                                          "iterations",
-                                                          "abr",
-                                                          "abr_slots",
-                                                          "abr_weighted",
-                                                          "cr",
-                                                          "dbr",
-                                                          "pr",
-                                                          "ave_t_tokens",
-                                                          "step_mean_s",
-                                                          "step_p99_s",
-                                                          "gpu_days",
-                                                          "gpu_days_low",
-                                                          "gpu_days_high",
-                                                          "most_doubtful",
-                                                          "wall_hours",
-                                                          "speedup",
-                                                          "bound_gpu_days",
-                                                          "above_bound_fraction",
-                                                          "gpu_days_without_variability",
-                                                          "planning_exposed_s",
-                                                          "gpu_days_with_planning",
-                                                          "gpu_days_with_failures",
-                                                          "gpu_days_with_failures_p05",
-                                                          "gpu_days_with_failures_p50",
-                                                          "gpu_days_with_failures_p95",
-                                                          "wall_hours_with_failures",
-                                                          "expected_failures",
-                                                          "checkpoint_interval_s",
-                                                          "effective_fraction",
-                                                          "checkpoint_fraction",
-                                                          "restart_fraction",
-                                                          "lost_fraction",
-                                                          "linear_fraction",
-                                                          "attention_fraction",
-                                                          "recompute_fraction",
-                                                          "sequence_fraction",
-                                                          "tensor_fraction",
-                                                          "expert_fraction",
-                                                          "pipeline_fraction",
-                                                          "states_fraction",
-                                                          "optimizer_fraction",
-                                                          "overhead_fraction",
-                                                          "idle_fraction",
-                                                          "measured_fraction",
-                                                          "extrapolated_fraction",
-                                                          "guessed_fraction",
-                                                          "mean_move_iterations",
-                                                          "largest_move_iterations",
-                                                          "dropped_samples",
-                                                          "dropped_tokens",
-                                                          "empty_samples",
-                                                          "truncated_samples",
-                                                          "truncated_tokens",
-                                                          "split_samples",
-                                                          "own_pack_samples",
-                                                          "repeated_tokens",
-                                                          "padded_tokens",
-                                                          "trained_tokens",
-                                                          "curriculum_iterations",
-                                                          "groups",
-                                                          "loss_bias",
-                                                          "step_times",
-                                                          "sampled_iterations"});
-  CHECK(keys(json["runs"][0]["groups"][0]) ==
+  CHECK(keys(written["runs"][0]) == std::vector<std::string>{"name",
+                                                             "strategy",
+                                                             "order",
+                                                             "last_iteration",
+                                                             "padding",
+                                                             "over_long",
+                                                             "feasible",
+                                                             "packs",
+                                                             "iterations",
+                                                             "abr",
+                                                             "abr_slots",
+                                                             "abr_weighted",
+                                                             "cr",
+                                                             "dbr",
+                                                             "pr",
+                                                             "ave_t_tokens",
+                                                             "step_mean_s",
+                                                             "step_p99_s",
+                                                             "gpu_days",
+                                                             "gpu_days_low",
+                                                             "gpu_days_high",
+                                                             "most_doubtful",
+                                                             "wall_hours",
+                                                             "speedup",
+                                                             "bound_gpu_days",
+                                                             "above_bound_fraction",
+                                                             "gpu_days_without_variability",
+                                                             "planning_exposed_s",
+                                                             "gpu_days_with_planning",
+                                                             "gpu_days_with_failures",
+                                                             "gpu_days_with_failures_p05",
+                                                             "gpu_days_with_failures_p50",
+                                                             "gpu_days_with_failures_p95",
+                                                             "wall_hours_with_failures",
+                                                             "expected_failures",
+                                                             "checkpoint_interval_s",
+                                                             "effective_fraction",
+                                                             "checkpoint_fraction",
+                                                             "restart_fraction",
+                                                             "lost_fraction",
+                                                             "linear_fraction",
+                                                             "attention_fraction",
+                                                             "recompute_fraction",
+                                                             "sequence_fraction",
+                                                             "tensor_fraction",
+                                                             "expert_fraction",
+                                                             "pipeline_fraction",
+                                                             "states_fraction",
+                                                             "optimizer_fraction",
+                                                             "overhead_fraction",
+                                                             "idle_fraction",
+                                                             "measured_fraction",
+                                                             "extrapolated_fraction",
+                                                             "guessed_fraction",
+                                                             "mean_move_iterations",
+                                                             "largest_move_iterations",
+                                                             "dropped_samples",
+                                                             "dropped_tokens",
+                                                             "empty_samples",
+                                                             "truncated_samples",
+                                                             "truncated_tokens",
+                                                             "split_samples",
+                                                             "own_pack_samples",
+                                                             "repeated_tokens",
+                                                             "padded_tokens",
+                                                             "trained_tokens",
+                                                             "curriculum_iterations",
+                                                             "groups",
+                                                             "loss_bias",
+                                                             "step_times",
+                                                             "sampled_iterations"});
+  CHECK(keys(written["runs"][0]["groups"][0]) ==
         std::vector<std::string>{"capacity_tokens", "sp_degree", "cp_degree", "gc_layers", "zero_stage",
                                  "n_dp_ranks", "micro_batches_per_rank", "packs", "iterations", "feasible",
                                  "peak_memory_bytes", "gpu_memory_bytes", "memory"});
-  CHECK(keys(json["timings"]) == std::vector<std::string>{"total_s", "peak_memory_bytes", "runs"});
+  CHECK(keys(written["timings"]) == std::vector<std::string>{"total_s", "peak_memory_bytes", "runs"});
 }
 
 TEST_CASE("a lower bound has its ZeRO stage and the parts that it consists of") {
   Report report = example_report();
-  CHECK(Json::parse(to_json(report))["bounds"].empty());
+  CHECK(OrderedJson::parse(to_json(report))["bounds"].empty());
   report.bounds = {example_bound()};
   report.runs[0].above_bound_fraction = 0.25;
-  const Json json = Json::parse(to_json(report));
-  CHECK(keys(json["bounds"][0]) ==
+  const OrderedJson written = OrderedJson::parse(to_json(report));
+  CHECK(keys(written["bounds"][0]) ==
         std::vector<std::string>{"zero_stage", "gpu_days", "iterations", "linear_gpu_days",
                                  "attention_gpu_days", "recompute_gpu_days", "exchange_gpu_days",
                                  "overhead_gpu_days", "steps_gpu_days", "waiting_gpu_days"});
-  CHECK(json["bounds"][0]["recompute_gpu_days"] == 0.5);
-  CHECK(json["runs"][0]["above_bound_fraction"] == 0.25);
-  CHECK(json["runs"][1]["above_bound_fraction"].is_null());
+  CHECK(written["bounds"][0]["recompute_gpu_days"] == 0.5);
+  CHECK(written["runs"][0]["above_bound_fraction"] == 0.25);
+  CHECK(written["runs"][1]["above_bound_fraction"].is_null());
 }
 
 TEST_CASE("what normalisers do to a run's loss is in its loss_bias") {
@@ -125,12 +125,12 @@ TEST_CASE("what normalisers do to a run's loss is in its loss_bias") {
                                .long_sample_weight = 0.5,
                                .least_sum = 0.75,
                                .most_sum = 1}};
-  const Json json = Json::parse(to_json(report));
-  CHECK(json["runs"][0]["loss_bias"] ==
-        Json::parse(R"([{"normaliser": "token_mean", "misplaced_fraction": 0.25,
+  const OrderedJson written = OrderedJson::parse(to_json(report));
+  CHECK(written["runs"][0]["loss_bias"] ==
+        OrderedJson::parse(R"([{"normaliser": "token_mean", "misplaced_fraction": 0.25,
                                                          "long_sample_weight": 0.5, "least_sum": 0.75,
                                                          "most_sum": 1.0}])"));
-  CHECK(json["runs"][1]["loss_bias"].empty());
+  CHECK(written["runs"][1]["loss_bias"].empty());
 }
 
 TEST_CASE("what this machine measured is under timings only") {
@@ -141,8 +141,8 @@ TEST_CASE("what this machine measured is under timings only") {
     run.packing_s = run.simulation_s = 42;
     run.solve_mean_s = run.measured_planning_exposed_s = 7;
   }
-  Json first = Json::parse(to_json(example_report()));
-  Json second = Json::parse(to_json(slower));
+  OrderedJson first = OrderedJson::parse(to_json(example_report()));
+  OrderedJson second = OrderedJson::parse(to_json(slower));
   CHECK(first["timings"]["runs"][0]["packing_s"] == 0.125);
   CHECK(second["timings"]["runs"][0]["packing_s"] == 42);
   CHECK(!first["timings"]["runs"][0].contains("solve_mean_s"));
@@ -156,7 +156,7 @@ TEST_CASE("what this machine measured is under timings only") {
 TEST_CASE("times that do not exist are null") {
   Report report = example_report();
   report.runs.push_back(example_misfit("too big"));
-  const Json run = Json::parse(to_json(report))["runs"][2];
+  const OrderedJson run = OrderedJson::parse(to_json(report))["runs"][2];
   CHECK(run["feasible"] == false);
   for (const char* key : {"step_mean_s", "step_p99_s", "gpu_days", "wall_hours", "speedup"}) {
     CHECK(run[key].is_null());
@@ -166,13 +166,13 @@ TEST_CASE("times that do not exist are null") {
 
 TEST_CASE(
     "what a scenario says of variability and failures is in the manifest, and null where it says nothing") {
-  const Json nothing = Json::parse(to_json(example_report()));
+  const OrderedJson nothing = OrderedJson::parse(to_json(example_report()));
   CHECK(nothing["manifest"]["variability"].is_null());
   CHECK(nothing["manifest"]["failures"].is_null());
   for (const char* key : {"gpu_days_without_variability", "gpu_days_with_failures", "effective_fraction"})
     CHECK(nothing["runs"][0][key].is_null());
 
-  const Json report = Json::parse(to_json(failing_report()));
+  const OrderedJson report = OrderedJson::parse(to_json(failing_report()));
   CHECK(report["manifest"]["variability"].dump() ==
         R"({"rank_spread":0.02,"kernel_spread":0.05,"slow_ranks":[{"rank":3,"factor":1.15}],"seed":9})");
   CHECK(
@@ -192,11 +192,11 @@ TEST_CASE("numbers are written in the shortest form that reads back the same") {
   report.runs[0].cr = 1.0 / 3.0;
   const std::string text = to_json(report);
   CHECK(text.find("\"abr\": 0.1,") != std::string::npos);
-  CHECK(Json::parse(text)["runs"][0]["cr"] == 1.0 / 3.0);
+  CHECK(OrderedJson::parse(text)["runs"][0]["cr"] == 1.0 / 3.0);
 }
 
 TEST_CASE("names that are not UTF-8 do not stop the report") {
   Report report = example_report();
   report.runs[0].name = "a\xFFz";
-  CHECK(Json::parse(to_json(report))["runs"][0]["name"] == "a\xEF\xBF\xBDz");
+  CHECK(OrderedJson::parse(to_json(report))["runs"][0]["name"] == "a\xEF\xBF\xBDz");
 }

@@ -8,13 +8,15 @@
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/problems.hpp"
 #include "scenarios/loader/read_file.hpp"
+#include "tests/paths.hpp"
+#include "tests/shipped_data.hpp"
 
 namespace packsim {
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kFolder = fs::path(PACKSIM_SOURCE_DIR) / "tests" / "bad_scenarios";
+const fs::path kFolder = fs::path(packsim_test::source_dir()) / "tests" / "bad_scenarios";
 
 // Paths in messages are relative to the current folder, which is the scenarios' while one of these lives.
 class InFolder {
@@ -38,13 +40,13 @@ std::vector<std::string> bad_scenarios() {
 }
 
 // What a user reads on stderr; the data root is written {data}, as it differs from machine to machine.
-std::string messages_of(const std::string& path) {
+std::string scenario_messages(const std::string& path) {
   try {
-    const Scenario scenario = load_scenario(path, {.root = PACKSIM_SOURCE_DIR});
+    const Scenario scenario = load_scenario(path, packsim_test::kData);
     draw_lengths(scenario.lengths, scenario.seed);
   } catch (const ScenarioError& error) {
     std::string text = std::string(error.what()) + "\n";
-    const std::string root = PACKSIM_SOURCE_DIR;
+    const std::string root = packsim_test::source_dir();
     for (std::size_t at = text.find(root); at != std::string::npos; at = text.find(root)) {
       text.replace(at, root.size(), "{data}");
     }
@@ -62,7 +64,7 @@ TEST_CASE("every bad scenario is refused with exactly the messages beside it") {
   for (const std::string& name : names) {
     INFO(name);
     REQUIRE(fs::exists(name + ".expected"));
-    CHECK(messages_of(name + ".json") == read_file(name + ".expected"));
+    CHECK(scenario_messages(name + ".json") == read_file(name + ".expected"));
   }
 }
 

@@ -5,13 +5,14 @@
 #include "messages.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "temp_folder.hpp"
+#include "tests/shipped_data.hpp"
 
 namespace packsim {
 namespace {
 
 using Messages = std::vector<std::string>;
 
-const DataPaths kData{.root = PACKSIM_SOURCE_DIR};
+using packsim_test::kData;
 
 const std::string kGpus =
     R"("format": 1, "name": "c", "source": "made up", "gpu": "a GPU", "gpus_per_node": 8,

@@ -39,12 +39,12 @@ HardwareProfile example() {
   return profile;
 }
 
-HardwareProfile read_text(const std::string& text) {
+HardwareProfile profile_of(const std::string& text) {
   const TempFolder folder;
   return read_hardware_profile(folder.write("p.json", text));
 }
 
-std::vector<std::string> mistakes(const std::string& text) {
+std::vector<std::string> profile_mistakes(const std::string& text) {
   const TempFolder folder;
   const std::string path = folder.write("p.json", text);
   std::vector<std::string> messages = messages_of([&] { read_hardware_profile(path); });
@@ -64,7 +64,7 @@ std::string with(std::string text, const std::string& old_part, const std::strin
 
 TEST_CASE("A hardware profile written, read and written again gives the same bytes") {
   const std::string text = hardware_profile_json(example());
-  const HardwareProfile again = read_text(text);
+  const HardwareProfile again = profile_of(text);
   CHECK(hardware_profile_json(again) == text);
   CHECK(again.curves[0].points[1] == example().curves[0].points[1]);
   CHECK(again.curves[0].straight);
@@ -80,39 +80,40 @@ TEST_CASE("A profile of no curves is one, of no sources is not") {
   profile.curves.clear();
   profile.models.clear();
   profile.unused.clear();
-  CHECK(read_text(hardware_profile_json(profile)).curves.empty());
+  CHECK(profile_of(hardware_profile_json(profile)).curves.empty());
   profile.sources.clear();
-  CHECK(mistakes(hardware_profile_json(profile)).size() == 1);
+  CHECK(profile_mistakes(hardware_profile_json(profile)).size() == 1);
 }
 
 TEST_CASE("A corrupted hardware profile is refused with its place") {
   const std::string good = hardware_profile_json(example());
-  REQUIRE(mistakes(good).empty());
-  CHECK(mistakes(with(good, "[4096, 1.3e-05", "[1024, 1.3e-05")) ==
+  REQUIRE(profile_mistakes(good).empty());
+  CHECK(profile_mistakes(with(good, "[4096, 1.3e-05", "[1024, 1.3e-05")) ==
         std::vector<std::string>{"/curves/0/points: expected sizes that rise, over 2048, got "
                                  "[1024,1.3e-05,0.01,2] (array)"});
-  CHECK(mistakes(with(good, "[4096, 1.3e-05", "[2048, 1.3e-05")).size() == 1);
+  CHECK(profile_mistakes(with(good, "[4096, 1.3e-05", "[2048, 1.3e-05")).size() == 1);
   CHECK(
-      mistakes(with(good, "[4096, 1.3e-05", "[4096, 1.2e-05")) ==
+      profile_mistakes(with(good, "[4096, 1.3e-05", "[4096, 1.2e-05")) ==
       std::vector<std::string>{"/curves/0/points: expected times that do not fall, from 1.23457e-05 on, got "
                                "[4096,1.2e-05,0.01,2] (array)"});
-  CHECK(mistakes(with(good, "[4096, 1.3e-05", "[4096, 0")).size() == 1);
-  CHECK(mistakes(with(good, "\"size\", \"time_s\"", "\"size\", \"time_ms\"")) ==
+  CHECK(profile_mistakes(with(good, "[4096, 1.3e-05", "[4096, 0")).size() == 1);
+  CHECK(profile_mistakes(with(good, "\"size\", \"time_s\"", "\"size\", \"time_ms\"")) ==
         std::vector<std::string>{"/point: expected [\"size\",\"time_s\",\"relative_error\",\"n_rows\"], got "
                                  "[\"size\",\"time_ms\",\"relative_error\",\"n_rows\"] (array)"});
-  CHECK(mistakes(with(good, "\"size\": \"bytes\"", "\"size\": \"miles\"")).size() == 1);
-  CHECK(mistakes(with(good, "\"straight\"", "\"strait\"")).size() == 2);
-  CHECK(mistakes(with(good, "[\"\", \"paper\"]", "[\"\", \"other\"]")) ==
+  CHECK(profile_mistakes(with(good, "\"size\": \"bytes\"", "\"size\": \"miles\"")).size() == 1);
+  CHECK(profile_mistakes(with(good, "\"straight\"", "\"strait\"")).size() == 2);
+  CHECK(profile_mistakes(with(good, "[\"\", \"paper\"]", "[\"\", \"other\"]")) ==
         std::vector<std::string>{
             "/curves/0/sources: expected ids of sources of this file, got \"other\" (string)"});
-  CHECK(mistakes(with(good, "copy kind=device", "copyy kind=device")).size() == 1);
-  CHECK(mistakes(with(good, "\"bytes_per_s\": [2.5e+11", "\"bytes_per_s\": [0")).size() == 1);
-  CHECK(mistakes(with(good, "\"gpus\": [2, 8]", "\"gpus\": [8, 2]")).size() == 1);
-  CHECK(mistakes(with(good, "\"gpu_s\": [0, 0], ", "")).size() == 1);
-  CHECK(mistakes("{}").size() >= 5);
+  CHECK(profile_mistakes(with(good, "copy kind=device", "copyy kind=device")).size() == 1);
+  CHECK(profile_mistakes(with(good, "\"bytes_per_s\": [2.5e+11", "\"bytes_per_s\": [0")).size() == 1);
+  CHECK(profile_mistakes(with(good, "\"gpus\": [2, 8]", "\"gpus\": [8, 2]")).size() == 1);
+  CHECK(profile_mistakes(with(good, "\"gpu_s\": [0, 0], ", "")).size() == 1);
+  CHECK(profile_mistakes("{}").size() >= 5);
   // All at once.
-  CHECK(mistakes(with(with(good, "\"format\": 1", "\"format\": 2"), "[4096, 1.3e-05", "[1024, 1.3e-05"))
-            .size() == 2);
+  CHECK(
+      profile_mistakes(with(with(good, "\"format\": 1", "\"format\": 2"), "[4096, 1.3e-05", "[1024, 1.3e-05"))
+          .size() == 2);
 }
 
 TEST_CASE("A hardware profile is found by name, or told to be missing") {

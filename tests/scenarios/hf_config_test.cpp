@@ -5,13 +5,14 @@
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/problems.hpp"
 #include "temp_folder.hpp"
+#include "tests/paths.hpp"
 
 using namespace packsim;
 
 namespace {
 
 std::string fixture(const std::string& name) {
-  return std::string(PACKSIM_TEST_DIR) + "/scenarios/hf_configs/" + name + ".json";
+  return packsim_test::source_dir() + "/tests/scenarios/hf_configs/" + name + ".json";
 }
 
 std::vector<std::string> messages_for(const std::string& json) {

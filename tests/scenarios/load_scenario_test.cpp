@@ -8,13 +8,15 @@
 #include "scenarios/loader/draw_lengths.hpp"
 #include "scenarios/loader/read_file.hpp"
 #include "temp_folder.hpp"
+#include "tests/paths.hpp"
+#include "tests/shipped_data.hpp"
 
 namespace packsim {
 namespace {
 
 using Messages = std::vector<std::string>;
 
-const DataPaths kData{.root = PACKSIM_SOURCE_DIR};
+using packsim_test::kData;
 
 Scenario load_text(const TempFolder& folder, const std::string& text) {
   folder.write("lengths.csv", "tokens\n5\n");
@@ -126,7 +128,7 @@ TEST_CASE("every member of a scenario is read") {
   CHECK(scenario.path == folder.path() + "/test.json");
   CHECK(scenario.scenario_hash == hash_of(text));
   const std::string profile =
-      std::string(PACKSIM_SOURCE_DIR) + "/calibration/profiles/deepspeed-ulysses-h100.json";
+      packsim_test::source_dir() + "/calibration/profiles/deepspeed-ulysses-h100.json";
   CHECK(scenario.profile_hash == hash_of(read_file(profile)));
 
   const StrategySpec& one = scenario.strategies.at(0);
@@ -350,7 +352,7 @@ TEST_CASE("shipped lengths are found by file name") {
   std::string text = scenario_text(kIsf);
   text.replace(text.find("lengths.csv"), 11, "qmsum.csv");
   const Scenario scenario = load_scenario(folder.write("test.json", text), kData);
-  CHECK(scenario.lengths.mix[0].path == std::string(PACKSIM_SOURCE_DIR) + "/scenarios/lengths/qmsum.csv");
+  CHECK(scenario.lengths.mix[0].path == packsim_test::source_dir() + "/scenarios/lengths/qmsum.csv");
   CHECK(scenario.lengths.mix[0].source == "qmsum.csv");
 }
 

@@ -3,6 +3,8 @@
 
 #include "scenarios/loader/list_files.hpp"
 #include "scenarios/loader/load_scenario.hpp"
+#include "tests/paths.hpp"
+#include "tests/shipped_data.hpp"
 
 using namespace packsim;
 
@@ -44,8 +46,8 @@ const std::vector<Published>& published() {
 
 Transformer model_of(const std::string& model) {
   const bool is_config = model.ends_with(".json");
-  return load_model(is_config ? std::string(PACKSIM_TEST_DIR) + "/scenarios/hf_configs/" + model : model,
-                    {.root = PACKSIM_SOURCE_DIR});
+  return load_model(is_config ? packsim_test::source_dir() + "/tests/scenarios/hf_configs/" + model : model,
+                    packsim_test::kData);
 }
 
 }  // namespace
@@ -66,7 +68,7 @@ TEST_CASE("Where the published number is of the weights that are counted, not on
 }
 
 TEST_CASE("Every shipped model is in the table of published numbers, and says the same") {
-  const auto shipped = list_models({.root = PACKSIM_SOURCE_DIR});
+  const auto shipped = list_models(packsim_test::kData);
   REQUIRE(shipped.size() >= 9);
   for (const ListedFile& file : shipped) {
     CAPTURE(file.name);

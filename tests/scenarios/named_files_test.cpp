@@ -9,19 +9,21 @@
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/strategy_keys.hpp"
 #include "temp_folder.hpp"
+#include "tests/paths.hpp"
+#include "tests/shipped_data.hpp"
 
 namespace packsim {
 namespace {
 
 using Messages = std::vector<std::string>;
 
-const DataPaths kData{.root = PACKSIM_SOURCE_DIR};
+using packsim_test::kData;
 
 }  // namespace
 
 TEST_CASE("models, clusters and profiles load by name and by path") {
   CHECK(load_model("llama3.1-8b", kData).hidden_size == 4096);
-  const std::string path = std::string(PACKSIM_SOURCE_DIR) + "/models/architectures/llama3.1-8b.json";
+  const std::string path = packsim_test::source_dir() + "/models/architectures/llama3.1-8b.json";
   CHECK(load_model(path, {.root = "/nowhere"}).name == "llama3.1-8b");
   CHECK(load_cluster_type("h100-sxm-80gb", kData).gpus_per_node == 8);
   CHECK(load_profile("deepspeed-ulysses-h100", kData).factors.linear_factor > 1);

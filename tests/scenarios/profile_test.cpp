@@ -4,12 +4,13 @@
 #include "scenarios/loader/load_scenario.hpp"
 #include "tests/scenarios/messages.hpp"
 #include "tests/scenarios/temp_folder.hpp"
+#include "tests/shipped_data.hpp"
 
 using namespace packsim;
 
 namespace {
 
-const DataPaths kData{.root = PACKSIM_SOURCE_DIR};
+using packsim_test::kData;
 const std::string kPlace = "p.json: ";
 
 nlohmann::json example() {

@@ -13,15 +13,17 @@
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/read_file.hpp"
 #include "scenarios/loader/read_published_steps.hpp"
+#include "tests/paths.hpp"
 #include "tests/scenarios/messages.hpp"
 #include "tests/scenarios/temp_folder.hpp"
+#include "tests/shipped_data.hpp"
 
 using namespace packsim;
 
 namespace {
 
-const DataPaths kData = {.root = PACKSIM_SOURCE_DIR};
-const std::string kFolder = PACKSIM_SOURCE_DIR "/validation/";
+using packsim_test::kData;
+const std::string kFolder = packsim_test::source_dir() + "/validation/";
 
 const PublishedSteps& shipped() {
   static const PublishedSteps all = load_published_steps(kFolder + "published_steps.json", kData);
@@ -208,13 +210,13 @@ std::string file_of(const std::string& step, const std::string& more = "") {
          step + "]" + more + "}";
 }
 
-PublishedSteps read_text(const std::string& text) {
+PublishedSteps steps_of(const std::string& text) {
   const TempFolder folder;
   return load_published_steps(folder.write("steps.json", text), kData);
 }
 
 // The mistakes in a file, its folder left out.
-std::vector<std::string> mistakes(const std::string& text) {
+std::vector<std::string> steps_mistakes(const std::string& text) {
   const TempFolder folder;
   const std::string path = folder.write("steps.json", text);
   std::vector<std::string> messages = messages_of([&] { load_published_steps(path, kData); });
@@ -235,7 +237,7 @@ std::string changed(const std::string& from, const std::string& to) {
 }  // namespace
 
 TEST_CASE("A file of published steps is read whole") {
-  const PublishedSteps all = read_text(file_of(
+  const PublishedSteps all = steps_of(file_of(
       kStep,
       R"(, "unusable": [{"id": "b", "source": "s", "model": "big", "n_gpus": 4, "facts": {"dtype": "fp8"},
           "reasons": ["fp8"], "contradictions": ["two times"]}],
@@ -266,13 +268,13 @@ TEST_CASE("A file of published steps is read whole") {
 TEST_CASE("A published step time counts before published tokens a second") {
   std::string step = kStep;
   step.replace(step.find(R"("tokens_per_s": 164)"), 19, R"("tokens_per_s": 164, "step_time_s": 4.1)");
-  CHECK(read_text(file_of(step)).steps[0].step_time_s == 4.1);
+  CHECK(steps_of(file_of(step)).steps[0].step_time_s == 4.1);
 }
 
 TEST_CASE("Mistakes in a file of published steps are told with their places") {
   const auto expect = [](const std::string& text, const std::string& message) {
     CAPTURE(text);
-    CHECK(mistakes(text) == std::vector<std::string>{"steps.json: " + message});
+    CHECK(steps_mistakes(text) == std::vector<std::string>{"steps.json: " + message});
   };
   expect(changed(R"("source": "s")", R"("source": "nobody")"),
          R"(/steps/0/source: expected the id of a source, got "nobody" (string))");
@@ -308,7 +310,7 @@ TEST_CASE("Several mistakes of published steps are told at once") {
   step.replace(step.find(R"("m",)"), 4, R"("llama3.1-8",)");
   step.replace(step.find("h100-sxm"), 8, "h100-pci");
   step.replace(step.find(R"("zero_stage": 3)"), 15, R"("zero_stage": 4)");
-  const std::vector<std::string> messages = mistakes(file_of(step, R"(, "colour": 1)"));
+  const std::vector<std::string> messages = steps_mistakes(file_of(step, R"(, "colour": 1)"));
   REQUIRE(messages.size() == 4);
   CHECK(messages[0].starts_with("steps.json: /steps/0/cluster/type: expected the name of a cluster type"));
   CHECK(messages[1].starts_with("steps.json: /steps/0/model: expected the name of a model"));
@@ -317,9 +319,10 @@ TEST_CASE("Several mistakes of published steps are told at once") {
 }
 
 TEST_CASE("A file that holds no published steps is told so") {
-  CHECK(mistakes("{").size() == 1);
-  CHECK(mistakes("[]") == std::vector<std::string>{"steps.json: top level: expected object, got [] (array)"});
-  CHECK(mistakes(R"({"format": 1})").size() == 2);  // sources and steps
+  CHECK(steps_mistakes("{").size() == 1);
+  CHECK(steps_mistakes("[]") ==
+        std::vector<std::string>{"steps.json: top level: expected object, got [] (array)"});
+  CHECK(steps_mistakes(R"({"format": 1})").size() == 2);  // sources and steps
   CHECK_THROWS_AS(load_published_steps("/nowhere.json", kData), FileError);
 }
 
@@ -347,7 +350,7 @@ TEST_CASE("Step times of hbp.json are the rows that the framework profile is fit
                        fits ? fmt::format("{}G", row.at("memory_gib").get<int>()) : "OOM");
     csv += fits ? fmt::format("{}\n", row.at("step_time_s").get<double>()) : "\n";
   }
-  CHECK(csv == read_file(PACKSIM_SOURCE_DIR "/calibration/data/hbp_step_times.csv"));
+  CHECK(csv == read_file(packsim_test::source_dir() + "/calibration/data/hbp_step_times.csv"));
 }
 
 TEST_CASE("Rows of hbp.json name tolerances, data, scenarios and strategies that exist") {

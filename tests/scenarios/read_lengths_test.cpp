@@ -5,6 +5,7 @@
 
 #include "messages.hpp"
 #include "temp_folder.hpp"
+#include "tests/paths.hpp"
 
 namespace packsim {
 namespace {
@@ -182,7 +183,7 @@ TEST_CASE("read_lengths throws the user's mistakes and the machine's errors apar
 }
 
 TEST_CASE("the shipped data sets have the sizes that their README gives") {
-  const std::string folder = std::string(PACKSIM_SOURCE_DIR) + "/scenarios/lengths/";
+  const std::string folder = packsim_test::source_dir() + "/scenarios/lengths/";
   CHECK(read_lengths(folder + "tulu3_like_939344.csv").size() == 939344);
   CHECK(read_lengths(folder + "longcite_like_2k.csv").size() == 2000);
   CHECK(read_lengths(folder + "t0_p3.csv").size() == 55185);

@@ -3,6 +3,7 @@
 #include "scenario_text.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "temp_folder.hpp"
+#include "tests/shipped_data.hpp"
 
 namespace packsim {
 namespace {
@@ -12,7 +13,7 @@ Scenario load_with(const std::string& members) {
   folder.write("lengths.csv", "tokens\n5\n");
   const std::string strategy = R"({"strategy": "isf", "capacity_tokens": 131072})";
   return load_scenario(folder.write("test.json", scenario_text(strategy, members + ", ")),
-                       {.root = PACKSIM_SOURCE_DIR});
+                       packsim_test::kData);
 }
 
 FailureModel failures_of(const std::string& members, const std::string& before = "") {

@@ -6,13 +6,14 @@
 #include "models/step/step_pricer.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/read_hardware_profile.hpp"
+#include "tests/shipped_data.hpp"
 
 // The pricer on the hardware profiles that come with packsim.
 
 namespace packsim {
 namespace {
 
-const DataPaths kData{.root = PACKSIM_SOURCE_DIR};
+using packsim_test::kData;
 
 Cluster h100_nodes() {
   Cluster cluster = load_cluster_type("h100-sxm-80gb", kData);

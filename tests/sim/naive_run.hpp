@@ -91,7 +91,7 @@ class NaiveRun {
   std::vector<double> back_s_;
 };
 
-struct NaiveTimes {
+struct NaiveRuns {
   std::vector<double> walls_s;
   double mean_s = 0;
   double sd_s = 0;
@@ -103,10 +103,10 @@ struct NaiveTimes {
   }
 };
 
-inline NaiveTimes naive_runs(double work_s, std::int64_t n_gpus, const FailureModel& model, int n,
-                             std::uint32_t seed) {
+inline NaiveRuns naive_runs(double work_s, std::int64_t n_gpus, const FailureModel& model, int n,
+                            std::uint32_t seed) {
   std::mt19937 words(seed);
-  NaiveTimes times;
+  NaiveRuns times;
   for (int i = 0; i < n; ++i) times.walls_s.push_back(NaiveRun(work_s, n_gpus, model, words).wall_s());
   for (const double wall_s : times.walls_s) times.mean_s += wall_s / n;
   for (const double wall_s : times.walls_s) {

@@ -8,13 +8,10 @@
 #include <optional>
 
 #include "sim/op_engine.hpp"
+#include "tests/sim/run_graph.hpp"
 
 namespace packsim {
 namespace {
-
-SimTime run(const OpGraph& graph, double slow_down = 1) {
-  return OpEngine{}.run(graph, nullptr, {slow_down}, {});
-}
 
 TEST_CASE("a ring all-reduce of single sends takes 2 (n - 1) of them") {
   for (const std::uint32_t n_ranks : {1U, 2U, 3U, 8U, 17U}) {

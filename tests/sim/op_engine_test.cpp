@@ -7,15 +7,12 @@
 
 #include "rank_streams.hpp"
 #include "sim/op_trace.hpp"
+#include "tests/sim/run_graph.hpp"
 
 namespace packsim {
 namespace {
 
 constexpr std::int64_t kMaxNs = std::numeric_limits<std::int64_t>::max();
-
-SimTime run(const OpGraph& graph, double slow_down = 1) {
-  return OpEngine{}.run(graph, nullptr, {slow_down}, {});
-}
 
 TEST_CASE("an operation starts when its stream and all that it waits for are through") {
   // From 100: a 100..105 and b 105..108 on one stream; c 100..120 on another; d waits for both: 120..121.

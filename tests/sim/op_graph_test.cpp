@@ -6,13 +6,10 @@
 #include <stdexcept>
 
 #include "sim/op_engine.hpp"
+#include "tests/sim/run_graph.hpp"
 
 namespace packsim {
 namespace {
-
-SimTime run(const OpGraph& graph) {
-  return OpEngine{}.run(graph, nullptr, {}, {});
-}
 
 std::vector<OpId> waiting_for(const OpGraph& graph, OpId op) {
   std::vector<OpId> waiting;

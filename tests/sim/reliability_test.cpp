@@ -127,7 +127,7 @@ TEST_CASE("closed forms, simulation and a run played out event by event agree") 
     const double work_s = (c.work_h - 0.3) * kHour;
     const ReliabilityResult exact = expected_run(work_s, 100, model);
     const ReliabilityResult simulated = simulate_runs(work_s, 100, model, n, 7);
-    const NaiveTimes naive = naive_runs(work_s, 100, model, n, 7);
+    const NaiveRuns naive = naive_runs(work_s, 100, model, n, 7);
     CAPTURE(c.interval_s, c.write_s, exact.expected_wall_s, simulated.expected_wall_s, naive.mean_s);
     CHECK(std::abs(naive.mean_s - exact.expected_wall_s) < 4 * naive.standard_error_s);
     CHECK(std::abs(simulated.expected_wall_s - exact.expected_wall_s) < 4 * simulated.standard_error_s);
@@ -261,7 +261,7 @@ TEST_CASE("spare units: none is waiting for repairs, many is waiting for nothing
   for (const std::int64_t n_units : {1, 2, 3}) {
     model.spares = SparePool{n_units, 4 * kHour};
     const ReliabilityResult some = simulate_runs(work_s, 100, model, 5000, 3);
-    const NaiveTimes naive = naive_runs(work_s, 100, model, 5000, 4);
+    const NaiveRuns naive = naive_runs(work_s, 100, model, 5000, 4);
     CAPTURE(n_units, some.expected_wall_s, naive.mean_s);
     CHECK(std::abs(some.expected_wall_s - naive.mean_s) <
           4 * std::hypot(some.standard_error_s, naive.standard_error_s));

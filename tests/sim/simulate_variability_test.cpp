@@ -50,7 +50,7 @@ struct BalancedStep {
 constexpr double kForward_s = 1e-9 * BalancedStep::kLayers * BalancedStep::kForward_ns;
 constexpr double kBackward_s = 1e-9 * BalancedStep::kLayers * BalancedStep::kBackward_ns;
 
-struct Moments {
+struct RunningMoments {
   double n = 0;
   double sum = 0;
   double squares = 0;
@@ -137,7 +137,7 @@ TEST_CASE("Over many seeds, a balanced step of GPUs that spread takes the expect
     // Ranks of one GPU, and one rank of all: who waits for whom makes no difference.
     for (const int sp_degree : {1, n_gpus}) {
       const BalancedStep step({.n_gpus = n_gpus, .sp_degree = sp_degree, .zero_stage = 0}, 1);
-      Moments found;
+      RunningMoments found;
       for (std::uint64_t seed = 0; seed < 4000; ++seed)
         found.add(step.run({.rank_spread = 0.03, .seed = seed}).total_s / even_s);
       CAPTURE(n_gpus, sp_degree, found.mean());
@@ -148,7 +148,7 @@ TEST_CASE("Over many seeds, a balanced step of GPUs that spread takes the expect
 
 TEST_CASE("A lone GPU's noise averages out over kernels: mean 1, spread that of their sum") {
   const BalancedStep step({.n_gpus = 1, .zero_stage = 0}, 1);
-  Moments found;
+  RunningMoments found;
   for (std::uint64_t seed = 0; seed < 20'000; ++seed)
     found.add(step.run({.kernel_spread = 0.1, .seed = seed}).total_s / (kForward_s + kBackward_s));
   CHECK(std::abs(found.mean() - 1) < 4 * found.standard_error());
@@ -203,7 +203,7 @@ TEST_CASE("A pass takes what GPUs take that draw every kernel and wait at every 
   for (const Case& each : cases) {
     const MicroBatchPrice price{.tokens = &tokens, .attention_forward = ring_of(600, each.ring_steps)};
     const double priced_ns = kLayers * (1450.0 + 600.0 * each.ring_steps);
-    Moments drawn;
+    RunningMoments drawn;
     for (std::uint64_t draw = 0; draw < 20'000; ++draw)
       drawn.add(drawn_pass_ns(price, tokens.layers[0].forward, kLayers, each.factors, kSpread, draw) /
                 priced_ns);

@@ -1,0 +1,15 @@
+// The only file of the tests that knows where it was built: a compiler cache serves all others in another
+// folder.
+#include "tests/paths.hpp"
+
+namespace packsim_test {
+
+std::string source_dir() {
+  return PACKSIM_SOURCE_DIR;
+}
+
+std::string program() {
+  return PACKSIM_PROGRAM;
+}
+
+}  // namespace packsim_test

@@ -10,6 +10,8 @@
 
 namespace packsim {
 
+class GemmShapes;
+
 /// How well a time is known.
 enum class Standing {
   measured,      ///< this very size was measured; of attention: every document's length, at these heads
@@ -145,5 +147,7 @@ double key_number(std::string_view text, std::string_view key);
 /// attention) that have no curve of their own, this holds along m and along the documents' lengths; from one
 /// such shape to the next it may fall by the residuals of the shapes nearby, a few percent.
 KernelTime kernel_time(const HardwareProfile& profile, const KernelCase& kernel);
+/// The same for whoever prices many: shapes of the same profile.
+KernelTime kernel_time(const HardwareProfile& profile, const KernelCase& kernel, GemmShapes& shapes);
 
 }  // namespace packsim

@@ -96,7 +96,7 @@ std::string expected_of(const KernelKey& key, const std::string& value) {
       return "expected one of " + words;
     }
     case name:
-      return value.empty() ? "expected a name" : "";
+      return value.empty() || value.find(' ') != std::string::npos ? "expected a name" : "";
     case documents:
     case packs:
       try {
@@ -113,6 +113,10 @@ std::string expected_of(const KernelKey& key, const std::string& value) {
       }
   }
   return "";
+}
+
+std::string mistake_of(const KernelKey& key, const std::string& expected, const std::string& value) {
+  return std::string(key.name) + ": " + expected + ", got \"" + value + "\"";
 }
 
 std::size_t key_index(const KernelKind& kind, std::string_view key) {
@@ -196,7 +200,7 @@ KernelCase KernelCase::parse(std::string_view text) {
       if (expected.empty()) {
         result.values_[index] = canonical(keys[index], value);
       } else {
-        report(key + ": " + expected + ", got \"" + value + "\"");
+        report(mistake_of(keys[index], expected, value));
       }
     }
   }
@@ -209,14 +213,23 @@ KernelCase KernelCase::parse(std::string_view text) {
 }
 
 KernelCase KernelCase::of(std::string_view kernel, const std::vector<std::string>& values) {
-  const KernelKind& kind = kernel_kind(kernel);
-  if (values.size() != kind.keys.size())
-    throw std::logic_error("kernel " + std::string(kernel) + " has " + std::to_string(kind.keys.size()) +
+  KernelCase result;
+  result.kind_ = &kernel_kind(kernel);
+  const std::vector<KernelKey>& keys = result.kind_->keys;
+  if (values.size() != keys.size())
+    throw std::logic_error("kernel " + std::string(kernel) + " has " + std::to_string(keys.size()) +
                            " keys, got " + std::to_string(values.size()) + " values");
-  std::string text(kernel);
-  for (std::size_t i = 0; i < values.size(); ++i)
-    text += " " + std::string(kind.keys[i].name) + "=" + values[i];
-  return parse(text);
+  std::string mistakes;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const std::string expected = expected_of(keys[i], values[i]);
+    if (expected.empty()) {
+      result.values_.push_back(canonical(keys[i], values[i]));
+    } else {
+      mistakes += (mistakes.empty() ? "" : "; ") + mistake_of(keys[i], expected, values[i]);
+    }
+  }
+  if (!mistakes.empty()) throw std::invalid_argument("kernel " + std::string(kernel) + ": " + mistakes);
+  return result;
 }
 
 std::string KernelCase::text() const {

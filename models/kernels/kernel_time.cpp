@@ -20,9 +20,10 @@ std::optional<KernelTime> curve_only_time(const HardwareProfile& profile, const 
   return told(curve_time(*curve, place.size), "curve " + curve->key);
 }
 
-std::optional<KernelTime> same_cache_time(const HardwareProfile& profile, const KernelCase& kernel) {
+std::optional<KernelTime> same_cache_time(const HardwareProfile& profile, const KernelCase& kernel,
+                                          GemmShapes& shapes) {
   const std::string_view kind = kernel.kernel();
-  if (kind == "gemm") return gemm_time(profile, kernel);
+  if (kind == "gemm") return gemm_time(profile, kernel, shapes);
   if (kind == "attention") return attention_time(profile, kernel);
   if (kind == "collective") return collective_time(profile, kernel);
   if (kind == "overlap") return overlap_time(profile, kernel);
@@ -34,11 +35,12 @@ bool has_key(const KernelCase& kernel, std::string_view key) {
   return std::ranges::find(kernel.kind().keys, key, &KernelKey::name) != kernel.kind().keys.end();
 }
 
-std::optional<KernelTime> any_cache_time(const HardwareProfile& profile, const KernelCase& kernel) {
-  std::optional<KernelTime> time = same_cache_time(profile, kernel);
+std::optional<KernelTime> any_cache_time(const HardwareProfile& profile, const KernelCase& kernel,
+                                         GemmShapes& shapes) {
+  std::optional<KernelTime> time = same_cache_time(profile, kernel, shapes);
   if (time || !has_key(kernel, "cache")) return time;
   const std::string other = kernel.value("cache") == "hot" ? "cold" : "hot";
-  time = same_cache_time(profile, kernel.with("cache", other));
+  time = same_cache_time(profile, kernel.with("cache", other), shapes);
   if (!time) return time;
   time->standing = std::max(time->standing, Standing::interpolated);
   time->relative_error = together(time->relative_error, other_cache_error(kernel));
@@ -72,11 +74,16 @@ std::optional<KernelTime> overlap_time(const HardwareProfile& profile, const Ker
 }
 
 KernelTime kernel_time(const HardwareProfile& profile, const KernelCase& kernel) {
-  std::optional<KernelTime> time = any_cache_time(profile, kernel);
+  GemmShapes shapes(profile);
+  return kernel_time(profile, kernel, shapes);
+}
+
+KernelTime kernel_time(const HardwareProfile& profile, const KernelCase& kernel, GemmShapes& shapes) {
+  std::optional<KernelTime> time = any_cache_time(profile, kernel, shapes);
   if (!time && kernel.kernel() == "gemm" && kernel.value("layout") != "tn") {
     // The same product with another operand transposed; libraries give them times a few percent apart.
     constexpr double kOtherLayoutError = 0.1;
-    time = any_cache_time(profile, kernel.with("layout", "tn"));
+    time = any_cache_time(profile, kernel.with("layout", "tn"), shapes);
     if (time) {
       time->standing = Standing::extrapolated;
       time->relative_error = together(time->relative_error, kOtherLayoutError);

@@ -5,13 +5,15 @@
 
 #include "models/hardware_profile.hpp"
 #include "models/kernels/curve_time.hpp"
+#include "models/kernels/gemm_shapes.hpp"
 
 namespace packsim {
 
 // What kernel_time() is made of: one function for each kernel whose shapes are more than a size. Each gives
 // nothing where the profile has nothing that could stand in.
 
-std::optional<KernelTime> gemm_time(const HardwareProfile& profile, const KernelCase& kernel);
+std::optional<KernelTime> gemm_time(const HardwareProfile& profile, const KernelCase& kernel,
+                                    GemmShapes& shapes);
 std::optional<KernelTime> attention_time(const HardwareProfile& profile, const KernelCase& kernel);
 std::optional<KernelTime> collective_time(const HardwareProfile& profile, const KernelCase& kernel);
 std::optional<KernelTime> overlap_time(const HardwareProfile& profile, const KernelCase& kernel);

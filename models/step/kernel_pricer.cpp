@@ -70,7 +70,7 @@ CurveName curve_name(const KernelCase& kernel) {
 }
 
 KernelPricer::KernelPricer(const HardwareProfile& profile, const Cluster& cluster)
-    : profile_(profile), cluster_(cluster) {}
+    : profile_(profile), cluster_(cluster), shapes_(profile_) {}
 
 const PricedKernel& KernelPricer::time(const KernelCase& kernel) {
   const auto [place, is_new] = known_.try_emplace(kernel.text());
@@ -79,7 +79,7 @@ const PricedKernel& KernelPricer::time(const KernelCase& kernel) {
 }
 
 PricedKernel KernelPricer::price(const KernelCase& kernel) {
-  KernelTime time = kernel_time(profile_, kernel);
+  KernelTime time = kernel_time(profile_, kernel, shapes_);
   if (time.standing == Standing::missing && kernel.kernel() != "launch_gap") time = guess(kernel);
   const double kernel_s = time.time_s;
   const double links_s = kernel.kernel() == "collective" ? links_time_s(cluster_, kernel) : 0;
@@ -106,7 +106,7 @@ KernelTime KernelPricer::guess(const KernelCase& kernel) {
   if (kind == "collective") return guess_collective(kernel);
   if (kind == "elementwise" && kernel.value("pass") == "bwd") {
     const KernelCase forward = kernel.with("pass", "fwd");
-    const KernelTime time = kernel_time(profile_, forward);
+    const KernelTime time = kernel_time(profile_, forward, shapes_);
     if (time.standing != Standing::missing) {
       return guessed(time.time_s * kernel_bytes(kernel) / kernel_bytes(forward), time.relative_error,
                      "the bytes of the backward kernel at the speed of the forward one: " + time.basis);
@@ -132,7 +132,7 @@ KernelTime KernelPricer::guess_collective(const KernelCase& kernel) {
   const double gpus_in_node = gpus / nodes;
   const double nvlink = kShareOfStatedRate * or_else(cluster_.network.nvlink_bytes_per_s, kNvlinkBytesPerS);
   if (nodes > 1 && (op == "all_gather" || op == "reduce_scatter")) {
-    const KernelTime both = kernel_time(profile_, kernel.with("op", "all_reduce"));
+    const KernelTime both = kernel_time(profile_, kernel.with("op", "all_reduce"), shapes_);
     if (both.standing != Standing::missing)
       return guessed(both.time_s / 2, both.relative_error, "half an all-reduce: " + both.basis);
   }

@@ -6,6 +6,7 @@
 
 #include "models/cluster.hpp"
 #include "models/hardware_profile.hpp"
+#include "models/kernels/gemm_shapes.hpp"
 #include "models/step/price_account.hpp"
 
 namespace packsim {
@@ -57,6 +58,7 @@ class KernelPricer {
 
   const HardwareProfile& profile_;
   const Cluster& cluster_;
+  GemmShapes shapes_;
   std::map<std::string, PricedKernel> known_;  // by text
 };
 

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <array>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "models/hardware_profile.hpp"
+
+namespace packsim {
+
+struct Gemm {
+  double m = 0;
+  double n = 0;
+  double k = 0;
+};
+
+/// The two sides of a product that a curve holds fixed, and the one that it runs over.
+struct GemmSides {
+  std::array<double, 2> fixed = {};
+  double size = 0;
+  bool over_k = false;  ///< layout nt: the curve runs over k
+
+  Gemm at(double size_value) const {
+    return over_k ? Gemm{fixed[0], fixed[1], size_value} : Gemm{size_value, fixed[0], fixed[1]};
+  }
+};
+GemmSides sides_of(const KernelCase& kernel);
+
+/// A measured shape near another one.
+struct GemmNeighbour {
+  const KernelCurve* curve = nullptr;
+  GemmSides sides;
+  double distance = 0;
+  double weight = 0;
+};
+
+/// The measured shapes nearest to those asked for; found once, as pricing asks for many sizes of few shapes.
+/// The profile must outlive it, and so must the models.
+class GemmShapes {
+ public:
+  explicit GemmShapes(const HardwareProfile& profile) : profile_(&profile) {}
+  /// Nearest in the logarithms of the fixed sides. A curve of the very shape does not count: it is what the
+  /// estimate goes beyond.
+  const std::vector<GemmNeighbour>& near(const KernelModel& model, const GemmSides& sides);
+
+ private:
+  const HardwareProfile* profile_;
+  std::map<std::tuple<const KernelModel*, bool, double, double>, std::vector<GemmNeighbour>> known_;
+};
+
+}  // namespace packsim

@@ -1,8 +1,9 @@
 #include "calibration/fit/framework_memory_fit.hpp"
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+
+#include "calibration/fit/dense_algebra.hpp"
 
 namespace packsim {
 namespace {
@@ -11,7 +12,7 @@ using MeasuredPeaks = std::vector<const MeasuredStep*>;
 
 // For given moments of the peaks both numbers are linear in the bytes.
 Eigen::Vector2d solve(const Eigen::MatrixX2d& columns, const Eigen::VectorXd& bytes) {
-  Eigen::Vector2d x = columns.colPivHouseholderQr().solve(bytes);
+  Eigen::Vector2d x = least_squares(columns, bytes);
   if (x[1] < 0) x = Eigen::Vector2d(std::max(0.0, bytes.mean()), 0);
   const double squares = columns.col(1).squaredNorm();
   if (x[0] < 0) x = Eigen::Vector2d(0, squares > 0 ? std::max(0.0, columns.col(1).dot(bytes) / squares) : 0);
@@ -49,8 +50,7 @@ FrameworkMemoryFit fit_framework_memory(const std::vector<MeasuredStep>& steps) 
     if ((x - before).cwiseAbs().maxCoeff() <= 1e-9 * x.cwiseAbs().maxCoeff()) break;
   }
   const double variance = (columns * x - bytes).squaredNorm() / std::max(1.0, static_cast<double>(n - 2));
-  const Eigen::Matrix2d normal = columns.transpose() * columns;
-  const Eigen::Matrix2d covariance = variance * normal.completeOrthogonalDecomposition().pseudoInverse();
+  const Eigen::Matrix2d covariance = variance * inverse_normal(columns);
   fit.reserved_bytes = {fit.reserved_bytes.name, x[0], std::sqrt(std::abs(covariance(0, 0)))};
   fit.logits_bytes_per_vocab_entry = {fit.logits_bytes_per_vocab_entry.name, x[1],
                                       std::sqrt(std::abs(covariance(1, 1)))};

@@ -1,9 +1,9 @@
 #include "calibration/fit/robust_least_squares.hpp"
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 
+#include "calibration/fit/dense_algebra.hpp"
 #include "models/measurement.hpp"
 
 namespace packsim {
@@ -68,13 +68,13 @@ class Search {
     for (int iteration = 0; iteration < most_iterations; ++iteration) {
       const Eigen::VectorXd w = all_weights(scale, weight);
       const Eigen::MatrixXd jacobian = jacobian_of(residuals_, x_);
-      const Eigen::MatrixXd normal = jacobian.transpose() * w.asDiagonal() * jacobian;
-      const Eigen::VectorXd gradient = jacobian.transpose() * w.cwiseProduct(r_);
+      const Eigen::MatrixXd normal = weighted_normal(jacobian, w);
+      const Eigen::VectorXd gradient = transposed_product(jacobian, w.cwiseProduct(r_));
       bool moved = false;
       while (!moved && damping < 1e12) {
         Eigen::MatrixXd damped = normal;
         damped.diagonal() += damping * normal.diagonal().cwiseMax(1e-12 * normal.diagonal().maxCoeff());
-        Eigen::VectorXd step = damped.ldlt().solve(-gradient);
+        Eigen::VectorXd step = solve_symmetric(damped, -gradient);
         // Logarithms of numbers: more than e^2 at once is a leap in the dark.
         if (step.cwiseAbs().maxCoeff() > 2) step *= 2 / step.cwiseAbs().maxCoeff();
         const Eigen::VectorXd tried = residuals_(x_ + step);
@@ -146,11 +146,11 @@ Eigen::MatrixXd covariance_of(const Search& search, const Residuals& residuals, 
   const double freedom = std::max(1.0, n - p);
   const double student = 1 + 1.25 / freedom + 1.53 / (freedom * freedom);
   w.head(search.n_data()) /= scale * scale * variance * student * student;
-  const Eigen::MatrixXd normal = jacobian.transpose() * w.asDiagonal() * jacobian;
+  const Eigen::MatrixXd normal = weighted_normal(jacobian, w);
   // Directions that the data do not see would be infinite: they become very large.
   Eigen::MatrixXd seen = normal;
   seen.diagonal().array() += 1e-12 * normal.diagonal().maxCoeff();
-  return seen.ldlt().solve(Eigen::MatrixXd::Identity(normal.rows(), normal.cols()));
+  return inverse_symmetric(seen);
 }
 
 }  // namespace

@@ -78,6 +78,15 @@ const PricedKernel& KernelPricer::time(const KernelCase& kernel) {
   return place->second;
 }
 
+const std::vector<KernelPricer::Use>& KernelPricer::uses(const LayerOp& op, bool is_backward) {
+  const auto [place, is_new] = known_uses_.try_emplace({op.kind, is_backward, op.frozen, op.gpus, op.nodes,
+                                                        op.count, op.rows, op.out, op.in, op.bytes, op.op});
+  if (!is_new) return place->second;
+  for (const CountedKernel& kernel : is_backward ? backward_kernels(op) : forward_kernels(op))
+    place->second.push_back({&time(kernel.kernel), kernel.count});
+  return place->second;
+}
+
 PricedKernel KernelPricer::price(const KernelCase& kernel) {
   KernelTime time = kernel_time(profile_, kernel, shapes_);
   if (time.standing == Standing::missing && kernel.kernel() != "launch_gap") time = guess(kernel);

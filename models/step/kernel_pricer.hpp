@@ -1,12 +1,17 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
+#include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "models/cluster.hpp"
 #include "models/hardware_profile.hpp"
 #include "models/kernels/gemm_shapes.hpp"
+#include "models/step/layer_op.hpp"
 #include "models/step/price_account.hpp"
 
 namespace packsim {
@@ -50,7 +55,31 @@ class KernelPricer {
   /// Never standing missing with a time of 0, but for a launch gap. A guess has a relative_error of its own.
   const PricedKernel& time(const KernelCase& kernel);
 
+  /// A kernel of an op, and how often it runs.
+  struct Use {
+    const PricedKernel* kernel = nullptr;
+    double count = 1;
+  };
+  /// The kernels of an op's pass in their order, kept as long as this. Not for attention.
+  const std::vector<Use>& uses(const LayerOp& op, bool is_backward);
+
  private:
+  // What decides an op's kernels: all but its cause.
+  struct OpPass {
+    LayerOp::Kind kind;
+    bool is_backward;
+    bool frozen;
+    int gpus;
+    int nodes;
+    double count;
+    std::int64_t rows;
+    std::int64_t out;
+    std::int64_t in;
+    std::int64_t bytes;
+    std::string_view op;
+    auto operator<=>(const OpPass&) const = default;
+  };
+
   PricedKernel price(const KernelCase& kernel);
   KernelTime guess(const KernelCase& kernel);
   KernelTime guess_collective(const KernelCase& kernel);
@@ -60,6 +89,7 @@ class KernelPricer {
   const Cluster& cluster_;
   GemmShapes shapes_;
   std::map<std::string, PricedKernel> known_;  // by text
+  std::map<OpPass, std::vector<Use>> known_uses_;
 };
 
 }  // namespace packsim

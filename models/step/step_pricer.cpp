@@ -93,21 +93,22 @@ double StepPricer::time_s(const std::vector<CountedKernel>& kernels, double fact
 double StepPricer::exposed_part(const std::vector<LayerOp>& ops, std::size_t at, bool is_backward) {
   const LayerOp& op = ops[at];
   if (op.kind != LayerOp::Kind::exchange || op.cause != Cause::tensor) return 1;
-  const double exchange_s = time_s(is_backward ? backward_kernels(op) : forward_kernels(op), 1);
+  double exchange_s = 0;
+  for (const KernelPricer::Use& use : kernels_->uses(op, is_backward))
+    exchange_s += use.count * use.kernel->time_s;
   const ProductsBeside beside = products_beside(ops, at, is_backward);
   const double factor = factors_.linear_factor;
   return added_time_s(beside, exchange_s, time_s(beside.whole, factor), time_s(beside.piece, factor)) /
          exchange_s;
 }
 
-void StepPricer::add_op(PricedPhase& phase, const LayerOp& op, const std::vector<CountedKernel>& kernels,
-                        double part, PriceAccount& account) {
+void StepPricer::add_op(PricedPhase& phase, const LayerOp& op, bool is_backward, double part,
+                        PriceAccount& account) {
   double time_s = 0;
-  for (const CountedKernel& use : kernels) {
-    const PricedKernel& kernel = kernels_->time(use.kernel);
-    const KnownTime known = kernel.known(part * use.count, factor_of(op));
+  for (const KernelPricer::Use& use : kernels_->uses(op, is_backward)) {
+    const KnownTime known = use.kernel->known(part * use.count, factor_of(op));
     time_s += known.time_s;
-    account.add(op.cause, kernel.curve, known);
+    account.add(op.cause, use.kernel->curve, known);
   }
   const std::int64_t time_ns = nanoseconds(time_s);
   phase.by_cause_ns[static_cast<std::size_t>(op.cause)] += time_ns;
@@ -138,8 +139,7 @@ PricedPhase StepPricer::price_phase(const std::vector<LayerOp>& ops, bool is_bac
       phase.stages.push_back({.kind = PricedStage::Kind::attention, .cause = op.cause});
       continue;
     }
-    add_op(phase, op, is_backward ? backward_kernels(op) : forward_kernels(op),
-           overlaps ? exposed_part(ops, at, is_backward) : 1, account);
+    add_op(phase, op, is_backward, overlaps ? exposed_part(ops, at, is_backward) : 1, account);
   }
   return phase;
 }

@@ -62,8 +62,7 @@ class StepPricer {
   TokenPrices price_tokens(std::int64_t tokens_per_gpu);
   PricedPhase price_phase(const std::vector<LayerOp>& ops, bool is_backward, bool overlaps,
                           PriceAccount& account);
-  void add_op(PricedPhase& phase, const LayerOp& op, const std::vector<CountedKernel>& kernels, double part,
-              PriceAccount& account);
+  void add_op(PricedPhase& phase, const LayerOp& op, bool is_backward, double part, PriceAccount& account);
   double exposed_part(const std::vector<LayerOp>& ops, std::size_t at, bool is_backward);
   double time_s(const std::vector<CountedKernel>& kernels, double factor);
   double attention_share() const;

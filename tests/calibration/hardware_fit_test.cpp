@@ -100,7 +100,7 @@ void check_rates(const std::string& name, const Hits& hits) {
 
 }  // namespace
 
-TEST_CASE("GEMM numbers come out within their standard errors, at the rate that those say") {
+TEST_CASE("GEMM numbers come out within their standard errors, at the rate that those say", "[plain]") {
   Hits hits;
   for (int seed = 0; seed < kRepetitions; ++seed) {
     Synthetic rows(static_cast<std::uint64_t>(seed));
@@ -118,7 +118,7 @@ TEST_CASE("GEMM numbers come out within their standard errors, at the rate that 
   check_rates("gemm", hits);
 }
 
-TEST_CASE("Attention numbers come out within their standard errors, at the rate that those say") {
+TEST_CASE("Attention numbers come out within their standard errors, at the rate that those say", "[plain]") {
   const AttentionTruth truth;
   Hits hits;
   for (int seed = 0; seed < kRepetitions; ++seed) {
@@ -135,7 +135,7 @@ TEST_CASE("Attention numbers come out within their standard errors, at the rate 
   check_rates("attention", hits);
 }
 
-TEST_CASE("Collective and elementwise numbers come out within their standard errors") {
+TEST_CASE("Collective and elementwise numbers come out within their standard errors", "[plain]") {
   Hits collectives;
   Hits elementwise;
   for (int seed = 0; seed < kRepetitions; ++seed) {
@@ -191,7 +191,7 @@ TEST_CASE("Outliers are flagged and do not move the curve; the others are not fl
   CHECK(n_moved <= 0.05 * n_found);
 }
 
-TEST_CASE("What lies between is within its stated error, at the rate that the error says") {
+TEST_CASE("What lies between is within its stated error, at the rate that the error says", "[plain]") {
   Hits gemm;
   Hits attention;
   Hits collective;

@@ -143,7 +143,8 @@ TEST_CASE("Weak priors that are off cost less than what a row is trusted to") {
   CHECK(fit.profile.factors.attention_factor == Approx(kStepTruth.attention_factor).epsilon(0.02));
 }
 
-TEST_CASE("Standard errors of fitted factors hold what they promise, and the covariance is theirs") {
+TEST_CASE("Standard errors of fitted factors hold what they promise, and the covariance is theirs",
+          "[plain]") {
   std::vector<Hits> hits(4);  // of what the rows tell more of than the priors do
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     const StepFit fit = fit_steps(made_up_problem(kStepTruth, seed, 0.02), false);

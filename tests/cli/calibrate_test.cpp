@@ -281,7 +281,7 @@ TEST_CASE("The whole chain on real measurements: kernels of a CPU predict its tr
   CHECK(std::abs(summary["worst_error"].get<double>()) < 0.12);
 }
 
-TEST_CASE("Every shipped hardware profile is what its data give") {
+TEST_CASE("Every shipped hardware profile is what its data give", "[plain]") {
   const TemporaryFolder folder;
   const ProgramRun run = run_shell(
       folder, "cp -r '" + packsim_test::source_dir() + "/calibration' . && mkdir -p bin && ln -s " +

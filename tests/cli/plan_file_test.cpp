@@ -68,7 +68,7 @@ void check_replays(const std::vector<std::string>& names, std::int64_t n_iterati
 
 }  // namespace
 
-TEST_CASE("A plan file of every strategy is replayed to the same numbers", "[threads]") {
+TEST_CASE("A plan file of every strategy is replayed to the same numbers", "[plain]") {
   check_replays({"all-strategies-long-requests"}, 1);
 }
 

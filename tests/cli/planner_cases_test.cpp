@@ -74,7 +74,7 @@ TEST_CASE("GPUs that are left over wait for no round that others are in") {
   CHECK(report_of(job, Level::op).runs[0].gpu_days == Approx(steps.runs[0].gpu_days).epsilon(0.01));
 }
 
-TEST_CASE("ranks that share experts checkpoint alike in every round") {
+TEST_CASE("ranks that share experts checkpoint alike in every round", "[plain]") {
   // Recomputed layers exchange tokens too: ranks that do not recompute would not be there.
   for (const int zero_stage : {1, 2, 3}) {
     const Report report = report_of({.lengths = mixed_lengths(40),

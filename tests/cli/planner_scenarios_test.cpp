@@ -41,7 +41,8 @@ void check_planner_is_first(std::int64_t n_iterations) {
 
 }  // namespace
 
-TEST_CASE("no other strategy of any shipped scenario takes less time than the planner in 3 iterations") {
+TEST_CASE("no other strategy of any shipped scenario takes less time than the planner in 3 iterations",
+          "[plain]") {
   check_planner_is_first(3);
 }
 

@@ -111,7 +111,7 @@ TEST_CASE("The same scenario gives the same report, run again, with two threads,
   CHECK(alone == among);
 }
 
-TEST_CASE("Both levels of detail agree where nothing contends, and differ where something does") {
+TEST_CASE("Both levels of detail agree where nothing contends, and differ where something does", "[plain]") {
   const TemporaryFolder folder;
   const auto gpu_days = [&](const std::string& scenario, const std::string& level) {
     write_text(folder / "small.json", scenario);

@@ -79,7 +79,7 @@ std::vector<LengthCount> few_lengths() {
 
 }  // namespace
 
-TEST_CASE("No pack takes less than its documents' floors, whatever is in it") {
+TEST_CASE("No pack takes less than its documents' floors, whatever is in it", "[plain]") {
   std::mt19937 generator(5);
   const auto below = [&](int n) { return static_cast<int>(generator() % static_cast<std::uint32_t>(n)); };
   for (const Case& one : cases()) {
@@ -136,7 +136,7 @@ TEST_CASE("A bound's parts add up to it, and are those of one epoch times the ep
   CHECK(LowerBounds(job, plan, twice).at(1, few_lengths())->gpu_s == Approx(2 * bound.gpu_s));
 }
 
-TEST_CASE("More memory never raises the bound, and less of it forces recomputation") {
+TEST_CASE("More memory never raises the bound, and less of it forces recomputation", "[plain]") {
   Pricing pricing(kLlama8b, {.n_gpus = 32}, kFactors);
   const BoundSpace space{.tokens_per_iteration = 1 << 19, .most_pack_tokens = 1 << 19};
   double before_s = 0;

@@ -101,7 +101,7 @@ TEST_CASE("the longer a pipeline takes to fill, the more and smaller packs") {
   CHECK(best_rounds(costs, {.tokens = 6400}, 1, {.fill_rounds = 3, .multiple = 4}) == 40);
 }
 
-TEST_CASE("rounds of few items come near the best of all assignments") {
+TEST_CASE("rounds of few items come near the best of all assignments", "[plain]") {
   std::mt19937 generator(5);
   double sum = 0;
   constexpr int kJobs = 100;

@@ -46,7 +46,7 @@ void build(OpGraph& graph, std::int64_t scale) {
   }
 }
 
-TEST_CASE("the second step of a size allocates nothing") {
+TEST_CASE("the second step of a size allocates nothing", "[plain]") {
   for (const double slow_down : {1.0, 1.1}) {
     OpGraph graph;
     OpEngine engine;

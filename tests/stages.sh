@@ -52,7 +52,7 @@ esac
 
 recorded_s() { sed -n "s/^| \`$1\` .*| *\([0-9]*\) |.*/\1/p" docs/performance.md | head -1; }
 
-say() { printf '%s\n' "$*"; }
+say() { printf '%s\n' "$@"; }
 
 report=()
 warnings=()

@@ -5,14 +5,14 @@
 #include <memory>
 #include <numeric>
 
-#include "cli/check_strategies.hpp"
 #include "cli/commands.hpp"
-#include "cli/plan_strategy.hpp"
+#include "experiment/check_strategies.hpp"
+#include "experiment/length_summary.hpp"
+#include "experiment/plan_strategy.hpp"
 #include "packing/schedule.hpp"
 #include "reports/formats/plan_text.hpp"
 #include "reports/formats/reliability_text.hpp"
 #include "reports/formats/text_table.hpp"
-#include "reports/length_summary.hpp"
 #include "scenarios/loader/draw_lengths.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 

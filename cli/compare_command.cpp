@@ -8,12 +8,12 @@
 #include <stdexcept>
 
 #include "cli/commands.hpp"
-#include "cli/keep_strategies.hpp"
 #include "cli/normaliser_option.hpp"
-#include "cli/plan_of_file.hpp"
 #include "cli/progress.hpp"
-#include "cli/run_scenario.hpp"
-#include "cli/stopwatch.hpp"
+#include "experiment/keep_strategies.hpp"
+#include "experiment/plan_of_file.hpp"
+#include "experiment/run_scenario.hpp"
+#include "experiment/stopwatch.hpp"
 #include "reports/formats/json_format.hpp"
 #include "reports/formats/terminal_format.hpp"
 #include "reports/write_report.hpp"

@@ -12,7 +12,7 @@
 #include "cli/commands.hpp"
 #include "cli/normaliser_option.hpp"
 #include "cli/progress.hpp"
-#include "cli/stopwatch.hpp"
+#include "experiment/stopwatch.hpp"
 #include "packing/metrics.hpp"
 #include "packing/pack.hpp"
 #include "plan_files/plan_bytes.hpp"

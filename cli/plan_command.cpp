@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/commands.hpp"
-#include "cli/loss_biases.hpp"
+#include "experiment/loss_biases.hpp"
 #include "plan_files/restore_plan.hpp"
 #include "reports/formats/numbers.hpp"
 

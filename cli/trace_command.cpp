@@ -8,12 +8,12 @@
 #include <numeric>
 #include <set>
 
-#include "cli/check_strategies.hpp"
 #include "cli/commands.hpp"
-#include "cli/keep_strategies.hpp"
-#include "cli/plan_strategy.hpp"
-#include "cli/price_strategy.hpp"
 #include "cli/progress.hpp"
+#include "experiment/check_strategies.hpp"
+#include "experiment/keep_strategies.hpp"
+#include "experiment/plan_strategy.hpp"
+#include "experiment/price_strategy.hpp"
 #include "reports/formats/chrome_trace.hpp"
 #include "reports/formats/numbers.hpp"
 #include "reports/write_file.hpp"

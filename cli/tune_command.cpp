@@ -6,15 +6,15 @@
 #include <optional>
 #include <set>
 
-#include "cli/check_strategies.hpp"
 #include "cli/commands.hpp"
 #include "cli/progress.hpp"
-#include "cli/stopwatch.hpp"
 #include "cli/tune/case_checks.hpp"
 #include "cli/tune/simulated_profiler.hpp"
 #include "cli/tune/stopwatch_file.hpp"
 #include "cli/tune/tune_outcome.hpp"
 #include "cli/tune/tuned_scenario.hpp"
+#include "experiment/check_strategies.hpp"
+#include "experiment/stopwatch.hpp"
 #include "reports/write_file.hpp"
 #include "scenarios/loader/draw_lengths.hpp"
 #include "scenarios/loader/limits.hpp"

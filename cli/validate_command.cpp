@@ -5,14 +5,14 @@
 
 #include "cli/calibrate/child_process.hpp"
 #include "cli/commands.hpp"
-#include "cli/validate/gate.hpp"
-#include "cli/validate/stack_fit.hpp"
-#include "cli/validate/validation_sets.hpp"
-#include "cli/validate/validation_text.hpp"
 #include "reports/write_file.hpp"
 #include "scenarios/loader/problems.hpp"
 #include "scenarios/loader/read_file.hpp"
 #include "scenarios/loader/read_published_steps.hpp"
+#include "validation/gate.hpp"
+#include "validation/stack_fit.hpp"
+#include "validation/validation_sets.hpp"
+#include "validation/validation_text.hpp"
 
 namespace packsim {
 namespace {

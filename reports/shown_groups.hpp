@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/report.hpp"
+#include "experiment/report.hpp"
 
 namespace packsim {
 

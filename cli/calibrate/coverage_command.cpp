@@ -7,9 +7,9 @@
 
 #include "cli/calibrate/commands.hpp"
 #include "cli/calibrate/inputs.hpp"
-#include "cli/plan_strategy.hpp"
 #include "cli/progress.hpp"
-#include "cli/check_strategies.hpp"
+#include "experiment/check_strategies.hpp"
+#include "experiment/plan_strategy.hpp"
 #include "models/kernels/coverage.hpp"
 #include "models/kernels/measurement_plan.hpp"
 #include "models/kernels/schedule_kernels.hpp"

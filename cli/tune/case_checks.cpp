@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/plan_strategy.hpp"
+#include "experiment/plan_strategy.hpp"
 #include "reports/formats/numbers.hpp"
 
 namespace packsim {

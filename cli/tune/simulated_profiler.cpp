@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "cli/plan_strategy.hpp"
-#include "cli/price_strategy.hpp"
 #include "cli/tune/case_checks.hpp"
+#include "experiment/plan_strategy.hpp"
+#include "experiment/price_strategy.hpp"
 #include "packing/metrics.hpp"
 #include "packing/shuffle.hpp"
 #include "reports/formats/numbers.hpp"

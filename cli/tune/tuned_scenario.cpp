@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "cli/plan_strategy.hpp"
+#include "experiment/plan_strategy.hpp"
 #include "scenarios/loader/json_document.hpp"
 #include "scenarios/loader/read_hardware_profile.hpp"
 

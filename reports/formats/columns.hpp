@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "reports/report.hpp"
+#include "experiment/report.hpp"
 
 namespace packsim::formats_detail {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "reports/report.hpp"
+#include "experiment/report.hpp"
 
 namespace packsim {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "reports/report.hpp"
+#include "experiment/report.hpp"
 
 /// The tables of the page, as HTML.
 namespace packsim::formats_detail {

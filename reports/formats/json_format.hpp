@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "reports/report.hpp"
+#include "experiment/report.hpp"
 
 namespace packsim {
 

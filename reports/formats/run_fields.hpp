@@ -6,7 +6,7 @@
 #include <string_view>
 #include <variant>
 
-#include "reports/report.hpp"
+#include "experiment/report.hpp"
 
 namespace packsim::formats_detail {
 

@@ -23,10 +23,14 @@ const std::map<std::string, std::set<std::string>> kAllowed = {
     {"sim", {"packing", "models"}},
     {"planning", {"packing", "models", "sim"}},
     {"scenarios", {"packing", "models", "sim"}},
-    {"reports", {"packing", "models", "sim"}},
+    {"experiment", {"packing", "plan_files", "models", "sim", "planning", "scenarios"}},
+    {"reports", {"packing", "models", "sim", "experiment"}},
     {"calibration", {"packing", "models", "scenarios"}},
+    {"validation", {"packing", "models", "sim", "scenarios", "experiment", "reports", "calibration"}},
     {"python", {"packing", "plan_files"}},
-    {"cli", {"packing", "plan_files", "models", "sim", "planning", "scenarios", "reports", "calibration"}},
+    {"cli",
+     {"packing", "plan_files", "models", "sim", "planning", "scenarios", "experiment", "reports",
+      "validation", "calibration"}},
 };
 
 struct Include {

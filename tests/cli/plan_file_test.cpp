@@ -6,12 +6,12 @@
 #include <set>
 #include <string>
 
-#include "cli/keep_strategies.hpp"
-#include "cli/plan_of_file.hpp"
-#include "cli/run_scenario.hpp"
+#include "experiment/keep_strategies.hpp"
+#include "experiment/plan_of_file.hpp"
+#include "experiment/run_scenario.hpp"
 #include "reports/formats/json_format.hpp"
 #include "tests/cli/program.hpp"
-#include "tests/cli/thinned_scenarios.hpp"
+#include "tests/experiment/thinned_scenarios.hpp"
 #include "tests/paths.hpp"
 
 using namespace packsim;

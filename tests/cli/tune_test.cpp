@@ -15,7 +15,7 @@ const std::string kStopwatches = packsim_test::source_dir() + "/tests/cli/stopwa
 const std::string kHeader = "pack_tokens,sp_degree,gc_layers,step_s,peak_memory_bytes\n";
 
 // Eight GPUs, 128K tokens an iteration, samples of up to 36,159 tokens; packs of any length from there on.
-const std::string kScenario = R"({
+const std::string kTunedJob = R"({
   "format": 1, "name": "small", "seed": 3,
   "model": "llama3.1-8b", "cluster": {"type": "h100-sxm-80gb", "nodes": 1}, "profile": "deepspeed-ulysses-h100",
   "training": {"tokens_per_iteration": 131072, "zero_stage": 3},
@@ -119,7 +119,7 @@ TEST_CASE(
 
 TEST_CASE("A profile depends on nothing but the scenario and the options") {
   const TemporaryFolder folder;
-  write_text(folder / "small.json", kScenario);
+  write_text(folder / "small.json", kTunedJob);
   const json once = tuned(folder, "small.json");
   CHECK(once == tuned(folder, "small.json"));
   CHECK(once["cases"] != tuned(folder, "small.json --order shuffled")["cases"]);
@@ -137,7 +137,7 @@ TEST_CASE("Times are of equal tokens, however full the packs are") {
   std::string lengths;
   for (int i = 0; i < 5000; ++i) lengths += "600\n";
   write_text(folder / "even.csv", lengths);
-  json scenario = json::parse(kScenario);
+  json scenario = json::parse(kTunedJob);
   scenario["lengths"]["mix"] = {{{"source", "even.csv"}}};
   write_text(folder / "even.json", scenario.dump());
   const json tuning = tuned(folder, "even.json --lengths 1000,1200 --sp 1");
@@ -149,7 +149,7 @@ TEST_CASE("Times are of equal tokens, however full the packs are") {
 
 TEST_CASE("Cases that cannot run say why") {
   const TemporaryFolder folder;
-  write_text(folder / "small.json", kScenario);
+  write_text(folder / "small.json", kTunedJob);
   const json tuning = tuned(folder, "small.json --lengths 100,20484,65536,131072 --sp 1,8");
   std::map<std::pair<int, int>, json> obstacles;
   for (const json& one : tuning["cases"]) obstacles[{one["pack_tokens"], one["sp_degree"]}] = one["obstacle"];
@@ -158,7 +158,7 @@ TEST_CASE("Cases that cannot run say why") {
   CHECK(obstacles.at({65536, 1}) == "a pack a rank is 524,288 tokens, over the 131,072 of an iteration");
   CHECK(obstacles.at({65536, 8}).is_null());
 
-  json scenario = json::parse(kScenario);
+  json scenario = json::parse(kTunedJob);
   scenario["lengths"]["mix"] = {{{"source", "qmsum.csv"}}};  // the shortest has over 2,000 tokens
   write_text(folder / "long.json", scenario.dump());
   CHECK(tuned(folder, "long.json --lengths 100,65536 --sp 1,8")["cases"][0]["obstacle"] ==
@@ -167,7 +167,7 @@ TEST_CASE("Cases that cannot run say why") {
 
 TEST_CASE("Without any way to run the longest packs there are no groups, and nothing to write") {
   const TemporaryFolder folder;
-  write_text(folder / "small.json", kScenario);
+  write_text(folder / "small.json", kTunedJob);
   const json tuning = tuned(folder, "small.json --sp 1");
   CHECK(tuning["feasible"] == false);
   CHECK(tuning["groups"].empty());
@@ -184,7 +184,7 @@ TEST_CASE("Without any way to run the longest packs there are no groups, and not
 
 TEST_CASE("A tuned scenario is one that compare runs, wherever it is written") {
   const TemporaryFolder folder;
-  json scenario = json::parse(kScenario);
+  json scenario = json::parse(kTunedJob);
   write_text(folder / "own.csv", "500\n600\n30000\n40000\n");
   scenario["lengths"]["mix"].push_back({{"source", "own.csv"}});
   std::filesystem::copy(packsim_test::source_dir() + "/models/architectures/llama3.1-8b.json",
@@ -228,7 +228,7 @@ TEST_CASE("A tuned scenario is one that compare runs, wherever it is written") {
 
 TEST_CASE("Layers that the memory model has not fit are left to it in a tuned scenario") {
   const TemporaryFolder folder;
-  write_text(folder / "small.json", kScenario);
+  write_text(folder / "small.json", kTunedJob);
   write_text(folder / "timed.csv", kHeader + "8192,1,32,1.0,\n65536,8,0,3.0,\n");
   REQUIRE(
       run_shell(folder, "packsim tune small.json --stopwatch timed.csv --quiet --write-scenario tuned.json")
@@ -240,7 +240,7 @@ TEST_CASE("Layers that the memory model has not fit are left to it in a tuned sc
 
 TEST_CASE("The template has the cases that should fit, and is a stopwatch file once it is filled in") {
   const TemporaryFolder folder;
-  write_text(folder / "small.json", kScenario);
+  write_text(folder / "small.json", kTunedJob);
   const ProgramRun run = run_shell(folder, "packsim tune small.json --write-template");
   REQUIRE(run.exit_code == 0);
   CHECK(run.out.find("\n" + kHeader) != std::string::npos);
@@ -274,7 +274,7 @@ TEST_CASE("The template has the cases that should fit, and is a stopwatch file o
 
 TEST_CASE("Two timed memories of one case say where fewer layers fit") {
   const TemporaryFolder folder;
-  write_text(folder / "small.json", kScenario);
+  write_text(folder / "small.json", kTunedJob);
   // 32 layers leave 79.6 - 50 GiB, 24 leave 8 less: a GiB a layer, so 29 layers need no checkpoint.
   write_text(folder / "timed.csv",
              "# two readings\r\n" + kHeader + "\n65536,8,32,3.0,53687091200\n65536,8,24,2.9,62277025792\r\n");
@@ -290,7 +290,7 @@ TEST_CASE("Two timed memories of one case say where fewer layers fit") {
 
 TEST_CASE("Every line of a stopwatch file that cannot be is named") {
   const TemporaryFolder folder;
-  write_text(folder / "small.json", kScenario);
+  write_text(folder / "small.json", kTunedJob);
   write_text(folder / "bad.csv", "# mistakes\n" + kHeader +
                                      "8192,1,0\n"
                                      "many,1,0,1.0,\n"
@@ -337,7 +337,7 @@ TEST_CASE("Every line of a stopwatch file that cannot be is named") {
 
 TEST_CASE("Lengths and degrees that cannot be are refused") {
   const TemporaryFolder folder;
-  write_text(folder / "small.json", kScenario);
+  write_text(folder / "small.json", kTunedJob);
   write_text(folder / "timed.csv", kHeader + "8192,1,0,1.0,\n65536,8,0,3.0,\n");
   write_text(folder / "short.csv", kHeader + "8192,1,0,1.0,\n");
   const std::vector<std::pair<std::string, std::string>> cases = {

@@ -3,16 +3,16 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "cli/validate/gate.hpp"
-#include "cli/validate/stack_fit.hpp"
-#include "cli/validate/step_simulation.hpp"
-#include "cli/validate/validation_sets.hpp"
-#include "cli/validate/validation_text.hpp"
 #include "program.hpp"
 #include "scenarios/loader/read_hardware_profile.hpp"
 #include "scenarios/loader/read_published_steps.hpp"
 #include "tests/paths.hpp"
 #include "tests/shipped_data.hpp"
+#include "validation/gate.hpp"
+#include "validation/stack_fit.hpp"
+#include "validation/step_simulation.hpp"
+#include "validation/validation_sets.hpp"
+#include "validation/validation_text.hpp"
 
 using namespace packsim;
 using Catch::Matchers::Contains;

@@ -2,11 +2,11 @@
 
 #include <catch2/catch.hpp>
 
-#include "cli/validate/gate.hpp"
-#include "cli/validate/validation_sets.hpp"
 #include "scenarios/loader/read_file.hpp"
 #include "tests/paths.hpp"
 #include "tests/shipped_data.hpp"
+#include "validation/gate.hpp"
+#include "validation/validation_sets.hpp"
 
 using namespace packsim;
 

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "cli/run_scenario.hpp"
+#include "experiment/run_scenario.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "tests/shipped_data.hpp"
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-#include "reports/report.hpp"
+#include "experiment/report.hpp"
 
 namespace packsim {
 

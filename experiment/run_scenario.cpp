@@ -1,0 +1,337 @@
+#include "experiment/run_scenario.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <thread>
+
+#include "experiment/check_strategies.hpp"
+#include "experiment/length_summary.hpp"
+#include "experiment/loss_biases.hpp"
+#include "experiment/plan_of_file.hpp"
+#include "experiment/plan_strategy.hpp"
+#include "experiment/price_strategy.hpp"
+#include "experiment/run_failures.hpp"
+#include "experiment/run_planning.hpp"
+#include "experiment/set_bounds.hpp"
+#include "experiment/step_time_bins.hpp"
+#include "experiment/stopwatch.hpp"
+#include "experiment/warnings.hpp"
+#include "models/step/uncertainty.hpp"
+#include "packing/metrics.hpp"
+#include "packing/order_moves.hpp"
+#include "packing/pack.hpp"
+#include "scenarios/loader/draw_lengths.hpp"
+#include "sim/simulate.hpp"
+
+namespace packsim {
+namespace {
+
+constexpr std::size_t kStepTimeBins = 400;
+constexpr std::size_t kSampledIterations = 8;
+constexpr std::array<std::pair<Cause, double StrategyResult::*>, kNCauses> kCauseFractions = {
+    {{Cause::linear, &StrategyResult::linear_fraction},
+     {Cause::attention, &StrategyResult::attention_fraction},
+     {Cause::recompute, &StrategyResult::recompute_fraction},
+     {Cause::sequence, &StrategyResult::sequence_fraction},
+     {Cause::tensor, &StrategyResult::tensor_fraction},
+     {Cause::expert, &StrategyResult::expert_fraction},
+     {Cause::pipeline, &StrategyResult::pipeline_fraction},
+     {Cause::states, &StrategyResult::states_fraction},
+     {Cause::optimizer, &StrategyResult::optimizer_fraction},
+     {Cause::overhead, &StrategyResult::overhead_fraction}}};
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+void count_samples(const Packing& packing, const Schedule& schedule, const ScheduleMetrics& metrics,
+                   StrategyResult& result) {
+  const PackCounts& counts = packing.counts;
+  result.dropped_samples = counts.dropped_samples;
+  result.dropped_tokens = counts.dropped_tokens * schedule.epochs + schedule.dropped_tokens;
+  result.empty_samples = counts.empty_samples;
+  result.truncated_samples = counts.truncated_samples;
+  result.truncated_tokens = counts.truncated_tokens * schedule.epochs;
+  result.split_samples = counts.split_samples;
+  result.own_pack_samples = counts.own_pack_samples;
+  result.repeated_tokens = schedule.repeated_tokens;
+  result.padded_tokens = metrics.padded_tokens;
+  result.trained_tokens = metrics.trained_tokens;
+  result.curriculum_iterations = schedule.curriculum_iterations;
+}
+
+void set_moves(const Packing& packing, const StrategySpec& spec, StrategyResult& result) {
+  if (packing.planned.iterations.empty()) return;
+  const OrderMoves moves = order_moves(packing, spec.options);
+  result.mean_move_iterations = moves.mean_move_iterations;
+  result.largest_move_iterations = static_cast<double>(moves.largest_move_iterations);
+}
+
+void set_ratios(const ScheduleMetrics& metrics, StrategyResult& result) {
+  result.iterations = metrics.iterations;
+  result.abr = metrics.abr;
+  result.abr_slots = metrics.abr_slots;
+  result.abr_weighted = metrics.abr_weighted;
+  result.cr = metrics.cr;
+  result.dbr = metrics.dbr;
+  result.pr = metrics.pr;
+  result.ave_t_tokens = metrics.ave_t_tokens;
+}
+
+void set_times(const SimulatedRun& run, int n_gpus, StrategyResult& result) {
+  result.step_mean_s = run.step_mean_s;
+  result.step_p99_s = run.step_p99_s;
+  result.wall_hours = run.total_s / 3600;
+  result.gpu_days = run.total_s / 86400 * n_gpus;
+  for (const auto& [cause, fraction] : kCauseFractions)
+    result.*fraction = run.fraction[static_cast<std::size_t>(cause)];
+  result.idle_fraction = run.idle_fraction;
+  result.step_times = bin_step_times(run.step_s, kStepTimeBins);
+}
+
+void set_no_times(StrategyResult& result) {
+  for (double* value : {&result.step_mean_s, &result.step_p99_s, &result.gpu_days, &result.gpu_days_low,
+                        &result.gpu_days_high, &result.wall_hours, &result.speedup, &result.idle_fraction,
+                        &result.measured_fraction, &result.extrapolated_fraction, &result.guessed_fraction}) {
+    *value = kNone;
+  }
+  for (const auto& [cause, fraction] : kCauseFractions) result.*fraction = kNone;
+}
+
+// How well the time is known that the schedule takes.
+void set_certainty(const Scenario& scenario, const PriceAccount& account, const SimulatedRun& run,
+                   StrategyResult& result) {
+  const auto standing = standing_fractions(run.fraction, account);
+  const auto share = [&](Standing of) { return standing[static_cast<std::size_t>(of)]; };
+  result.measured_fraction = share(Standing::measured) + share(Standing::interpolated);
+  result.extrapolated_fraction = share(Standing::extrapolated);
+  result.guessed_fraction = share(Standing::missing);
+  const FrameworkProfile& profile = scenario.profile;
+  // Its factors hold the level of the very kernels that they were fitted on.
+  const bool is_fitted = scenario.is_model_of_profile && scenario.is_hardware_of_profile;
+  const Uncertainty uncertainty = run_uncertainty(run.fraction, account, profile, is_fitted);
+  result.gpu_days_low = uncertainty.low() * result.gpu_days;
+  result.gpu_days_high = uncertainty.high() * result.gpu_days;
+  if (!uncertainty.doubts.empty()) result.most_doubtful = uncertainty.doubts.front().measurement;
+}
+
+// Ratios of nothing; 0 would read as perfect.
+void set_no_ratios(StrategyResult& result) {
+  for (double* value : {&result.abr, &result.abr_slots, &result.abr_weighted, &result.cr, &result.dbr,
+                        &result.pr, &result.ave_t_tokens}) {
+    *value = kNone;
+  }
+}
+
+void sample_iterations(const Schedule& schedule, const GroupBatches& batches, StrategyResult& result) {
+  const std::size_t n = schedule.iterations.size();
+  const std::size_t n_samples = std::min(n, kSampledIterations);
+  for (std::size_t k = 0; k < n_samples; ++k) {
+    const std::size_t index = (2 * k + 1) * n / (2 * n_samples);
+    const Iteration& iteration = schedule.iterations[index];
+    SampledIteration sample;
+    sample.iteration = static_cast<std::int64_t>(index);
+    for (const PlacedPack& placed : schedule.packs(iteration))
+      sample.capacity_tokens = std::max(sample.capacity_tokens, result.groups[placed.group].capacity_tokens);
+    sample.sp_degree = schedule.sp_degree(iteration);
+    attention_work(schedule, iteration, batches, sample.attention_pairs);
+    sample.abr = imbalance(sample.attention_pairs);
+    result.sampled_iterations.push_back(std::move(sample));
+  }
+}
+
+using Say = std::function<void(const std::string&)>;
+
+StrategyResult run_plan(const Scenario& scenario, const StrategySpec& spec, const PlannedStrategy& plan,
+                        const RunOptions& options, const Say& say) {
+  StrategyResult result;
+  result.name = spec.name;
+  result.strategy = spec.strategy;
+  result.order = policy_name(kPackOrderNames, spec.order);
+  result.last_iteration = policy_name(kLastIterationNames, spec.last_iteration);
+  result.padding = policy_name(kPaddingNames, spec.padding);
+  result.over_long = policy_name(kOverLongNames, spec.over_long);
+
+  const Stopwatch simulation_watch;
+  const Packing& packing = plan.packing;
+  const Schedule& schedule = plan.schedule;
+  result.packing_s = plan.packing_s;
+  result.packs = static_cast<std::int64_t>(packing.n_packs());
+  result.groups = plan.groups;
+  for (const GroupResult& group : plan.groups) result.feasible = result.feasible && group.feasible;
+
+  const ScheduleMetrics metrics = measure(schedule, plan.batches);
+  set_ratios(metrics, result);
+  count_samples(packing, schedule, metrics, result);
+  set_moves(packing, spec, result);
+  sample_iterations(schedule, plan.batches, result);
+  result.loss_bias = loss_biases(packing, schedule, plan.loss_tokens);
+  if (result.feasible && metrics.iterations > 0) {
+    const PricedStrategy priced = price_strategy(scenario, plan);
+    const std::optional<Topology> topology =
+        options.level == Level::op ? std::optional<Topology>(std::in_place, scenario.cluster) : std::nullopt;
+    SimulationOptions simulation = simulation_options(scenario, topology ? &*topology : nullptr);
+    const SimulatedRun run = simulate(schedule, priced.groups, simulation, [&](std::int64_t iteration) {
+      say(fmt::format("simulating iteration {} of {}", iteration, metrics.iterations));
+    });
+    set_times(run, scenario.cluster.n_gpus(), result);
+    set_certainty(scenario, priced.account, run, result);
+    set_planning(spec, plan, run.step_s, scenario.cluster.n_gpus(), result);
+    if (scenario.variability.any()) {
+      simulation.variability = {};
+      const double even_s = simulate(schedule, priced.groups, simulation).total_s;
+      result.gpu_days_without_variability = even_s / 86400 * scenario.cluster.n_gpus();
+    }
+    set_failures(scenario, run.total_s, result);
+  } else {
+    set_no_times(result);
+  }
+  if (metrics.iterations == 0) set_no_ratios(result);
+  result.simulation_s = plan.scheduling_s + simulation_watch.seconds();
+  return result;
+}
+
+// Runs work(0), ..., work(n - 1) on so many threads; rethrows the exception of the lowest index.
+void for_each_index(std::size_t n, int n_threads, const std::function<void(std::size_t)>& work) {
+  std::vector<std::exception_ptr> failures(n);
+  std::atomic<std::size_t> next{0};
+  const auto worker = [&] {
+    for (std::size_t i = next++; i < n; i = next++) {
+      try {
+        work(i);
+      } catch (...) {
+        failures[i] = std::current_exception();
+      }
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (int t = 1; t < n_threads; ++t) threads.emplace_back(worker);
+  worker();
+  threads.clear();  // joins
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+}
+
+RunManifest make_manifest(const Scenario& scenario) {
+  RunManifest manifest;
+  manifest.scenario = scenario.path;
+  manifest.scenario_name = scenario.name;
+  manifest.scenario_description = scenario.description;
+  manifest.scenario_hash = scenario.scenario_hash;
+  manifest.profile = scenario.profile.name;
+  manifest.profile_hash = scenario.profile_hash;
+  manifest.profile_source = scenario.profile.source;
+  manifest.hardware = scenario.hardware.name;
+  manifest.hardware_hash = scenario.hardware_hash;
+  manifest.seed = scenario.seed;
+  manifest.model = scenario.model.name;
+  manifest.cluster = scenario.cluster.name;
+  manifest.n_gpus = scenario.cluster.n_gpus();
+  manifest.epochs = scenario.training.epochs;
+  manifest.tokens_per_iteration = scenario.training.tokens_per_iteration;
+  manifest.plan = scenario.plan;
+  manifest.variability = scenario.variability;
+  manifest.failures = scenario.failures;
+  manifest.warnings = extrapolation_warnings(scenario);
+  return manifest;
+}
+
+LengthSummary summarize(const DrawnLengths& drawn) {
+  LengthSummary summary = summarize_lengths(drawn.lengths_tokens);
+  for (const DrawnSource& source : drawn.sources) {
+    summary.sources.push_back({.name = source.name,
+                               .hash = source.hash,
+                               .n_samples = source.n_samples,
+                               .n_tokens = source.n_tokens,
+                               .repeated_samples = source.repeated_samples});
+  }
+  return summary;
+}
+
+// Runs all strategies of a scenario, each as make_plan says.
+Report run_plans(const Scenario& scenario, const LengthSummary& lengths, const RunOptions& options,
+                 const std::function<PlannedStrategy(const StrategySpec&)>& make_plan) {
+  Report report;
+  report.manifest = make_manifest(scenario);
+  report.manifest.level = options.level == Level::op ? "op" : "step";
+  report.baseline = scenario.baseline;
+  report.lengths = lengths;
+  report.runs.resize(scenario.strategies.size());
+  std::vector<TrainedData> trained(report.runs.size());
+  for_each_index(scenario.strategies.size(), options.n_threads, [&](std::size_t i) {
+    const StrategySpec& spec = scenario.strategies[i];
+    const auto say = [&](const std::string& what) {
+      if (options.progress) options.progress(spec.name + ": " + what);
+    };
+    try {
+      say(fmt::format("packing {} samples", lengths.n_samples));
+      const PlannedStrategy plan = make_plan(spec);
+      trained[i] = trained_data(plan);
+      report.runs[i] = run_plan(scenario, spec, plan, options, say);
+    } catch (const std::invalid_argument& error) {
+      throw std::invalid_argument(
+          fmt::format("{}: /strategies/{}: {}: {}", scenario.path, i, spec.name, error.what()));
+    }
+  });
+  if (options.progress) options.progress("computing lower bounds");
+  set_bounds(scenario, trained, report);
+
+  for (const StrategyResult& run : report.runs) {
+    std::ranges::move(run_warnings(run, scenario, report.lengths.n_tokens),
+                      std::back_inserter(report.manifest.warnings));
+  }
+
+  double baseline_hours = kNone;
+  for (const StrategyResult& run : report.runs) {
+    if (run.name == report.baseline) baseline_hours = run.wall_hours;
+  }
+  for (StrategyResult& run : report.runs) {
+    run.speedup = run.wall_hours > 0 ? baseline_hours / run.wall_hours : kNone;
+  }
+  return report;
+}
+
+// [n_samples] the tokens of each sample that the plan has; of cut ones, as far as its last piece goes.
+std::vector<std::int32_t> kept_lengths(const PlanTables& plan) {
+  if (plan.piece_samples.empty()) return {plan.lengths_tokens.begin(), plan.lengths_tokens.end()};
+  std::vector<std::int32_t> lengths_tokens(static_cast<std::size_t>(plan.facts.counts.n_samples));
+  for (std::size_t item = 0; item < plan.piece_samples.size(); ++item) {
+    std::int32_t& length = lengths_tokens[plan.piece_samples[item]];
+    length = std::max(length, plan.piece_starts[item] + plan.lengths_tokens[item]);
+  }
+  return lengths_tokens;
+}
+
+}  // namespace
+
+Report run_scenario(const Scenario& scenario, const RunOptions& options) {
+  if (options.progress) options.progress("reading lengths");
+  const DrawnLengths drawn = draw_lengths(scenario.lengths, scenario.seed);
+  check_strategies(scenario, drawn.lengths_tokens);
+  return run_plans(scenario, summarize(drawn), options, [&](const StrategySpec& spec) {
+    PlannedStrategy plan = plan_strategy(scenario, spec, drawn.lengths_tokens);
+    if (options.planned) options.planned(spec, plan, drawn.lengths_tokens);
+    return plan;
+  });
+}
+
+Report run_plan_file(const Scenario& scenario, const std::string& path, const RunOptions& options) {
+  if (options.progress) options.progress("reading " + path);
+  const PlanView plan = PlanView::open(path);
+  const Scenario planned = scenario_of_plan(scenario, plan, path);
+  LengthSummary lengths = summarize_lengths(kept_lengths(*plan));
+  lengths.sources.push_back({.name = path,
+                             .hash = plan->facts.lengths_hash,
+                             .n_samples = plan->facts.counts.n_samples,
+                             .n_tokens = plan->facts.counts.n_tokens});
+  return run_plans(planned, lengths, options,
+                   [&](const StrategySpec&) { return plan_of_file(planned, plan); });
+}
+
+}  // namespace packsim

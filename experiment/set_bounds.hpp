@@ -1,0 +1,27 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "experiment/plan_strategy.hpp"
+#include "experiment/report.hpp"
+#include "planning/lower_bound.hpp"
+#include "scenarios/scenario.hpp"
+
+namespace packsim {
+
+/// What a strategy trains, as far as a lower bound depends on it.
+struct TrainedData {
+  int zero_stage = 1;
+  bool overlaps_states = false;      ///< of its plan
+  std::vector<LengthCount> lengths;  ///< ascending, of one epoch; none: last iterations leave packs out
+  std::int64_t most_iteration_tokens = 0;
+  std::int64_t most_pack_tokens = 0;  ///< padding included
+  std::vector<SequenceDegrees> degrees;
+};
+TrainedData trained_data(const PlannedStrategy& plan);
+
+/// Adds the lower bounds to a report whose runs are there. trained: [n_runs].
+void set_bounds(const Scenario& scenario, std::span<const TrainedData> trained, Report& report);
+
+}  // namespace packsim

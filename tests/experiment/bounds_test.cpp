@@ -1,0 +1,119 @@
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <numeric>
+#include <random>
+#include <string>
+
+#include "experiment/run_scenario.hpp"
+#include "scenarios/loader/load_scenario.hpp"
+#include "tests/scenarios/temp_folder.hpp"
+#include "tests/shipped_data.hpp"
+
+using namespace packsim;
+
+namespace {
+
+// Every kind of strategy of the table; where all GPUs meet in every round, those alone that leave none of
+// them without a pack. keys: of the group of those that have one.
+std::string strategies_json(const std::string& keys, bool fills_rounds) {
+  std::string text;
+  for (const char* name : {"none", "random", "isf", "ffd", "bfd", "spfhp", "wrapped", "longalign",
+                           "longalign_sorted", "wlb", "megatron_dp_balanced", "verl_kk", "trl_lpt",
+                           "megatron_hybrid_cp", "megatron_dynamic_cp", "planner", "flexsp", "hbp"}) {
+    const std::string of_name = name;
+    if (fills_rounds && (of_name == "megatron_hybrid_cp" || of_name == "megatron_dynamic_cp")) continue;
+    const bool takes_groups = of_name == "hbp" || of_name == "flexsp" ||
+                              of_name.starts_with("megatron_hybrid") ||
+                              of_name.starts_with("megatron_dynamic");
+    text += (text.empty() ? "" : ",\n") + std::string(R"({"name": ")") + name + R"(", "strategy": ")" + name +
+            "\"";
+    if (takes_groups) {
+      text +=
+          R"(, "groups": [{"capacity_tokens": 4096, "sp_degree": 1}, {"capacity_tokens": 16384, "sp_degree": 4}])";
+    } else if (of_name != "planner") {
+      text += R"(, "capacity_tokens": 16384, )" + keys;
+    }
+    text += "}";
+  }
+  return text;
+}
+
+std::string scenario_json(const std::string& training, const std::string& parallelism,
+                          const std::string& more, const std::string& strategies) {
+  return R"({"format": 1, "name": "bounds", "model": "llama3.1-8b", "cluster": {"type": "h100-sxm-80gb", "nodes": 2},
+  "profile": "deepspeed-ulysses-h100", "training": {"tokens_per_iteration": 131072, "epochs": 2)" +
+         training + R"(}, "parallelism": {)" + parallelism +
+         R"(}, "lengths": {"mix": [{"source": "lengths.csv"}]},
+  )" + more +
+         R"("strategies": [)" + strategies + "]}";
+}
+
+// Mostly short, some nearly as long as a pack.
+std::string random_lengths(std::mt19937& generator) {
+  std::string text = "tokens\n";
+  for (int i = 0; i < 400; ++i) {
+    const std::uint32_t most = i % 20 == 0 ? 16384 : i % 4 == 0 ? 4096 : 700;
+    text += std::to_string(1 + generator() % most) + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("No strategy is below the bound, under any plan") {
+  const std::string all = strategies_json(R"("sp_degree": 2)", false);
+  const std::string in_rounds = strategies_json(R"("sp_degree": 2)", true);
+  const std::string packers = R"({"name": "isf", "strategy": "isf", "capacity_tokens": 16384, "sp_degree": 1},
+    {"name": "padded", "strategy": "bfd", "capacity_tokens": 16384, "sp_degree": 2, "padding": "capacity"},
+    {"name": "rows", "strategy": "sorted", "capacity_tokens": 16384, "sp_degree": 1, "padding": "longest"},
+    {"name": "short", "strategy": "ffd", "capacity_tokens": 16384, "sp_degree": 2, "last_iteration": "shorten"},
+    {"name": "dropped", "strategy": "ffd", "capacity_tokens": 16384, "sp_degree": 2, "last_iteration": "drop"})";
+  const std::string ring = R"({"name": "ring", "strategy": "isf", "capacity_tokens": 16384, "cp_degree": 4},
+    {"name": "both", "strategy": "bfd", "capacity_tokens": 16384, "sp_degree": 2, "cp_degree": 2})";
+  const std::string planners = packers + R"(, {"name": "planner", "strategy": "planner"},
+    {"name": "in order", "strategy": "planner", "window_iterations": 1})";
+  const std::string interleaved = R"({"name": "planner", "strategy": "planner"},
+    {"name": "in order", "strategy": "planner", "window_iterations": 2})";
+  const std::vector<std::string> scenarios = {
+      scenario_json(R"(, "zero_stage": 1)", "", "", all),
+      scenario_json(R"(, "zero_stage": 3)", R"("overlaps_states": true)", "", in_rounds),
+      scenario_json(R"(, "zero_stage": 2)", R"("overlaps_states": false)", "", packers),
+      scenario_json(R"(, "zero_stage": 1)",
+                    R"("overlaps_states": true, "overlaps_gather": true, "bucket_elements": 40000000)", "",
+                    packers),
+      scenario_json(R"(, "zero_stage": 1)", R"("tp_degree": 2, "pp_degree": 2)", "", planners),
+      scenario_json(R"(, "zero_stage": 1)", R"("pp_degree": 2, "virtual_stages": 4)", "", interleaved),
+      scenario_json(R"(, "zero_stage": 3)", R"("lora_rank": 16, "overlaps_states": false)", "", packers),
+      scenario_json(R"(, "zero_stage": 1)", "", "", ring),
+      scenario_json(R"(, "zero_stage": 1)", "",
+                    R"("variability": {"rank_spread": 0.05, "kernel_spread": 0.02, "seed": 3}, )", packers)};
+  std::mt19937 generator(17);
+  for (const std::string& text : scenarios) {
+    CAPTURE(text.substr(0, 400));
+    const TempFolder folder;
+    folder.write("lengths.csv", random_lengths(generator));
+    const Scenario scenario = load_scenario(folder.write("scenario.json", text), packsim_test::kData);
+    const Report report = run_scenario(scenario, {.n_threads = 2, .progress = {}});
+    int n_bounds = 0;
+    for (const StrategyResult& run : report.runs) {
+      CAPTURE(run.name);
+      const bool is_there = run.feasible && run.dropped_tokens == 0;
+      CHECK(std::isfinite(run.above_bound_fraction) == is_there);
+      if (!is_there) continue;
+      ++n_bounds;
+      CHECK(run.above_bound_fraction >= 0);
+      const double even =
+          std::isnan(run.gpu_days_without_variability) ? run.gpu_days : run.gpu_days_without_variability;
+      CHECK(even == Approx(run.bound_gpu_days * (1 + run.above_bound_fraction)));
+    }
+    CHECK(n_bounds >= 2);
+    REQUIRE_FALSE(report.bounds.empty());
+    CHECK(report.bounds.front().zero_stage == scenario.plan.zero_stage);
+    for (const BoundResult& bound : report.bounds) {
+      CHECK(bound.gpu_days ==
+            Approx(bound.linear_gpu_days + bound.attention_gpu_days + bound.recompute_gpu_days +
+                   bound.exchange_gpu_days + bound.overhead_gpu_days + bound.steps_gpu_days +
+                   bound.waiting_gpu_days));
+    }
+  }
+}

@@ -1,0 +1,51 @@
+// The planner on every scenario that is shipped, on part of its data.
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "experiment/run_scenario.hpp"
+#include "tests/experiment/thinned_scenarios.hpp"
+
+using namespace packsim;
+using namespace packsim_test;
+
+namespace {
+
+void check_planner_is_first(std::int64_t n_iterations) {
+  const TempFolder folder;
+  const std::vector<std::string> paths = shipped_scenarios();
+  REQUIRE(paths.size() >= 16);
+  for (const std::string& path : paths) {
+    CAPTURE(path);
+    Scenario scenario = thinned_scenario(path, n_iterations, folder);
+    scenario.variability = {};
+    scenario.failures.reset();
+    scenario.training.epochs = 1;
+    // One sample a micro-batch takes tens of times as long.
+    std::erase_if(scenario.strategies, [](const StrategySpec& spec) { return spec.strategy == "none"; });
+    RunOptions options;
+    options.n_threads = 2;
+    const Report report = run_scenario(scenario, options);
+    const auto planner = std::ranges::find(report.runs, "planner", &StrategyResult::name);
+    REQUIRE(planner != report.runs.end());
+    REQUIRE(planner->feasible);
+    for (const StrategyResult& run : report.runs) {
+      if (!run.feasible || run.strategy == "planner") continue;
+      CAPTURE(run.name);
+      CHECK(planner->gpu_days <= run.gpu_days);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("no other strategy of any shipped scenario takes less time than the planner in 3 iterations",
+          "[plain]") {
+  check_planner_is_first(3);
+}
+
+TEST_CASE("no other strategy of any shipped scenario takes less time than the planner", "[slow]") {
+  check_planner_is_first(30);
+}

@@ -1,0 +1,65 @@
+#include <algorithm>
+
+#include "scenarios/loader/load_scenario.hpp"
+#include "scenarios/loader/read_hardware_profile.hpp"
+#include "validation/fit_provenance.hpp"
+#include "validation/stack_fit.hpp"
+#include "validation/step_simulation.hpp"
+#include "validation/validation_sets.hpp"
+
+namespace packsim {
+namespace {
+
+// Of the project's target for published training steps.
+constexpr double kMedian = 0.08;
+constexpr double kNinetieth = 0.20;
+
+ValidationRow step_row(const PublishedStep& step, const HardwareProfile& hardware,
+                       const FrameworkFactors& factors) {
+  ValidationRow row{.name = step.id, .published = step.step_time_s, .unit = "s", .note = step.note};
+  if (!plan_mistakes(step.model, step.cluster, step.plan).empty()) {
+    row.predicted = row.error;  // NaN
+    row.outcome = Outcome::refused;
+    return row;
+  }
+  row.predicted = simulate_step(step, hardware, factors).step_s;
+  row.error = relative_error(row.predicted, row.published);
+  return row;
+}
+
+void add_bounds(ValidationSet& set) {
+  set.bounds = {{"median error", error_quantile(set.rows, 0.5), kMedian},
+                {"90th percentile of errors", error_quantile(set.rows, 0.9), kNinetieth}};
+}
+
+}  // namespace
+
+std::vector<ValidationSet> validate_published_steps(const PublishedSteps& steps, const DataPaths& data) {
+  ValidationSet kernels{.name = "steps-kernels",
+                        .title = "Training steps from kernels alone",
+                        .about =
+                            "nothing fitted: all factors 1; not held to the target, as a framework's own "
+                            "costs are missing"};
+  ValidationSet left_out{.name = "steps",
+                         .title = "Training steps, each model left out of the fit of its stack",
+                         .about = "two numbers for llm-foundry, one for NeMo, from the other models' steps"};
+  for (const FrameworkStack& stack : kStacks) {
+    const std::string name(stack.profile);
+    const FrameworkProfile profile = load_profile(name, data);
+    const HardwareProfile hardware = load_hardware_profile(profile.hardware, data);
+    const FitProvenance fit = read_fit_provenance(path_of(kProfileFiles, name, data));
+    for (const PublishedStep& step : steps.steps) {
+      if (!step.source.starts_with(stack.sources)) continue;
+      kernels.rows.push_back(step_row(step, hardware, {}));
+      PublishedStep as_fitted = step;
+      as_fitted.plan.overlaps_states = profile.overlaps_states;
+      const auto fold = fit.without_model.find(step.model.name);
+      left_out.rows.push_back(
+          step_row(as_fitted, hardware, fold == fit.without_model.end() ? profile.factors : fold->second));
+    }
+  }
+  add_bounds(left_out);
+  return {kernels, left_out};
+}
+
+}  // namespace packsim

@@ -1,0 +1,179 @@
+#include "validation/stack_fit.hpp"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "calibration/fit/framework_profile_json.hpp"
+#include "scenarios/loader/read_hardware_profile.hpp"
+#include "validation/step_simulation.hpp"
+#include "validation/validation_row.hpp"
+
+namespace packsim {
+namespace {
+
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+FrameworkFactors factors_of(const VectorXd& x) {
+  FrameworkFactors factors;
+  factors.linear_factor = std::exp(x[0]);
+  factors.attention_factor = std::exp(x[x.size() - 1]);
+  return factors;
+}
+
+VectorXd log_errors(const std::vector<PublishedStep>& steps, const HardwareProfile& hardware,
+                    const VectorXd& x) {
+  VectorXd errors(static_cast<Eigen::Index>(steps.size()));
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const double step_s = simulate_step(steps[i], hardware, factors_of(x)).step_s;
+    errors[static_cast<Eigen::Index>(i)] = std::log(step_s / steps[i].step_time_s);
+  }
+  return errors;
+}
+
+double error_of(const PublishedStep& step, const HardwareProfile& hardware, const FrameworkFactors& factors) {
+  return relative_error(simulate_step(step, hardware, factors).step_s, step.step_time_s);
+}
+
+// One choice of how states travel, with everything that a profile says of it.
+struct StackFit {
+  bool overlaps_states = false;
+  std::vector<PublishedStep> steps;
+  StackFactors all;
+};
+
+StackFit fit_choice(const FrameworkStack& stack, const PublishedSteps& steps, const HardwareProfile& hardware,
+                    bool overlaps_states) {
+  StackFit fit{
+      .overlaps_states = overlaps_states, .steps = steps_of(steps, stack, overlaps_states), .all = {}};
+  fit.all = fit_stack(fit.steps, hardware, stack.has_own_attention);
+  return fit;
+}
+
+FrameworkProfile profile_of(const FrameworkStack& stack, const StackFit& fit) {
+  const PublishedStep& example = fit.steps.front();
+  FrameworkProfile profile;
+  profile.name = stack.profile;
+  profile.gpu = stack.gpu;
+  profile.source = "fitted to published steps (validation/published_steps.json, sources " +
+                   std::string(stack.sources) + "*)";
+  profile.hardware = stack.hardware;
+  profile.model = example.model.name;
+  profile.n_gpus = example.plan.n_gpus;
+  profile.zero_stage = example.plan.zero_stage;
+  profile.factors = fit.all.factors();
+  profile.fp32_gradients = example.plan.fp32_gradients;
+  profile.overlaps_states = fit.overlaps_states;
+  const auto any_step = [&](bool ParallelPlan::*does) {
+    return std::ranges::any_of(fit.steps, [&](const PublishedStep& step) { return step.plan.*does; });
+  };
+  profile.overlaps_gather = any_step(&ParallelPlan::overlaps_gather);
+  profile.overlaps_tensor = any_step(&ParallelPlan::overlaps_tensor);
+  profile.recompute_stops_early = example.plan.recompute_stops_early;
+  profile.bucket_elements = example.plan.bucket_elements;
+  profile.log_covariance.assign(kNTimeFactors * kNTimeFactors, 0);
+  for (std::size_t i = 0; i < 2; ++i) {
+    for (std::size_t k = 0; k < 2; ++k)
+      profile.log_covariance[i * kNTimeFactors + k] = fit.all.log_covariance[2 * i + k];
+  }
+  return profile;
+}
+
+}  // namespace
+
+FrameworkFactors StackFactors::factors() const {
+  FrameworkFactors factors;
+  factors.linear_factor = linear_factor;
+  factors.attention_factor = attention_factor;
+  return factors;
+}
+
+std::vector<PublishedStep> steps_of(const PublishedSteps& steps, const FrameworkStack& stack,
+                                    bool overlaps_states) {
+  std::vector<PublishedStep> chosen;
+  for (PublishedStep step : steps.steps) {
+    if (!step.source.starts_with(stack.sources)) continue;
+    if (!plan_mistakes(step.model, step.cluster, step.plan).empty()) continue;
+    step.plan.overlaps_states = overlaps_states;
+    chosen.push_back(std::move(step));
+  }
+  return chosen;
+}
+
+StackFactors fit_stack(const std::vector<PublishedStep>& steps, const HardwareProfile& hardware,
+                       bool has_own_attention) {
+  constexpr double kDifference = 1e-3;
+  constexpr double kSmallStep = 1e-5;
+  const Eigen::Index n_numbers = has_own_attention ? 2 : 1;
+  VectorXd x = VectorXd::Zero(n_numbers);
+  VectorXd errors;
+  MatrixXd slopes(static_cast<Eigen::Index>(steps.size()), n_numbers);
+  // Gauss-Newton: a step's time is nearly linear in its factors.
+  for (int iteration = 0; iteration < 10; ++iteration) {
+    errors = log_errors(steps, hardware, x);
+    for (Eigen::Index k = 0; k < n_numbers; ++k) {
+      VectorXd moved = x;
+      moved[k] += kDifference;
+      slopes.col(k) = (log_errors(steps, hardware, moved) - errors) / kDifference;
+    }
+    const VectorXd change = slopes.colPivHouseholderQr().solve(-errors);
+    x += change;
+    if (change.norm() < kSmallStep) break;
+  }
+  errors = log_errors(steps, hardware, x);
+  const double n_free = static_cast<double>(errors.size() - n_numbers);
+  const MatrixXd covariance = (slopes.transpose() * slopes).inverse() * errors.squaredNorm() / n_free;
+  const FrameworkFactors factors = factors_of(x);
+  const Eigen::Index last = n_numbers - 1;
+  return {
+      .linear_factor = factors.linear_factor,
+      .attention_factor = factors.attention_factor,
+      .log_covariance = {covariance(0, 0), covariance(0, last), covariance(last, 0), covariance(last, last)},
+      .rms = std::sqrt(errors.squaredNorm() / static_cast<double>(errors.size()))};
+}
+
+std::string stack_profile_json(const FrameworkStack& stack, const PublishedSteps& steps,
+                               const DataPaths& data) {
+  const HardwareProfile hardware = load_hardware_profile(std::string(stack.hardware), data);
+  const StackFit beside = fit_choice(stack, steps, hardware, true);
+  const StackFit after = fit_choice(stack, steps, hardware, false);
+  const StackFit& fit = beside.all.rms < after.all.rms ? beside : after;
+
+  std::set<std::string> models;
+  for (const PublishedStep& step : fit.steps) models.insert(step.model.name);
+  nlohmann::ordered_json folds = nlohmann::ordered_json::array();
+  double squares = 0;
+  for (const std::string& model : models) {
+    std::vector<PublishedStep> others;
+    for (const PublishedStep& step : fit.steps) {
+      if (step.model.name != model) others.push_back(step);
+    }
+    const StackFactors fold = fit_stack(others, hardware, stack.has_own_attention);
+    for (const PublishedStep& step : fit.steps) {
+      if (step.model.name == model) squares += std::pow(error_of(step, hardware, fold.factors()), 2);
+    }
+    folds.push_back({{"model", model},
+                     {"linear_factor", six_digits(fold.linear_factor)},
+                     {"attention_factor", six_digits(fold.attention_factor)}});
+  }
+  FrameworkProfile profile = profile_of(stack, fit);
+  profile.left_out_error = std::sqrt(squares / static_cast<double>(fit.steps.size()));
+  const std::vector<FittedNumber> numbers = {
+      {"linear_factor", fit.all.linear_factor, fit.all.linear_factor * std::sqrt(fit.all.log_covariance[0])},
+      {"attention_factor", fit.all.attention_factor,
+       fit.all.attention_factor * std::sqrt(fit.all.log_covariance[3])}};
+  const nlohmann::ordered_json provenance = {
+      {"command", "packsim validate --fit-stacks"},
+      {"rows", "validation/published_steps.json; none was measured by this project"},
+      {"n_rows", fit.steps.size()},
+      {"numbers", stack.has_own_attention ? "two" : "one for matrix products and attention alike"},
+      {"assumed", "exchange factors 1, no fixed costs, no reserved memory: the rows do not tell them"},
+      {"overlaps_states_rms", {{"true", six_digits(beside.all.rms)}, {"false", six_digits(after.all.rms)}}},
+      {"left_out", folds}};
+  return framework_profile_text(profile, std::string(stack.description), numbers, provenance);
+}
+
+}  // namespace packsim

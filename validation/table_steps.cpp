@@ -1,0 +1,150 @@
+#include <algorithm>
+#include <cmath>
+
+#include "models/memory/peak_memory.hpp"
+#include "scenarios/loader/load_scenario.hpp"
+#include "scenarios/loader/read_hardware_profile.hpp"
+#include "validation/fit_provenance.hpp"
+#include "validation/step_simulation.hpp"
+#include "validation/validation_sets.hpp"
+
+namespace packsim {
+namespace {
+
+constexpr const char* kProfile = "deepspeed-ulysses-h100";
+
+// "table 18, 32K SP 2" is T18.
+std::string table_of(const PublishedTableStep& step) {
+  constexpr std::string_view kStart = "table ";
+  return "T" + step.name.substr(kStart.size(), step.name.find(',') - kStart.size());
+}
+
+// As the fit has them: documents of one length, the last one what is left.
+Documents documents_of(std::int64_t pack_tokens, double document_tokens) {
+  const std::int64_t length = std::llround(document_tokens);
+  Documents documents;
+  if (pack_tokens >= length) documents.runs.push_back({pack_tokens / length, length});
+  if (pack_tokens % length > 0) documents.runs.push_back({1, pack_tokens % length});
+  return documents;
+}
+
+class TableSteps {
+ public:
+  TableSteps(const PublishedTables& tables, const DataPaths& data)
+      : tables_(tables),
+        profile_(load_profile(kProfile, data)),
+        hardware_(load_hardware_profile(profile_.hardware, data)),
+        fit_(read_fit_provenance(path_of(kProfileFiles, kProfile, data))) {}
+
+  double step_s(const PublishedTableStep& step) const {
+    const auto found = fit_.document_tokens.find(table_of(step));
+    const double length =
+        found == fit_.document_tokens.end() ? static_cast<double>(step.capacity_tokens) : found->second;
+    PublishedStep published;
+    published.model = tables_.model;
+    published.cluster = tables_.cluster;
+    published.plan = plan_of(step);
+    published.micro_batches = {{step.micro_batches, documents_of(step.capacity_tokens, length)}};
+    return simulate_step(published, hardware_, profile_.factors).step_s;
+  }
+
+  std::optional<double> left_out_s(const PublishedTableStep& step) const {
+    const auto row = std::ranges::find_if(fit_.rows, [&](const FitProvenance::Row& of_fit) {
+      return of_fit.table == table_of(step) && of_fit.pack_tokens == step.capacity_tokens &&
+             of_fit.sp_degree == step.sp_degree;
+    });
+    return row == fit_.rows.end() ? std::nullopt : row->left_out_s;
+  }
+
+  int fewest_layers(const PublishedTableStep& step) const {
+    const ParallelPlan plan = plan_of(step);
+    const MemoryAssumptions assumptions{
+        .reserved_bytes = profile_.factors.reserved_bytes,
+        .logits_bytes_per_vocab_entry = profile_.factors.logits_bytes_per_vocab_entry};
+    return fewest_gc_layers(tables_.model, tables_.cluster, plan, assumptions,
+                            static_cast<double>(step.capacity_tokens) / plan.sequence_gpus(),
+                            step.micro_batches);
+  }
+
+ private:
+  ParallelPlan plan_of(const PublishedTableStep& step) const {
+    ParallelPlan plan = tables_.plan;
+    plan.sp_degree = step.sp_degree;
+    plan.gc_layers = step.gc_layers;
+    plan.overlaps_states = profile_.overlaps_states;
+    plan.recompute_stops_early = profile_.recompute_stops_early;
+    plan.bucket_elements = profile_.bucket_elements;
+    return plan;
+  }
+
+  const PublishedTables& tables_;
+  FrameworkProfile profile_;
+  HardwareProfile hardware_;
+  FitProvenance fit_;
+};
+
+ValidationRow time_row(const PublishedTableStep& step, double predicted_s, double tolerance) {
+  ValidationRow row{.name = step.name,
+                    .published = *step.step_time_s,
+                    .predicted = predicted_s,
+                    .unit = "s",
+                    .error = relative_error(predicted_s, *step.step_time_s)};
+  if (tolerance > 0) row.tolerance = tolerance;
+  row.outcome = outcome_of(row.error, row.tolerance);
+  return row;
+}
+
+// An out-of-memory verdict counts as one layer more than the model has; a prediction of none that fits too.
+ValidationRow memory_row(const PublishedTableStep& step, int fewest, int n_layers, int tolerance) {
+  const int published = step.out_of_memory ? n_layers + 1 : step.gc_layers;
+  const int predicted = fewest < 0 ? n_layers + 1 : fewest;
+  ValidationRow row{.name = step.name,
+                    .published = static_cast<double>(published),
+                    .predicted = static_cast<double>(predicted),
+                    .unit = "layers",
+                    .error = static_cast<double>(predicted - published),
+                    .tolerance = static_cast<double>(tolerance),
+                    .is_fitted = true};
+  row.outcome = outcome_of(row.error, row.tolerance);
+  // Verdicts are right or wrong, however near.
+  if (step.out_of_memory != (fewest < 0)) row.outcome = Outcome::missed;
+  if (step.out_of_memory || fewest < 0) {
+    row.beside = std::string(step.out_of_memory ? "out of memory" : "fits") + " (" +
+                 (fewest < 0 ? "out of memory" : "fits") + ")";
+  }
+  return row;
+}
+
+}  // namespace
+
+std::vector<ValidationSet> validate_table_steps(const PublishedTables& tables, const DataPaths& data) {
+  const TableSteps steps(tables, data);
+  const PublishedTolerances& tolerances = tables.tolerances;
+  ValidationSet fitted{.name = "hbp-steps",
+                       .title = "HBP step times, fitted",
+                       .about =
+                           "LLaMA-3.1-8B on 32 H100; the rows went into the six factors of "
+                           "deepspeed-ulysses-h100 on h100-sxm-public-fa2. Tables 18 and 19: "
+                           "documents of the length that the fit found, the last one shorter"};
+  ValidationSet left_out{.name = "hbp-steps-left-out",
+                         .title = "HBP step times, each left out of the fit",
+                         .about = "as the profile's provenance has them"};
+  ValidationSet memory{.name = "hbp-memory",
+                       .title = "HBP memory verdicts, fitted",
+                       .about = "the fewest checkpointed layers that fit; two numbers fitted. 33: none fits"};
+  for (const PublishedTableStep& step : tables.steps) {
+    memory.rows.push_back(
+        memory_row(step, steps.fewest_layers(step), tables.model.n_layers, tolerances.gc_layers));
+    if (!step.step_time_s) continue;
+    fitted.rows.push_back(time_row(step, steps.step_s(step), tolerances.step_max));
+    fitted.rows.back().is_fitted = true;
+    if (const std::optional<double> left_out_s = steps.left_out_s(step))
+      left_out.rows.push_back(time_row(step, *left_out_s, 0));
+  }
+  fitted.bounds = {{"mean error", mean_error(fitted.rows), tolerances.step_mean},
+                   {"worst error", worst_error(fitted.rows), tolerances.step_max}};
+  left_out.bounds = {{"mean error", mean_error(left_out.rows), tolerances.step_left_out_mean}};
+  return {fitted, left_out, memory};
+}
+
+}  // namespace packsim

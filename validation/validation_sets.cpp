@@ -1,0 +1,83 @@
+#include "validation/validation_sets.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <stdexcept>
+
+#include "scenarios/loader/read_published_steps.hpp"
+
+namespace packsim {
+namespace {
+
+// What makes some sets together, and their names.
+struct SetMaker {
+  std::vector<std::string> names;
+  std::function<std::vector<ValidationSet>(const DataPaths&)> make;
+};
+
+std::string tables_path(const DataPaths& data) {
+  return data.root + "/validation/hbp.json";
+}
+
+const std::vector<SetMaker>& set_makers() {
+  static const std::vector<SetMaker> makers = {
+      {{"hbp-steps", "hbp-steps-left-out", "hbp-memory"},
+       [](const DataPaths& data) {
+         return validate_table_steps(load_published_tables(tables_path(data), data), data);
+       }},
+      {{"hbp-ablation", "hbp-groups", "hbp-strategies", "hbp-batching"},
+       [](const DataPaths& data) {
+         ScenarioRuns runs(data);
+         return validate_gpu_days(load_published_tables(tables_path(data), data), runs);
+       }},
+      {{"hbp-flexsp"},
+       [](const DataPaths& data) {
+         ScenarioRuns runs(data);
+         return validate_flexsp(load_published_tables(tables_path(data), data), runs);
+       }},
+      {{"hbp-deepseek"},
+       [](const DataPaths& data) {
+         ScenarioRuns runs(data);
+         return validate_ratios(load_published_tables(tables_path(data), data), runs);
+       }},
+      {{"steps-kernels", "steps"},
+       [](const DataPaths& data) {
+         return validate_published_steps(
+             load_published_steps(data.root + "/validation/published_steps.json", data), data);
+       }},
+  };
+  return makers;
+}
+
+}  // namespace
+
+std::vector<std::string> validation_set_names() {
+  std::vector<std::string> names;
+  for (const SetMaker& maker : set_makers())
+    names.insert(names.end(), maker.names.begin(), maker.names.end());
+  return names;
+}
+
+std::vector<ValidationSet> validate(std::span<const std::string> names, const DataPaths& data) {
+  const std::vector<std::string> known = validation_set_names();
+  for (const std::string& name : names) {
+    if (std::ranges::find(known, name) == known.end())
+      throw std::invalid_argument(
+          fmt::format("--set: expected one of {}, got \"{}\"", fmt::join(known, ", "), name));
+  }
+  const auto wanted = [&](const std::string& name) {
+    return names.empty() || std::ranges::find(names, name) != names.end();
+  };
+  std::vector<ValidationSet> sets;
+  for (const SetMaker& maker : set_makers()) {
+    if (std::ranges::none_of(maker.names, wanted)) continue;
+    for (ValidationSet& set : maker.make(data)) {
+      if (wanted(set.name)) sets.push_back(std::move(set));
+    }
+  }
+  return sets;
+}
+
+}  // namespace packsim

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "experiment/report.hpp"
+#include "models/published_step.hpp"
+#include "scenarios/loader/data_paths.hpp"
+#include "validation/published_tables.hpp"
+#include "validation/validation_row.hpp"
+
+namespace packsim {
+
+/// Reports of shipped scenarios, each run once, with the strategies that are compared with anything.
+class ScenarioRuns {
+ public:
+  explicit ScenarioRuns(const DataPaths& data) : data_(data) {}
+  /// Says that the strategy will be asked for; before the first run of its scenario.
+  void need(const std::string& scenario, const std::string& strategy);
+  /// Throws std::invalid_argument for a strategy that the scenario has not or that was not needed before.
+  const StrategyResult& run(const std::string& scenario, const std::string& strategy);
+
+ private:
+  DataPaths data_;
+  std::map<std::string, std::vector<std::string>> needed_;  // strategies by scenario
+  std::map<std::string, Report> reports_;
+};
+
+/// Step times and checkpointed layers of the HBP paper from the profile that was fitted to them.
+std::vector<ValidationSet> validate_table_steps(const PublishedTables& tables, const DataPaths& data);
+/// GPU-days of the HBP paper.
+std::vector<ValidationSet> validate_gpu_days(const PublishedTables& tables, ScenarioRuns& runs);
+/// Its comparison with FlexSP: GPU-days, FlexSP's ratios, and waits for its plans.
+std::vector<ValidationSet> validate_flexsp(const PublishedTables& tables, ScenarioRuns& runs);
+/// What its largest job gains.
+std::vector<ValidationSet> validate_ratios(const PublishedTables& tables, ScenarioRuns& runs);
+/// Published steps of other frameworks: from kernels alone, and left out of the fit of their stack.
+std::vector<ValidationSet> validate_published_steps(const PublishedSteps& steps, const DataPaths& data);
+
+/// Names of the sets, in their order.
+std::vector<std::string> validation_set_names();
+/// All sets, or those named. Throws std::invalid_argument for a name of none.
+std::vector<ValidationSet> validate(std::span<const std::string> names, const DataPaths& data);
+
+}  // namespace packsim

@@ -109,7 +109,7 @@ BatchSetting setting_of(const Request& request, std::span<const std::int64_t> ca
   setting.tokens_per_iteration = request.tokens_per_iteration;
   for (std::size_t group = 0; group < capacities_tokens.size(); ++group) {
     setting.groups.push_back({.capacity_tokens = capacities_tokens[group],
-                              .sp_degree = static_cast<int>(gpus_of_pack(request, group))});
+                              .gpus_per_pack = static_cast<int>(gpus_of_pack(request, group))});
   }
   return setting;
 }

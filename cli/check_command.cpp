@@ -22,7 +22,7 @@ namespace {
 using formats_detail::failures_text;
 using formats_detail::plan_text;
 using formats_detail::printable;
-using formats_detail::sequence_degrees;
+using formats_detail::sequence_text;
 using formats_detail::variability_text;
 
 constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
@@ -42,7 +42,7 @@ void print_data(const Scenario& scenario, const DrawnLengths& drawn) {
 }
 
 void print_group(const Scenario& scenario, const StrategySpec& spec, const GroupSpec& group) {
-  const int n_dp_ranks = packed_gpus(scenario) / (group.sp_degree * group.cp_degree);
+  const int n_dp_ranks = packed_gpus(scenario) / group.sequence.gpus_per_pack();
   const int micro_batches =
       spec.micro_batches_per_rank
           ? *spec.micro_batches_per_rank
@@ -51,7 +51,7 @@ void print_group(const Scenario& scenario, const StrategySpec& spec, const Group
   fmt::print(
       "    up to {} tokens, SP {} x {} DP ranks, {} micro-batch{} a rank, {} of {} layers checkpointed, "
       "{:.1f} of {:.1f} GiB when full: {}\n",
-      group.capacity_tokens, sequence_degrees(group.sp_degree, group.cp_degree), n_dp_ranks, micro_batches,
+      group.capacity_tokens, sequence_text(group.sequence), n_dp_ranks, micro_batches,
       micro_batches == 1 ? "" : "es", plan.gc_layers, scenario.model.n_layers,
       plan.peak_memory_bytes / kGibibyte, plan.gpu_memory_bytes / kGibibyte,
       plan.feasible ? "fits" : "DOES NOT FIT");

@@ -102,7 +102,7 @@ PackOutcome pack_and_measure(const PackArguments& arguments, std::span<const std
   std::vector<GroupParallelism> parallelism;
   std::vector<std::vector<MicroBatch>> batches;
   for (std::size_t g = 0; g < n_groups; ++g) {
-    parallelism.push_back({.sp_degree = of_group("--sp", arguments.sp_degrees, g, n_groups),
+    parallelism.push_back({.gpus_per_pack = of_group("--sp", arguments.sp_degrees, g, n_groups),
                            .gc_layers = of_group("--gc-layers", arguments.gc_layers, g, n_groups)});
     batches.push_back(micro_batches(outcome.packing, g, arguments.padding, arguments.pad_multiple_tokens));
   }
@@ -234,7 +234,7 @@ void write_plan(const PackArguments& arguments, const PackOutcome& outcome,
   const std::vector<std::int32_t> loss_tokens = read_loss_tokens(arguments, outcome.packing);
   save_plan(plan_bytes({.packing = outcome.packing,
                         .schedule = outcome.schedule,
-                        .degrees = {},
+                        .sequence = {},
                         .loss_tokens = loss_tokens,
                         .facts = facts}),
             arguments.plan);

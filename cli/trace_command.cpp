@@ -70,7 +70,7 @@ std::string packs_text(const PlannedStrategy& plan, const Iteration& iteration) 
   std::string text;
   for (const std::size_t g : groups) {
     text += fmt::format("{}{} tokens, SP {}", text.empty() ? "" : " and ",
-                        grouped(plan.groups[g].capacity_tokens), plan.groups[g].sp_degree);
+                        grouped(plan.groups[g].capacity_tokens), plan.groups[g].sequence.ulysses);
   }
   return text;
 }

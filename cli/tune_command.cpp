@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -87,12 +88,12 @@ void check_degrees(const std::vector<int>& degrees, const Scenario& scenario) {
 }
 
 // Lengths and degrees that the stopwatch file has; those asked for have to be among them.
-template <typename T>
-std::vector<T> timed_values(const std::vector<ProfiledCase>& cases, T ProfiledCase::*member,
+template <typename T, typename ValueOf>
+std::vector<T> timed_values(const std::vector<ProfiledCase>& cases, const ValueOf& value_of,
                             const std::vector<T>& asked, const std::string& option,
                             const std::string& stopwatch) {
   std::set<T> timed;
-  for (const ProfiledCase& one : cases) timed.insert(one.*member);
+  for (const ProfiledCase& one : cases) timed.insert(std::invoke(value_of, one));
   for (const T value : asked) {
     if (!timed.contains(value))
       throw std::invalid_argument(fmt::format("{}: expected one of {} (those of {}), got {}", option,
@@ -105,7 +106,7 @@ Profiler stopwatch_profiler(const std::vector<ProfiledCase>& cases) {
   return [&cases](std::int64_t pack_tokens, int sp_degree) {
     std::vector<ProfiledCase> found;
     std::ranges::copy_if(cases, std::back_inserter(found), [&](const ProfiledCase& one) {
-      return one.pack_tokens == pack_tokens && one.sp_degree == sp_degree;
+      return one.pack_tokens == pack_tokens && one.sequence.ulysses == sp_degree;
     });
     return found;
   };
@@ -114,13 +115,13 @@ Profiler stopwatch_profiler(const std::vector<ProfiledCase>& cases) {
 TuneOutcome tune_by_stopwatch(const TuneArguments& arguments, const Scenario& scenario, std::int64_t needed) {
   const std::string& file = arguments.stopwatch;
   const std::vector<ProfiledCase> cases = read_stopwatch(file, scenario);
+  const auto ulysses = [](const ProfiledCase& one) { return one.sequence.ulysses; };
   TuneOutcome outcome;
   outcome.stopwatch = file;
-  outcome.request = {
-      .lengths_tokens =
-          timed_values(cases, &ProfiledCase::pack_tokens, arguments.lengths_tokens, "--lengths", file),
-      .sp_degrees = timed_values(cases, &ProfiledCase::sp_degree, arguments.sp_degrees, "--sp", file),
-      .near_tie_fraction = arguments.near_tie_fraction};
+  outcome.request = {.lengths_tokens = timed_values(cases, &ProfiledCase::pack_tokens,
+                                                    arguments.lengths_tokens, "--lengths", file),
+                     .sp_degrees = timed_values(cases, ulysses, arguments.sp_degrees, "--sp", file),
+                     .near_tie_fraction = arguments.near_tie_fraction};
   check_long_enough(outcome.request.lengths_tokens.back(), needed,
                     arguments.lengths_tokens.empty() ? file : "--lengths");
   outcome.tuning = tune(outcome.request, stopwatch_profiler(cases));

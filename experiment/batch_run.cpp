@@ -45,8 +45,7 @@ BatchRun run_of(const Scenario& scenario, const StrategySpec& spec,
                         .multiple = plan.virtual_stages > 1 ? plan.pp_degree : 1};
   for (const CandidateGroup& candidate : candidates) {
     run.groups.push_back({.capacity_tokens = candidate.group.capacity_tokens,
-                          .sp_degree = candidate.plan.sp_degree,
-                          .cp_degree = candidate.plan.cp_degree,
+                          .sequence = candidate.plan.sequence,
                           .gc_layers = candidate.plan.gc_layers});
     run.setting.groups.push_back(candidate.group);
     run.setting.step_s = candidate.step_s;
@@ -78,7 +77,7 @@ BatchSetting unpriced_setting(const Scenario& scenario, const StrategySpec& spec
                        .n_gpus = packed_gpus(scenario),
                        .tokens_per_iteration = scenario.training.tokens_per_iteration};
   for (const GroupSpec& group : spec.groups)
-    setting.groups.push_back({group.capacity_tokens, group.sp_degree * group.cp_degree, {}});
+    setting.groups.push_back({group.capacity_tokens, group.sequence.gpus_per_pack(), {}});
   return setting;
 }
 

@@ -68,8 +68,7 @@ void check_strategies(const Scenario& scenario, std::span<const std::int32_t> le
       for (const GroupSpec& group : spec.groups) {
         if (spec.micro_batches_per_rank) continue;
         micro_batches_that_fit(scenario.training.tokens_per_iteration,
-                               packed_gpus(scenario) / (group.sp_degree * group.cp_degree),
-                               group.capacity_tokens);
+                               packed_gpus(scenario) / group.sequence.gpus_per_pack(), group.capacity_tokens);
       }
     } catch (const std::invalid_argument& error) {
       messages.push_back(

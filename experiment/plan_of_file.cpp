@@ -16,8 +16,7 @@ std::vector<GroupSpec> groups_of(const PlanTables& plan) {
   std::vector<GroupSpec> groups;
   for (const PlanGroup& group : plan.groups) {
     groups.push_back({.capacity_tokens = group.capacity_tokens,
-                      .sp_degree = static_cast<int>(group.sp_degree),
-                      .cp_degree = static_cast<int>(group.cp_degree),
+                      .sequence = group.sequence(),
                       .gc_layers = static_cast<int>(group.gc_layers)});
   }
   return groups;
@@ -52,11 +51,11 @@ std::vector<std::byte> plan_file_of(const Scenario& scenario, const StrategySpec
   facts.pad_multiple_tokens = spec.pad_multiple_tokens;
   facts.order = spec.order;
   facts.last_iteration = spec.last_iteration;
-  std::vector<PlanDegrees> degrees;
-  for (const GroupResult& group : plan.groups) degrees.push_back({group.sp_degree, group.cp_degree});
+  std::vector<SequenceParallelism> sequence;
+  for (const GroupResult& group : plan.groups) sequence.push_back(group.sequence);
   return plan_bytes({.packing = plan.packing,
                      .schedule = plan.schedule,
-                     .degrees = degrees,
+                     .sequence = sequence,
                      .loss_tokens = plan.loss_tokens,
                      .facts = facts});
 }

@@ -22,10 +22,6 @@ std::int64_t most_tokens(std::span<const MicroBatch> batches) {
   return most;
 }
 
-int sequence_degree(const GroupSpec& group) {
-  return group.sp_degree * group.cp_degree;
-}
-
 }  // namespace
 
 PackRequest pack_request(const StrategySpec& spec, std::span<const GroupSpec> groups,
@@ -61,8 +57,7 @@ GroupResult plan_group(const Scenario& scenario, const GroupSpec& group, std::in
   plan.gc_layers = n_checkpointed;
   GroupResult result;
   result.capacity_tokens = group.capacity_tokens;
-  result.sp_degree = group.sp_degree;
-  result.cp_degree = group.cp_degree;
+  result.sequence = group.sequence;
   result.gc_layers = plan.gc_layers;
   result.zero_stage = plan.zero_stage;
   result.memory =
@@ -137,16 +132,17 @@ PlannedStrategy schedule_packs(const Scenario& scenario, const StrategySpec& spe
   const int n_gpus = packed_gpus(scenario);
   std::vector<int> n_micro_batches;
   for (const GroupSpec& group : packed.groups) {
-    n_micro_batches.push_back(plans_batches ? most_rounds(plan.packing.planned.placed)
-                                            : spec.micro_batches_per_rank.value_or(micro_batches_that_fit(
-                                                  scenario.training.tokens_per_iteration,
-                                                  n_gpus / sequence_degree(group), group.capacity_tokens)));
+    n_micro_batches.push_back(plans_batches
+                                  ? most_rounds(plan.packing.planned.placed)
+                                  : spec.micro_batches_per_rank.value_or(micro_batches_that_fit(
+                                        scenario.training.tokens_per_iteration,
+                                        n_gpus / group.sequence.gpus_per_pack(), group.capacity_tokens)));
   }
   set_groups(scenario, packed.groups, n_micro_batches, spec.padding, spec.pad_multiple_tokens, plan);
   std::vector<GroupParallelism> parallelism;
   for (std::size_t g = 0; g < packed.groups.size(); ++g) {
     parallelism.push_back(
-        {.sp_degree = sequence_degree(packed.groups[g]), .gc_layers = plan.groups[g].gc_layers});
+        {.gpus_per_pack = packed.groups[g].sequence.gpus_per_pack(), .gc_layers = plan.groups[g].gc_layers});
   }
   const bool by_tokens = !spec.micro_batches_per_rank.has_value();
   const ScheduleOptions options{
@@ -179,8 +175,8 @@ PlannedStrategy plan_what_does_not_fit(const Scenario& scenario, const StrategyS
   group.capacity_tokens = std::max<std::int64_t>(1, spec.longest_tokens.value_or(longest_of(lengths_tokens)));
   for (int degree = 1; degree <= packed_gpus(scenario); degree *= 2) {
     ParallelPlan plan = scenario.plan;
-    plan.sp_degree = degree;
-    if (plan_mistakes(scenario.model, scenario.cluster, plan).empty()) group.sp_degree = degree;
+    plan.sequence.ulysses = degree;
+    if (plan_mistakes(scenario.model, scenario.cluster, plan).empty()) group.sequence.ulysses = degree;
   }
   Packed packed{.packing = pack("bfd", pack_request(spec, std::span(&group, 1), lengths_tokens)),
                 .groups = {group}};

@@ -23,9 +23,9 @@ PricedStrategy price_strategy(const Scenario& scenario, const PlannedStrategy& p
   PricedStrategy priced;
   const auto kernels = std::make_shared<KernelPricer>(scenario.hardware, scenario.cluster);
   // One for all groups that differ in their checkpointed layers alone.
-  std::map<std::pair<int, int>, StepPricer*> pricer_of;
+  std::map<SequenceParallelism, StepPricer*> pricer_of;
   for (std::size_t g = 0; g < plan.plans.size(); ++g) {
-    StepPricer*& known = pricer_of[{plan.plans[g].sp_degree, plan.plans[g].cp_degree}];
+    StepPricer*& known = pricer_of[plan.plans[g].sequence];
     if (known == nullptr) {
       priced.pricers.push_back(std::make_unique<StepPricer>(scenario.model, scenario.cluster, plan.plans[g],
                                                             scenario.hardware, scenario.profile.factors,

@@ -8,6 +8,7 @@
 
 #include "models/memory/peak_memory.hpp"
 #include "models/parallel_plan.hpp"
+#include "packing/sequence_parallelism.hpp"
 #include "sim/reliability/failure_model.hpp"
 #include "sim/variability/variability.hpp"
 
@@ -67,8 +68,7 @@ struct LengthSummary {
 /// How a group of packs was run, and whether it fits.
 struct GroupResult {
   std::int64_t capacity_tokens = 0;
-  int sp_degree = 1;
-  int cp_degree = 1;
+  SequenceParallelism sequence = {};
   int gc_layers = 0;
   int zero_stage = 1;
   int n_dp_ranks = 1;
@@ -94,7 +94,7 @@ struct StepTimeBin {
 struct SampledIteration {
   std::int64_t iteration = 0;
   std::int64_t capacity_tokens = 0;  ///< the largest of its groups
-  int sp_degree = 1;                 ///< 0 where they differ
+  std::optional<int> gpus_per_pack;  ///< none where they differ
   double abr = 0;
   std::vector<double> attention_pairs;  ///< [n_dp_ranks], or [n_gpus] where SP degrees differ
 };

@@ -138,7 +138,7 @@ void sample_iterations(const Schedule& schedule, const GroupBatches& batches, St
     sample.iteration = static_cast<std::int64_t>(index);
     for (const PlacedPack& placed : schedule.packs(iteration))
       sample.capacity_tokens = std::max(sample.capacity_tokens, result.groups[placed.group].capacity_tokens);
-    sample.sp_degree = schedule.sp_degree(iteration);
+    sample.gpus_per_pack = schedule.gpus_per_pack(iteration);
     attention_work(schedule, iteration, batches, sample.attention_pairs);
     sample.abr = imbalance(sample.attention_pairs);
     result.sampled_iterations.push_back(std::move(sample));

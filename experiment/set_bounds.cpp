@@ -33,7 +33,7 @@ BoundSpace space_of(const Scenario& scenario, std::span<const TrainedData> train
   BoundSpace space{.tokens_per_iteration = scenario.training.tokens_per_iteration,
                    .epochs = scenario.training.epochs};
   for (const TrainedData& data : trained) {
-    space.degrees.insert(space.degrees.end(), data.degrees.begin(), data.degrees.end());
+    space.sequences.insert(space.sequences.end(), data.sequences.begin(), data.sequences.end());
     space.tokens_per_iteration = std::max(space.tokens_per_iteration, data.most_iteration_tokens);
     space.most_pack_tokens = std::max(space.most_pack_tokens, data.most_pack_tokens);
     if (!data.lengths.empty())
@@ -100,7 +100,7 @@ TrainedData trained_data(const PlannedStrategy& plan) {
       tokens += plan.batches[placed.group][placed.pack].tokens;
     data.most_iteration_tokens = std::max(data.most_iteration_tokens, tokens);
   }
-  for (const GroupResult& group : plan.groups) data.degrees.push_back({group.sp_degree, group.cp_degree});
+  for (const GroupResult& group : plan.groups) data.sequences.push_back(group.sequence);
   data.zero_stage = plan.groups.front().zero_stage;
   data.overlaps_states = plan.plans.front().overlaps_states;
   return data;

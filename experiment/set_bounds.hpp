@@ -5,6 +5,7 @@
 
 #include "experiment/plan_strategy.hpp"
 #include "experiment/report.hpp"
+#include "packing/sequence_parallelism.hpp"
 #include "planning/lower_bound.hpp"
 #include "scenarios/scenario.hpp"
 
@@ -17,7 +18,7 @@ struct TrainedData {
   std::vector<LengthCount> lengths;  ///< ascending, of one epoch; none: last iterations leave packs out
   std::int64_t most_iteration_tokens = 0;
   std::int64_t most_pack_tokens = 0;  ///< padding included
-  std::vector<SequenceDegrees> degrees;
+  std::vector<SequenceParallelism> sequences;
 };
 TrainedData trained_data(const PlannedStrategy& plan);
 

@@ -74,8 +74,8 @@ ParallelPlan with_possible_degrees(Mistakes& mistakes, const Cluster& cluster, P
   expect_range(mistakes, "n_gpus", plan.n_gpus, 1, cluster.n_gpus());
   if (plan.n_gpus < 1 || plan.n_gpus > cluster.n_gpus()) plan.n_gpus = cluster.n_gpus();
   fix("tp_degree", plan.tp_degree, plan.n_gpus);
-  fix("sp_degree", plan.sp_degree, plan.n_gpus);
-  fix("cp_degree", plan.cp_degree, plan.n_gpus);
+  fix("sp_degree", plan.sequence.ulysses, plan.n_gpus);
+  fix("cp_degree", plan.sequence.ring, plan.n_gpus);
   fix("pp_degree", plan.pp_degree, plan.n_gpus);
   fix("ep_degree", plan.ep_degree, plan.n_gpus);
   return plan;
@@ -85,10 +85,10 @@ Degree tp(const ParallelPlan& plan) {
   return {"tp_degree", plan.tp_degree};
 }
 Degree sp(const ParallelPlan& plan) {
-  return {"sp_degree", plan.sp_degree};
+  return {"sp_degree", plan.sequence.ulysses};
 }
 Degree cp(const ParallelPlan& plan) {
-  return {"cp_degree", plan.cp_degree};
+  return {"cp_degree", plan.sequence.ring};
 }
 Degree pp(const ParallelPlan& plan) {
   return {"pp_degree", plan.pp_degree};
@@ -145,7 +145,7 @@ void check_widths(Mistakes& mistakes, const Transformer& model, const ParallelPl
 }
 
 void check_ring(Mistakes& mistakes, const Transformer& model, const ParallelPlan& plan) {
-  expect(mistakes, plan.cp_degree == 1 || model.n_windowed_layers == 0, {cp(plan)},
+  expect(mistakes, plan.sequence.ring == 1 || model.n_windowed_layers == 0, {cp(plan)},
          "1 for a model with sliding windows, as ring attention over windows is not modelled");
 }
 

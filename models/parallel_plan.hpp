@@ -7,6 +7,7 @@
 
 #include "models/cluster.hpp"
 #include "models/transformer.hpp"
+#include "packing/sequence_parallelism.hpp"
 
 namespace packsim {
 
@@ -28,8 +29,7 @@ enum class Offload { none, optimizer };
 struct ParallelPlan {
   int n_gpus = 1;
   int tp_degree = 1;  ///< tensor parallel, activations between its blocks sharded along the sequence
-  int sp_degree = 1;  ///< Ulysses: heads for tokens, by all-to-all
-  int cp_degree = 1;  ///< ring attention over chunks of the sequence
+  SequenceParallelism sequence = {};  ///< Ulysses inside, ring attention around it
   int pp_degree = 1;
   int virtual_stages = 1;  ///< chunks of layers a pipeline stage holds; 1: 1F1B, more: interleaved
   /// Layers of each chunk, in the order in which a micro-batch goes through them; empty: all equal. The first
@@ -63,12 +63,12 @@ struct ParallelPlan {
   int lora_rank = 0;  ///< 0: full fine-tuning
 
   /// GPUs that hold one copy of the model.
-  int rank_gpus() const { return tp_degree * sp_degree * cp_degree * pp_degree; }
+  int rank_gpus() const { return tp_degree * sequence.gpus_per_pack() * pp_degree; }
   int dp_degree() const { return n_gpus / rank_gpus(); }
   /// Chunk i is of stage i mod pp_degree.
   int n_chunks() const { return pp_degree * virtual_stages; }
   /// GPUs that share a sequence: each holds 1/sequence_gpus() of a micro-batch's tokens between the blocks.
-  int sequence_gpus() const { return tp_degree * sp_degree * cp_degree; }
+  int sequence_gpus() const { return tp_degree * sequence.gpus_per_pack(); }
   /// GPUs over which ZeRO shards states: all that hold the same weights.
   int state_gpus() const { return n_gpus / (tp_degree * pp_degree); }
 

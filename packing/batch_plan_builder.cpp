@@ -47,19 +47,20 @@ std::size_t uniform_dp_ranks(const BatchSetting& setting, std::string_view strat
     throw std::invalid_argument("groups: expected one for " + name + ", got " +
                                 std::to_string(setting.groups.size()));
   }
-  const int sp_degree = setting.groups[0].sp_degree;
-  if (sp_degree < 1 || setting.n_gpus < sp_degree || setting.n_gpus % sp_degree != 0) {
-    throw std::invalid_argument("n_gpus: expected a multiple of the SP degree " + std::to_string(sp_degree) +
-                                " for " + name + ", got " + std::to_string(setting.n_gpus));
+  const int gpus_per_pack = setting.groups[0].gpus_per_pack;
+  if (gpus_per_pack < 1 || setting.n_gpus < gpus_per_pack || setting.n_gpus % gpus_per_pack != 0) {
+    throw std::invalid_argument("n_gpus: expected a multiple of the SP degree " +
+                                std::to_string(gpus_per_pack) + " for " + name + ", got " +
+                                std::to_string(setting.n_gpus));
   }
-  return static_cast<std::size_t>(setting.n_gpus / sp_degree);
+  return static_cast<std::size_t>(setting.n_gpus / gpus_per_pack);
 }
 
 void place_in_turn(BatchPlanBuilder& plan, const BatchSetting& setting, std::size_t n_dp_ranks,
                    std::span<const std::vector<ItemIndex>> packs) {
-  const auto sp_degree = static_cast<std::size_t>(setting.groups[0].sp_degree);
+  const auto gpus_per_pack = static_cast<std::size_t>(setting.groups[0].gpus_per_pack);
   for (std::size_t i = 0; i < packs.size(); ++i) {
-    plan.place(packs[i], 0, i % n_dp_ranks * sp_degree, i / n_dp_ranks);
+    plan.place(packs[i], 0, i % n_dp_ranks * gpus_per_pack, i / n_dp_ranks);
   }
 }
 

@@ -32,9 +32,9 @@ class BatchPlanBuilder {
   std::size_t first_placed_ = 0;
 };
 
-/// DP ranks of a strategy that runs every pack on the GPUs of one group; rank r starts at GPU r * sp_degree.
-/// Throws std::invalid_argument, naming the strategy, for more than one group and for GPUs that do not make
-/// whole ranks.
+/// DP ranks of a strategy that runs every pack on the GPUs of one group; rank r starts at GPU r *
+/// gpus_per_pack. Throws std::invalid_argument, naming the strategy, for more than one group and for GPUs
+/// that do not make whole ranks.
 std::size_t uniform_dp_ranks(const BatchSetting& setting, std::string_view strategy);
 
 /// Puts packs that are alike on the ranks of one group in turn: pack i on rank i % n_dp_ranks, in round

@@ -16,7 +16,7 @@ class AssignmentSolver;
 /// One way to run a pack.
 struct BatchGroup {
   std::int64_t capacity_tokens = 0;  ///< of a pack
-  int sp_degree = 1;                 ///< GPUs that share it
+  int gpus_per_pack = 1;             ///< GPUs that share it
   PackCost cost = {};                ///< empty where nobody has priced it
 };
 

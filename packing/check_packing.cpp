@@ -36,7 +36,7 @@ void check_placed(const Packing& packing, const BatchSetting& setting) {
       if (is_placed[placed.group][placed.pack])
         broken(packing, where + "trains a pack that was trained before, expected once");
       is_placed[placed.group][placed.pack] = true;
-      const auto degree = static_cast<std::size_t>(setting.groups[placed.group].sp_degree);
+      const auto degree = static_cast<std::size_t>(setting.groups[placed.group].gpus_per_pack);
       if (placed.first_gpu % degree != 0 || placed.first_gpu + degree > n_gpus)
         broken(packing, where + "places a pack on GPUs from " + std::to_string(placed.first_gpu) + " on");
       if (placed.round < round) broken(packing, where + "has rounds out of order");

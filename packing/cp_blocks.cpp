@@ -12,11 +12,11 @@ CpGroups::CpGroups(const BatchProblem& problem, std::string_view strategy)
       n_groups_(problem.setting.groups.size()) {
   const auto& groups = problem.setting.groups;
   for (std::size_t i = 1; i < groups.size(); ++i) {
-    const int below = groups[i - 1].sp_degree;
-    if (groups[i].sp_degree > below && groups[i].sp_degree % below == 0) continue;
-    throw std::invalid_argument("groups[" + std::to_string(i) + "].sp_degree: expected a multiple of " +
+    const int below = groups[i - 1].gpus_per_pack;
+    if (groups[i].gpus_per_pack > below && groups[i].gpus_per_pack % below == 0) continue;
+    throw std::invalid_argument("groups[" + std::to_string(i) + "].gpus_per_pack: expected a multiple of " +
                                 std::to_string(below) + " above it for " + std::string(strategy) + ", got " +
-                                std::to_string(groups[i].sp_degree));
+                                std::to_string(groups[i].gpus_per_pack));
   }
   while (n_groups_ > 0 && degree(n_groups_ - 1) > n_gpus_) --n_groups_;
 }

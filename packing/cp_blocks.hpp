@@ -35,7 +35,7 @@ class CpGroups {
   std::size_t n_groups() const { return n_groups_; }  ///< with at most n_gpus GPUs
   std::size_t n_gpus() const { return n_gpus_; }
   std::size_t degree(std::size_t group) const {
-    return static_cast<std::size_t>(problem_.setting.groups[group].sp_degree);
+    return static_cast<std::size_t>(problem_.setting.groups[group].gpus_per_pack);
   }
   std::int64_t capacity_tokens(std::size_t group) const {
     return problem_.setting.groups[group].capacity_tokens;

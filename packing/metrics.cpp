@@ -13,7 +13,7 @@ void sum_by_gpu(const Schedule& schedule, const Iteration& iteration,
                 std::span<const std::vector<MicroBatch>> batches, Value value, std::vector<double>& sums) {
   sums.assign(static_cast<std::size_t>(schedule.n_gpus), 0.0);
   for (const PlacedPack& placed : schedule.packs(iteration)) {
-    const auto degree = static_cast<std::size_t>(schedule.groups[placed.group].sp_degree);
+    const auto degree = static_cast<std::size_t>(schedule.groups[placed.group].gpus_per_pack);
     const double share =
         static_cast<double>(value(batches[placed.group][placed.pack])) / static_cast<double>(degree);
     for (std::size_t gpu = placed.first_gpu; gpu < placed.first_gpu + degree; ++gpu) sums[gpu] += share;
@@ -48,7 +48,7 @@ double imbalance(std::span<const double> work) {
 void attention_work(const Schedule& schedule, const Iteration& iteration,
                     std::span<const std::vector<MicroBatch>> batches, std::vector<double>& work) {
   attention_by_gpu(schedule, iteration, batches, work);
-  const auto degree = static_cast<std::size_t>(std::max(1, schedule.sp_degree(iteration)));
+  const auto degree = static_cast<std::size_t>(schedule.gpus_per_pack(iteration).value_or(1));
   for (std::size_t rank = 0; rank * degree < work.size(); ++rank)
     work[rank] = static_cast<double>(degree) * work[rank * degree];
   work.resize(work.size() / degree);
@@ -58,7 +58,7 @@ ScheduleMetrics measure(const Schedule& schedule, std::span<const std::vector<Mi
   ScheduleMetrics metrics;
   metrics.iterations = static_cast<std::int64_t>(schedule.iterations.size());
   int widest = 1;
-  for (const GroupPlan& group : schedule.groups) widest = std::max(widest, group.sp_degree);
+  for (const GroupPlan& group : schedule.groups) widest = std::max(widest, group.gpus_per_pack);
 
   std::vector<double> work;
   std::vector<double> slots;
@@ -86,7 +86,7 @@ ScheduleMetrics measure(const Schedule& schedule, std::span<const std::vector<Mi
     double tokens_per_gpu = 0;
     for (const PlacedPack& placed : schedule.packs(iteration)) {
       const MicroBatch& batch = batches[placed.group][placed.pack];
-      const int degree = schedule.groups[placed.group].sp_degree;
+      const int degree = schedule.groups[placed.group].gpus_per_pack;
       iteration_tokens += batch.tokens;
       tokens_per_gpu += static_cast<double>(batch.tokens) / degree;
       metrics.padded_tokens += batch.padded_tokens;

@@ -45,9 +45,9 @@ void check_setting(const Strategy& strategy, const PackRequest& request) {
       refuse("setting.groups[" + std::to_string(i) + "].capacity_tokens: expected " +
              std::to_string(request.capacities_tokens[i]) + ", got " + std::to_string(group.capacity_tokens));
     }
-    if (group.sp_degree < 1 || setting.n_gpus % group.sp_degree != 0) {
-      refuse("sp_degree: expected a divisor of " + std::to_string(setting.n_gpus) + " GPUs, got " +
-             std::to_string(group.sp_degree));
+    if (group.gpus_per_pack < 1 || setting.n_gpus % group.gpus_per_pack != 0) {
+      refuse("gpus_per_pack: expected a divisor of " + std::to_string(setting.n_gpus) + " GPUs, got " +
+             std::to_string(group.gpus_per_pack));
     }
   }
 }

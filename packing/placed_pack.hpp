@@ -5,8 +5,8 @@
 
 namespace packsim {
 
-/// A pack on the GPUs [first_gpu, first_gpu + sp_degree of its group) in one iteration. Every GPU trains the
-/// packs that are placed on it in the order of their rounds.
+/// A pack on the GPUs [first_gpu, first_gpu + gpus_per_pack of its group) in one iteration. Every GPU trains
+/// the packs that are placed on it in the order of their rounds.
 struct PlacedPack {
   std::uint32_t pack = 0;       ///< of its group
   std::uint32_t first_gpu = 0;  ///< a multiple of the group's SP degree

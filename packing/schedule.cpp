@@ -29,14 +29,14 @@ std::int64_t round_up(std::int64_t n, std::int64_t multiple) {
 
 GroupPlan make_plan(const GroupParallelism& parallelism, std::int64_t capacity_tokens,
                     const ScheduleOptions& options) {
-  if (parallelism.sp_degree < 1 || options.n_gpus % parallelism.sp_degree != 0) {
-    throw std::invalid_argument("sp_degree: expected a divisor of " + std::to_string(options.n_gpus) +
-                                " GPUs, got " + std::to_string(parallelism.sp_degree));
+  if (parallelism.gpus_per_pack < 1 || options.n_gpus % parallelism.gpus_per_pack != 0) {
+    throw std::invalid_argument("gpus_per_pack: expected a divisor of " + std::to_string(options.n_gpus) +
+                                " GPUs, got " + std::to_string(parallelism.gpus_per_pack));
   }
   GroupPlan plan;
-  plan.sp_degree = parallelism.sp_degree;
+  plan.gpus_per_pack = parallelism.gpus_per_pack;
   plan.gc_layers = parallelism.gc_layers;
-  plan.n_dp_ranks = options.n_gpus / parallelism.sp_degree;
+  plan.n_dp_ranks = options.n_gpus / parallelism.gpus_per_pack;
   plan.micro_batches_per_rank = options.micro_batches_per_rank;
   if (options.tokens_per_iteration > 0) {
     plan.micro_batches_per_rank =
@@ -122,7 +122,7 @@ void place(std::span<const std::uint32_t> packs, std::size_t group, const GroupP
   for (std::size_t i = 0; i < packs.size(); ++i) {
     placed.push_back(
         {.pack = packs[i],
-         .first_gpu = static_cast<std::uint32_t>(i % n_ranks * static_cast<std::size_t>(plan.sp_degree)),
+         .first_gpu = static_cast<std::uint32_t>(i % n_ranks * static_cast<std::size_t>(plan.gpus_per_pack)),
          .group = static_cast<std::uint16_t>(group),
          .round = static_cast<std::uint16_t>(i / n_ranks)});
   }
@@ -151,14 +151,14 @@ int micro_batches_that_fit(std::int64_t tokens_per_iteration, int n_dp_ranks, st
   return static_cast<int>(fit);
 }
 
-int Schedule::sp_degree(const Iteration& iteration) const {
-  int degree = 0;
+std::optional<int> Schedule::gpus_per_pack(const Iteration& iteration) const {
+  std::optional<int> common;
   for (const PlacedPack& pack : packs(iteration)) {
-    const int own = groups[pack.group].sp_degree;
-    if (degree != 0 && own != degree) return 0;
-    degree = own;
+    const int own = groups[pack.group].gpus_per_pack;
+    if (common.value_or(own) != own) return std::nullopt;
+    common = own;
   }
-  return degree;
+  return common;
 }
 
 std::vector<MicroBatch> micro_batches(const Packing& packing, std::size_t group, Padding padding,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -28,9 +29,9 @@ std::vector<MicroBatch> micro_batches(const Packing& packing, std::size_t group,
 
 /// How the packs of one group run: on how many ranks, how many a step.
 struct GroupPlan {
-  int sp_degree = 1;               ///< sequence-parallel GPUs a DP rank
+  int gpus_per_pack = 1;           ///< of a DP rank
   int gc_layers = 0;               ///< checkpointed layers
-  int n_dp_ranks = 1;              ///< GPUs / sp_degree
+  int n_dp_ranks = 1;              ///< GPUs / gpus_per_pack
   int micro_batches_per_rank = 1;  ///< in one iteration
   std::int64_t packs_per_iteration() const {
     return static_cast<std::int64_t>(n_dp_ranks) * micro_batches_per_rank;
@@ -75,21 +76,21 @@ struct Schedule {
   std::span<const PlacedPack> packs(const Iteration& iteration) const {
     return {placed.data() + iteration.first_placed, iteration.n_placed};
   }
-  /// The SP degree that all packs of an iteration have; 0 where they differ.
-  int sp_degree(const Iteration& iteration) const;
+  /// GPUs that share a pack, the same for all packs of the iteration; none where packs differ.
+  std::optional<int> gpus_per_pack(const Iteration& iteration) const;
 };
 
-/// One SP degree and number of checkpointed layers for each group of a packing.
+/// How the packs of a group run: GPUs that share a pack, and checkpointed layers.
 struct GroupParallelism {
-  int sp_degree = 1;
+  int gpus_per_pack = 1;
   int gc_layers = 0;
 };
 
-/// Cuts packs into iterations of one group each. Rank r of the group's SP degree d is the GPUs from r d on;
-/// an iteration's packs go round the ranks, a round for each time.
+/// Cuts packs into iterations of one group each. Rank r of a group with g GPUs a pack is the GPUs from r g
+/// on; an iteration's packs go round the ranks, a round for each time.
 ///
 /// batches: [n_groups][n_packs] of that group. parallelism: [n_groups]. capacities_tokens: [n_groups].
-/// Throws std::invalid_argument where n_gpus is not a multiple of a group's SP degree or a count is out of
+/// Throws std::invalid_argument where n_gpus is not a multiple of a group's GPUs a pack or a count is out of
 /// range.
 Schedule make_schedule(std::span<const std::vector<MicroBatch>> batches,
                        std::span<const std::int64_t> capacities_tokens,

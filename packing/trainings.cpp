@@ -18,12 +18,13 @@ Trainings count_trainings(std::span<const std::vector<MicroBatch>> batches, cons
     const std::span<const PlacedPack> packs = schedule.packs(iteration);
     if (!packs.empty()) {
       const std::size_t first = packs.front().group;
-      trainings.rank_steps[first] += static_cast<double>(schedule.n_gpus) / schedule.groups[first].sp_degree;
+      trainings.rank_steps[first] +=
+          static_cast<double>(schedule.n_gpus) / schedule.groups[first].gpus_per_pack;
     }
     for (const PlacedPack& placed : packs) {
       ++trainings.of_pack[placed.group][placed.pack];
       if (std::exchange(latest[placed.group], index) != index) ++trainings.iterations[placed.group];
-      const int degree = schedule.groups[placed.group].sp_degree;
+      const int degree = schedule.groups[placed.group].gpus_per_pack;
       int n_later = 0;
       for (int gpu = 0; gpu < degree; ++gpu) {
         std::vector<bool>::reference trained = has_trained[placed.first_gpu + static_cast<std::size_t>(gpu)];

@@ -77,15 +77,15 @@ std::vector<PlanGroup> plan_groups(const PlanContent& content) {
   std::uint64_t first_pack = 0;
   for (std::size_t g = 0; g < content.packing.groups.size(); ++g) {
     const GroupPlan& plan = content.schedule.groups[g];
-    const PlanDegrees degrees =
-        content.degrees.empty() ? PlanDegrees{.sp_degree = plan.sp_degree} : content.degrees[g];
-    if (degrees.sp_degree * degrees.cp_degree != plan.sp_degree)
-      throw std::logic_error("degrees: expected those of the schedule");
+    const SequenceParallelism sequence =
+        content.sequence.empty() ? SequenceParallelism{.ulysses = plan.gpus_per_pack} : content.sequence[g];
+    if (sequence.gpus_per_pack() != plan.gpus_per_pack)
+      throw std::logic_error("sequence: expected as many GPUs as the schedule gives a pack");
     groups.push_back({.capacity_tokens = content.packing.capacities_tokens[g],
                       .first_pack = first_pack,
                       .n_packs = static_cast<std::uint32_t>(content.packing.groups[g].n_packs()),
-                      .sp_degree = static_cast<std::uint32_t>(degrees.sp_degree),
-                      .cp_degree = static_cast<std::uint32_t>(degrees.cp_degree),
+                      .sp_degree = static_cast<std::uint32_t>(sequence.ulysses),
+                      .cp_degree = static_cast<std::uint32_t>(sequence.ring),
                       .gc_layers = static_cast<std::uint32_t>(plan.gc_layers),
                       .micro_batches_per_rank = static_cast<std::uint32_t>(plan.micro_batches_per_rank)});
     first_pack += groups.back().n_packs;

@@ -7,22 +7,18 @@
 
 #include "packing/pack.hpp"
 #include "packing/schedule.hpp"
+#include "packing/sequence_parallelism.hpp"
 #include "plan_files/plan_facts.hpp"
 
 namespace packsim {
-
-/// How a group of packs runs, beyond what its schedule says.
-struct PlanDegrees {
-  int sp_degree = 1;
-  int cp_degree = 1;
-};
 
 /// A whole plan, to be written.
 struct PlanContent {
   const Packing& packing;
   const Schedule& schedule;
-  /// [n_groups]; their product is the schedule's SP degree of the group. Empty: cp_degree is 1.
-  std::span<const PlanDegrees> degrees = {};
+  /// [n_groups]: how the GPUs of a pack divide it, as many as the schedule's group has. Empty: by Ulysses
+  /// alone.
+  std::span<const SequenceParallelism> sequence = {};
   /// [n_items], or empty: all tokens but the first of an item.
   std::span<const std::int32_t> loss_tokens = {};
   /// counts, n_gpus, epochs and what the schedule counts are taken from packing and schedule; normaliser

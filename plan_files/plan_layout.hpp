@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "packing/sequence_parallelism.hpp"
+
 namespace packsim {
 
 // What a plan file consists of (docs/plan_files.md): a header, a table of sections, and the sections, each at
@@ -47,14 +49,17 @@ struct PlanGroup {
   std::int64_t capacity_tokens = 0;
   std::uint64_t first_pack = 0;  ///< of pack_offsets
   std::uint32_t n_packs = 0;
-  std::uint32_t sp_degree = 1;  ///< Ulysses
-  std::uint32_t cp_degree = 1;  ///< ring; a pack is on sp_degree * cp_degree GPUs
+  std::uint32_t sp_degree = 1;  ///< of Ulysses
+  std::uint32_t cp_degree = 1;  ///< of ring attention
   std::uint32_t gc_layers = 0;  ///< layers that are recomputed
   /// Of a rank in one iteration, where packs were dealt out evenly.
   std::uint32_t micro_batches_per_rank = 1;
   std::uint32_t reserved = 0;
 
-  std::uint32_t gpus() const { return sp_degree * cp_degree; }
+  std::uint64_t gpus_per_pack() const { return std::uint64_t{sp_degree} * cp_degree; }
+  SequenceParallelism sequence() const {
+    return {.ulysses = static_cast<int>(sp_degree), .ring = static_cast<int>(cp_degree)};
+  }
   bool operator==(const PlanGroup&) const = default;
 };
 static_assert(sizeof(PlanGroup) == 40);

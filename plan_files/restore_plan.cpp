@@ -48,9 +48,9 @@ Schedule restore_schedule(const PlanTables& plan) {
   schedule.repeated_tokens = facts.repeated_tokens;
   schedule.curriculum_iterations = facts.curriculum_iterations;
   for (const PlanGroup& group : plan.groups) {
-    schedule.groups.push_back({.sp_degree = static_cast<int>(group.gpus()),
+    schedule.groups.push_back({.gpus_per_pack = static_cast<int>(group.gpus_per_pack()),
                                .gc_layers = static_cast<int>(group.gc_layers),
-                               .n_dp_ranks = facts.n_gpus / static_cast<int>(group.gpus()),
+                               .n_dp_ranks = facts.n_gpus / static_cast<int>(group.gpus_per_pack()),
                                .micro_batches_per_rank = static_cast<int>(group.micro_batches_per_rank)});
   }
   schedule.placed.reserve(plan.placed.size());
@@ -86,11 +86,10 @@ RestoredPlan restore_plan(const PlanView& plan) {
     mistakes += (mistakes.empty() ? "" : "\n") + plan.name() + ": " + mistake;
   if (!mistakes.empty()) throw PlanFileError(mistakes);
   RestoredPlan restored{
-      .packing = restore_packing(*plan, plan.name()), .schedule = restore_schedule(*plan), .degrees = {}};
+      .packing = restore_packing(*plan, plan.name()), .schedule = restore_schedule(*plan), .sequence = {}};
   if (restored.packing.strategy->plan_batches != nullptr)
     restored.packing.planned = planned_iterations(restored.schedule);
-  for (const PlanGroup& group : plan->groups)
-    restored.degrees.push_back({static_cast<int>(group.sp_degree), static_cast<int>(group.cp_degree)});
+  for (const PlanGroup& group : plan->groups) restored.sequence.push_back(group.sequence());
   return restored;
 }
 

@@ -4,6 +4,7 @@
 
 #include "packing/pack.hpp"
 #include "packing/schedule.hpp"
+#include "packing/sequence_parallelism.hpp"
 #include "plan_files/plan_bytes.hpp"
 #include "plan_files/plan_view.hpp"
 
@@ -13,7 +14,7 @@ namespace packsim {
 struct RestoredPlan {
   Packing packing;
   Schedule schedule;
-  std::vector<PlanDegrees> degrees;  ///< [n_groups]
+  std::vector<SequenceParallelism> sequence;  ///< [n_groups]
 };
 
 /// The view must outlive the result. Throws PlanFileError for a strategy that this packsim does not know, and

@@ -67,7 +67,7 @@ void check_groups(const PlanTables& tables, Mistakes& mistakes) {
     if (group.first_pack != n_packs)
       mistakes.add("groups.first_pack", g, std::to_string(n_packs), group.first_pack);
     n_packs += group.n_packs;
-    const std::uint64_t gpus = std::uint64_t{group.sp_degree} * group.cp_degree;
+    const std::uint64_t gpus = group.gpus_per_pack();
     const auto n_gpus = static_cast<std::uint64_t>(tables.facts.n_gpus);
     if (gpus == 0 || gpus > n_gpus || n_gpus % gpus != 0) {
       mistakes.add("groups.sp_degree * cp_degree", g, "a divisor of " + std::to_string(n_gpus) + " GPUs",
@@ -156,7 +156,7 @@ void check_iterations(const PlanTables& tables, Mistakes& mistakes) {
       const PlanGroup& group = tables.groups[placed.group];
       if (placed.pack >= group.n_packs)
         return mistakes.add("placed.pack", i, "one of " + std::to_string(group.n_packs), placed.pack);
-      const std::uint32_t gpus = group.gpus();
+      const std::uint64_t gpus = group.gpus_per_pack();
       if (placed.first_gpu % gpus != 0 || placed.first_gpu > latest.size() - gpus) {
         return mistakes.add(
             "placed.first_gpu", i,

@@ -33,18 +33,18 @@ std::vector<int> virtual_groups(const AssignmentProblem& problem, bool published
     n_wide += problem.buckets[q].n_sequences;
     wide_tokens += problem.buckets[q].n_sequences * problem.buckets[q].boundary_tokens;
   }
-  const int wide_degree = problem.degrees[widest].sp_degree;
+  const int wide_degree = problem.degrees[widest].gpus_per_pack;
   std::int64_t most_per_wide = 1;  // tokens on the GPUs of one group of that degree
   for (std::size_t d = widest; d < problem.degrees.size(); ++d) {
     const AssignmentProblem::Degree& degree = problem.degrees[d];
-    most_per_wide = std::max(most_per_wide, degree.capacity_tokens * wide_degree / degree.sp_degree);
+    most_per_wide = std::max(most_per_wide, degree.capacity_tokens * wide_degree / degree.gpus_per_pack);
   }
   const std::int64_t n_wide_groups = published ? n_wide : (wide_tokens + most_per_wide - 1) / most_per_wide;
   std::vector<int> n_groups;
   for (std::size_t d = 0; d < problem.degrees.size(); ++d) {
     const std::int64_t taken = d < widest ? n_wide_groups * wide_degree : 0;
     const std::int64_t gpus = std::max<std::int64_t>(0, problem.n_gpus - taken);
-    n_groups.push_back(static_cast<int>(gpus / problem.degrees[d].sp_degree));
+    n_groups.push_back(static_cast<int>(gpus / problem.degrees[d].gpus_per_pack));
   }
   return n_groups;
 }
@@ -109,7 +109,7 @@ void AssignmentProgram::add_gpu_row() {
   IntegerProgram::Row row{
       .lower = -kInfinity, .upper = static_cast<double>(problem_.n_gpus), .columns = {}, .factors = {}};
   for (std::size_t p = 0; p < degree_.size(); ++p) {
-    add(row, used_column(p), problem_.degrees[degree_[p]].sp_degree);
+    add(row, used_column(p), problem_.degrees[degree_[p]].gpus_per_pack);
   }
   program_.rows.push_back(std::move(row));
 }
@@ -155,13 +155,13 @@ void AssignmentProgram::add_tight_rows(double most_s) {
     add(time, 0, -1);
     add(time, used_column(p), degree.fixed_s);
     add(worth, used_column(p), degree.fixed_s - most_s);
-    add(gpu_seconds, used_column(p), degree.sp_degree * degree.fixed_s);
+    add(gpu_seconds, used_column(p), degree.gpus_per_pack * degree.fixed_s);
     for (std::size_t q = 0; q < problem_.buckets.size(); ++q) {
       const int column = sequences_column(p, q);
       add(tokens, column, static_cast<double>(problem_.buckets[q].boundary_tokens));
       add(time, column, degree.sequence_s[q]);
       add(worth, column, degree.sequence_s[q]);
-      add(gpu_seconds, column, degree.sp_degree * degree.sequence_s[q]);
+      add(gpu_seconds, column, degree.gpus_per_pack * degree.sequence_s[q]);
     }
     program_.rows.push_back(std::move(tokens));
     program_.rows.push_back(std::move(time));

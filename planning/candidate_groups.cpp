@@ -35,8 +35,8 @@ namespace {
 // So many GPUs share a pack by Ulysses, or, where that cannot be, by as much of it as can be and a ring; none
 // where neither can.
 std::optional<ParallelPlan> plan_of_degree(const Job& job, ParallelPlan plan, int degree) {
-  for (plan.sp_degree = degree; plan.sp_degree >= 1; plan.sp_degree /= 2) {
-    plan.cp_degree = degree / plan.sp_degree;
+  for (plan.sequence.ulysses = degree; plan.sequence.ulysses >= 1; plan.sequence.ulysses /= 2) {
+    plan.sequence.ring = degree / plan.sequence.ulysses;
     if (plan_mistakes(job.model, job.cluster, plan).empty()) return plan;
   }
   return std::nullopt;
@@ -59,7 +59,7 @@ std::vector<CandidateGroup> candidate_groups(const Job& job, const ParallelPlan&
     constexpr std::int64_t kRingTokens = 4096;
     const bool is_held =
         !candidates.empty() && candidates.back().group.capacity_tokens >= limits.longest_tokens;
-    if (candidate.cp_degree > 1 && is_held && limits.longest_tokens < kRingTokens * degree) continue;
+    if (candidate.sequence.ring > 1 && is_held && limits.longest_tokens < kRingTokens * degree) continue;
     candidate.gc_layers = 0;
     const int gpus = candidate.sequence_gpus();
     const std::int64_t longest_pack =
@@ -75,7 +75,7 @@ std::vector<CandidateGroup> candidate_groups(const Job& job, const ParallelPlan&
         const PlanCost cost = plan_cost(pricer, tokens * gpus);
         candidates.push_back({.plan = candidate,
                               .group = {.capacity_tokens = tokens * gpus,
-                                        .sp_degree = gpus / candidate.tp_degree,
+                                        .gpus_per_pack = gpus / candidate.tp_degree,
                                         .cost = cost.pack},
                               .step_s = cost.step_s});
         before = tokens;

@@ -13,25 +13,24 @@ LowerBounds::LowerBounds(const Job& job, const ParallelPlan& plan, const BoundSp
       plan_(plan),
       space_(space),
       kernels_(std::make_shared<KernelPricer>(job.hardware, job.cluster)) {
-  for (int sp_degree = 1; sp_degree <= plan.n_gpus; sp_degree *= 2)
-    space_.degrees.push_back({sp_degree, plan.cp_degree});
-  std::ranges::sort(space_.degrees);
-  space_.degrees.erase(std::ranges::unique(space_.degrees).begin(), space_.degrees.end());
-  std::erase_if(space_.degrees, [&](const SequenceDegrees& degrees) {
-    return !plan_mistakes(job.model, job.cluster, plan_of(plan.zero_stage, degrees)).empty();
+  for (int ulysses = 1; ulysses <= plan.n_gpus; ulysses *= 2)
+    space_.sequences.push_back({.ulysses = ulysses, .ring = plan.sequence.ring});
+  std::ranges::sort(space_.sequences);
+  space_.sequences.erase(std::ranges::unique(space_.sequences).begin(), space_.sequences.end());
+  std::erase_if(space_.sequences, [&](const SequenceParallelism& sequence) {
+    return !plan_mistakes(job.model, job.cluster, plan_of(plan.zero_stage, sequence)).empty();
   });
-  for (const SequenceDegrees& degrees : space_.degrees) {
-    pricers_.push_back(std::make_unique<StepPricer>(job.model, job.cluster, plan_of(plan.zero_stage, degrees),
-                                                    job.hardware, job.factors, kernels_));
+  for (const SequenceParallelism& sequence : space_.sequences) {
+    pricers_.push_back(std::make_unique<StepPricer>(
+        job.model, job.cluster, plan_of(plan.zero_stage, sequence), job.hardware, job.factors, kernels_));
   }
   pipeline_stage_ = busiest_stage();
 }
 
-ParallelPlan LowerBounds::plan_of(int zero_stage, const SequenceDegrees& degrees) const {
+ParallelPlan LowerBounds::plan_of(int zero_stage, const SequenceParallelism& sequence) const {
   ParallelPlan plan = plan_;
   plan.zero_stage = zero_stage;
-  plan.sp_degree = degrees.sp_degree;
-  plan.cp_degree = degrees.cp_degree;
+  plan.sequence = sequence;
   plan.gc_layers = 0;
   return plan;
 }
@@ -55,7 +54,7 @@ const LowerBounds::Stage& LowerBounds::stage(int zero_stage) {
   const auto [place, is_new] = stages_.try_emplace(zero_stage);
   Stage& stage = place->second;
   if (!is_new || pricers_.empty()) return stage;
-  const ParallelPlan first = plan_of(zero_stage, space_.degrees.front());
+  const ParallelPlan first = plan_of(zero_stage, space_.sequences.front());
   if (!plan_mistakes(job_.model, job_.cluster, first).empty()) return stage;
   // GPUs share states alike at all degrees.
   StepPricer states(job_.model, job_.cluster, first, job_.hardware, job_.factors, kernels_);
@@ -66,7 +65,7 @@ const LowerBounds::Stage& LowerBounds::stage(int zero_stage) {
   stage.step_s = step.step_s - sums_s;
   for (std::size_t i = 0; i < pricers_.size(); ++i) {
     stage.floors.emplace_back(job_, *pricers_[i],
-                              PackFloorSetting{.plan = plan_of(zero_stage, space_.degrees[i]),
+                              PackFloorSetting{.plan = plan_of(zero_stage, space_.sequences[i]),
                                                .stage = pipeline_stage_,
                                                .most_tokens = space_.most_pack_tokens,
                                                .sums_s = sums_s,

@@ -7,23 +7,17 @@
 #include <span>
 #include <vector>
 
+#include "packing/sequence_parallelism.hpp"
 #include "planning/bound/pack_floor.hpp"
 #include "planning/bound/step_floor.hpp"
 #include "planning/candidate_groups.hpp"
 
 namespace packsim {
 
-/// GPUs that share a pack, tensor parallelism aside.
-struct SequenceDegrees {
-  int sp_degree = 1;
-  int cp_degree = 1;
-  auto operator<=>(const SequenceDegrees&) const = default;
-};
-
 /// The schedules over which a bound holds. Every sample lies whole in one pack.
 struct BoundSpace {
   /// Of packs, beside all SP degrees that are powers of two, each with the plan's ring.
-  std::vector<SequenceDegrees> degrees = {};
+  std::vector<SequenceParallelism> sequences = {};
   std::int64_t tokens_per_iteration = 0;  ///< at most, of the data; a longer sample is a step alone
   std::int64_t most_pack_tokens = 0;      ///< padding included; no less than tokens_per_iteration counts
   int epochs = 1;
@@ -62,7 +56,7 @@ class LowerBounds {
     std::vector<PackFloor> floors;  // of each degree
     double step_s = 0;
   };
-  ParallelPlan plan_of(int zero_stage, const SequenceDegrees& degrees) const;
+  ParallelPlan plan_of(int zero_stage, const SequenceParallelism& sequence) const;
   int busiest_stage();
   const Stage& stage(int zero_stage);
 

@@ -26,7 +26,7 @@ double planned_time_s(const Packing& packing, const BatchSetting& setting) {
         lengths.push_back(packing.lengths_tokens[item]);
       const BatchGroup& group = setting.groups[placed.group];
       const auto gpus =
-          std::span(free_s).subspan(placed.first_gpu, static_cast<std::size_t>(group.sp_degree));
+          std::span(free_s).subspan(placed.first_gpu, static_cast<std::size_t>(group.gpus_per_pack));
       const double start_s = std::max(barrier_s, *std::ranges::max_element(gpus));
       const double pack_end_s = start_s + pack_time_s(group.cost, lengths);
       std::ranges::fill(gpus, pack_end_s);

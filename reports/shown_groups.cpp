@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t kMany = 8;
 
 bool is_one_row(const GroupResult& a, const GroupResult& b) {
-  return std::tie(a.sp_degree, a.cp_degree, a.zero_stage) == std::tie(b.sp_degree, b.cp_degree, b.zero_stage);
+  return a.sequence == b.sequence && a.zero_stage == b.zero_stage;
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ std::vector<ShownGroup> shown_groups(const StrategyResult& run) {
     shown[i].gc_layers =
         fewest == most ? std::to_string(most) : std::to_string(fewest) + "-" + std::to_string(most);
   }
-  std::ranges::stable_sort(shown, {}, [](const ShownGroup& row) { return row.group.sp_degree; });
+  std::ranges::stable_sort(shown, {}, [](const ShownGroup& row) { return row.group.sequence.ulysses; });
   return shown;
 }
 

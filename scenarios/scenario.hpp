@@ -11,6 +11,7 @@
 #include "models/parallel_plan.hpp"
 #include "models/transformer.hpp"
 #include "packing/policies.hpp"
+#include "packing/sequence_parallelism.hpp"
 #include "packing/strategy.hpp"
 #include "sim/reliability/failure_model.hpp"
 #include "sim/variability/variability.hpp"
@@ -20,8 +21,7 @@ namespace packsim {
 /// A group of packs and how it runs.
 struct GroupSpec {
   std::int64_t capacity_tokens = 0;
-  int sp_degree = 1;
-  int cp_degree = 1;
+  SequenceParallelism sequence = {};
   std::optional<int> gc_layers;  ///< none: the fewest that fit in memory
 };
 

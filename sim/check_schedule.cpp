@@ -17,10 +17,10 @@ void check_groups(const Schedule& schedule, std::size_t n_batches) {
   }
   for (std::size_t i = 0; i < schedule.groups.size(); ++i) {
     const GroupPlan& plan = schedule.groups[i];
-    if (plan.n_dp_ranks < 1 || plan.sp_degree < 1) {
+    if (plan.n_dp_ranks < 1 || plan.gpus_per_pack < 1) {
       refuse("groups", i,
-             "n_dp_ranks and sp_degree of at least 1, got " + std::to_string(plan.n_dp_ranks) + " and " +
-                 std::to_string(plan.sp_degree));
+             "n_dp_ranks and gpus_per_pack of at least 1, got " + std::to_string(plan.n_dp_ranks) + " and " +
+                 std::to_string(plan.gpus_per_pack));
     }
   }
 }
@@ -36,7 +36,7 @@ void check_placed(const Schedule& schedule, std::span<const std::size_t> n_packs
            "a pack of group " + std::to_string(placed.group) + " below " +
                std::to_string(n_packs[placed.group]) + ", got " + std::to_string(placed.pack));
   }
-  const int degree = schedule.groups[placed.group].sp_degree;
+  const int degree = schedule.groups[placed.group].gpus_per_pack;
   const std::int64_t end = std::int64_t{placed.first_gpu} + degree;
   if (placed.first_gpu % static_cast<std::uint32_t>(degree) != 0 || end > schedule.n_gpus) {
     refuse("placed", index,

@@ -7,12 +7,14 @@ void IterationMesh::cut(const Schedule& schedule, const Iteration& iteration) {
   const auto n_gpus = static_cast<std::size_t>(schedule.n_gpus);
   cuts_.assign(n_gpus + 1, false);
   cuts_[0] = cuts_[n_gpus] = true;
-  const auto degree = static_cast<std::size_t>(schedule.sp_degree(iteration));
-  // Ranks without packs stay ranks where there is one degree.
-  for (std::size_t gpu = 0; degree > 0 && gpu < n_gpus; gpu += degree) cuts_[gpu] = true;
+  // Where all packs have the same number of GPUs, ranks without packs stay ranks.
+  if (const std::optional<int> gpus_per_pack = schedule.gpus_per_pack(iteration)) {
+    for (std::size_t gpu = 0; gpu < n_gpus; gpu += static_cast<std::size_t>(*gpus_per_pack))
+      cuts_[gpu] = true;
+  }
   for (const PlacedPack& placed : schedule.packs(iteration)) {
     cuts_[placed.first_gpu] = true;
-    cuts_[placed.first_gpu + static_cast<std::size_t>(schedule.groups[placed.group].sp_degree)] = true;
+    cuts_[placed.first_gpu + static_cast<std::size_t>(schedule.groups[placed.group].gpus_per_pack)] = true;
   }
   blocks_.clear();
   block_of_.resize(n_gpus);
@@ -27,7 +29,7 @@ void IterationMesh::set(const Schedule& schedule, const Iteration& iteration) {
   cut(schedule, iteration);
   const std::span<const PlacedPack> packs = schedule.packs(iteration);
   const auto last_block = [&](const PlacedPack& placed) {
-    const auto degree = static_cast<std::uint32_t>(schedule.groups[placed.group].sp_degree);
+    const auto degree = static_cast<std::uint32_t>(schedule.groups[placed.group].gpus_per_pack);
     return block_of_[placed.first_gpu + degree - 1];
   };
   offsets_.assign(blocks_.size() + 1, 0);

@@ -83,7 +83,7 @@ void StepRanks::set_work(const Iteration& iteration, std::size_t block, RankWork
   const PlacedPack& first = own.empty() ? packs.front() : packs[own.front()];
   // GPUs of a pipeline stage, of which tensor parallelism makes more than the schedule knows.
   const auto stage_gpus = [&](std::uint32_t group, int n) {
-    return n * groups_[group].plan.plan.sequence_gpus() / schedule_.groups[group].sp_degree;
+    return n * groups_[group].plan.plan.sequence_gpus() / schedule_.groups[group].gpus_per_pack;
   };
   work.plan = &groups_[first.group].plan;
   work.first_gpu = stage_gpus(first.group, mesh_.blocks()[block].first_gpu);

@@ -12,7 +12,7 @@ FitProvenance::Row read_row(const Json& json) {
   FitProvenance::Row row;
   row.table = json.value("table", "");
   row.pack_tokens = json.value("pack_tokens", std::int64_t{0});
-  row.sp_degree = json.value("sp_degree", 0);
+  row.sequence.ulysses = json.value("sp_degree", 0);
   if (json.contains("left_out_s")) row.left_out_s = json.at("left_out_s").get<double>();
   return row;
 }

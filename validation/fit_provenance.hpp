@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/step/framework_factors.hpp"
+#include "packing/sequence_parallelism.hpp"
 
 namespace packsim {
 
@@ -14,7 +15,7 @@ struct FitProvenance {
   struct Row {
     std::string table;  ///< "T18"
     std::int64_t pack_tokens = 0;
-    int sp_degree = 0;
+    SequenceParallelism sequence = {};
     std::optional<double> left_out_s;
   };
   std::map<std::string, double> document_tokens;  ///< by table: the length that its packs were priced with

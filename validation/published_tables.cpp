@@ -14,7 +14,7 @@ PublishedTableStep read_step(JsonReader& reader) {
   step.name = reader.string("ref");
   step.data = reader.string("data");
   step.capacity_tokens = reader.integer("capacity_tokens", 1, kMost);
-  step.sp_degree = reader.integer("sp_degree", 1, kMost);
+  step.sequence.ulysses = reader.integer("sp_degree", 1, kMost);
   step.gc_layers = reader.integer("gc_layers", 0, kMost);
   step.micro_batches = reader.integer("micro_batches_per_gpu", 1, kMost, 1);
   step.out_of_memory = reader.string("verdict") == "out_of_memory";

@@ -7,6 +7,7 @@
 #include "models/cluster.hpp"
 #include "models/parallel_plan.hpp"
 #include "models/transformer.hpp"
+#include "packing/sequence_parallelism.hpp"
 #include "scenarios/loader/data_paths.hpp"
 
 namespace packsim {
@@ -16,7 +17,7 @@ struct PublishedTableStep {
   std::string name;
   std::string data;  ///< full_length: packs of one document; else the name of a mixture
   std::int64_t capacity_tokens = 0;
-  int sp_degree = 1;
+  SequenceParallelism sequence = {};
   int gc_layers = 0;
   int micro_batches = 1;  ///< of a rank, in a step
   bool out_of_memory = false;

@@ -51,7 +51,7 @@ class TableSteps {
   std::optional<double> left_out_s(const PublishedTableStep& step) const {
     const auto row = std::ranges::find_if(fit_.rows, [&](const FitProvenance::Row& of_fit) {
       return of_fit.table == table_of(step) && of_fit.pack_tokens == step.capacity_tokens &&
-             of_fit.sp_degree == step.sp_degree;
+             of_fit.sequence.ulysses == step.sequence.ulysses;
     });
     return row == fit_.rows.end() ? std::nullopt : row->left_out_s;
   }
@@ -69,7 +69,7 @@ class TableSteps {
  private:
   ParallelPlan plan_of(const PublishedTableStep& step) const {
     ParallelPlan plan = tables_.plan;
-    plan.sp_degree = step.sp_degree;
+    plan.sequence.ulysses = step.sequence.ulysses;
     plan.gc_layers = step.gc_layers;
     plan.overlaps_states = profile_.overlaps_states;
     plan.recompute_stops_early = profile_.recompute_stops_early;

@@ -35,7 +35,7 @@ ordered_json results(const StepFitProblem& problem, const StepFit& fit) {
     const StepRow& row = problem.rows[i];
     ordered_json entry = {{"table", row.table},
                           {"pack_tokens", row.pack_tokens},
-                          {"sp_degree", row.sp_degree},
+                          {"sp_degree", row.sequence.ulysses},
                           {"gc_layers", layers_or_oom(row.out_of_memory ? -1 : row.gc_layers)},
                           {"predicted_gc_layers", layers_or_oom(fit.predicted_gc_layers[i])}};
     if (!row.out_of_memory) {

@@ -11,7 +11,7 @@ namespace {
 ParallelPlan plan_of(const KernelCase& step) {
   const auto integer = [&](std::string_view key) { return static_cast<int>(step.integer(key)); };
   return {.n_gpus = integer("sp") * integer("dp"),
-          .sp_degree = integer("sp"),
+          .sequence = {.ulysses = integer("sp")},
           .zero_stage = integer("zero"),
           .bucket_elements = std::int64_t{1} << 25,
           .fp32_gradients = false,
@@ -76,7 +76,7 @@ MemoryPeak peak_memory_of(const MeasuredStep& step, const FrameworkFactors& fact
   const MemoryAssumptions assumptions{.reserved_bytes = factors.reserved_bytes,
                                       .logits_bytes_per_vocab_entry = factors.logits_bytes_per_vocab_entry};
   return peak_memory(step.model, step.cluster, step.plan, assumptions,
-                     static_cast<double>(step.largest_pack_tokens) / step.plan.sp_degree,
+                     static_cast<double>(step.largest_pack_tokens) / step.plan.sequence.ulysses,
                      step.n_micro_batches);
 }
 

@@ -56,7 +56,7 @@ double verdict_error(const std::vector<RowPeaks>& rows, double memory_bytes, dou
 }  // namespace
 
 double tokens_per_gpu(const StepRow& row) {
-  return static_cast<double>(row.pack_tokens) / row.sp_degree;
+  return static_cast<double>(row.pack_tokens) / row.sequence.ulysses;
 }
 
 MemoryAssumptions fit_memory_verdicts(const StepFitProblem& problem) {

@@ -192,7 +192,7 @@ void leave_rows_out(const StepFitProblem& problem, const TimedRows& rows, StepFi
 
 ParallelPlan StepFitProblem::plan_of(const StepRow& row) const {
   ParallelPlan row_plan = plan;
-  row_plan.sp_degree = row.sp_degree;
+  row_plan.sequence.ulysses = row.sequence.ulysses;
   row_plan.gc_layers = row.gc_layers;
   return row_plan;
 }

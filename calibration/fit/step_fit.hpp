@@ -9,6 +9,7 @@
 #include "models/hardware_profile.hpp"
 #include "models/parallel_plan.hpp"
 #include "models/transformer.hpp"
+#include "packing/sequence_parallelism.hpp"
 
 namespace packsim {
 
@@ -16,7 +17,7 @@ namespace packsim {
 struct StepRow {
   std::string table;
   std::int64_t pack_tokens = 0;
-  int sp_degree = 1;
+  SequenceParallelism sequence = {};
   int gc_layers = 0;
   bool out_of_memory = false;
   double step_s = 0;  ///< 0 where the row is out of memory

@@ -38,7 +38,7 @@ std::vector<StepRow> read_step_rows(const std::string& path) {
     std::getline(fields, step, ',');
     try {
       row.pack_tokens = std::stoll(pack);
-      row.sp_degree = std::stoi(sp);
+      row.sequence.ulysses = std::stoi(sp);
       row.gc_layers = std::stoi(gc);
       row.out_of_memory = memory == "OOM";
       if (!row.out_of_memory) row.step_s = std::stod(step);

@@ -11,7 +11,7 @@ using formats_detail::gibibytes_used;
 using formats_detail::grouped;
 
 std::string degree_mistake(const Scenario& scenario, int sp_degree) {
-  const GroupSpec group{.capacity_tokens = 0, .sp_degree = sp_degree, .gc_layers = std::nullopt};
+  const GroupSpec group{.capacity_tokens = 0, .sequence = {.ulysses = sp_degree}, .gc_layers = std::nullopt};
   const auto mistakes = plan_mistakes(scenario.model, scenario.cluster, group_plan(scenario.plan, group, 0));
   if (mistakes.empty()) return "";
   const PlanMistake& first = mistakes.front();
@@ -24,7 +24,7 @@ std::int64_t smallest_iteration_tokens(const Scenario& scenario, std::int64_t pa
 }
 
 ProfiledCase planned_case(const Scenario& scenario, std::int64_t pack_tokens, int sp_degree) {
-  ProfiledCase one{.pack_tokens = pack_tokens, .sp_degree = sp_degree};
+  ProfiledCase one{.pack_tokens = pack_tokens, .sequence = {.ulysses = sp_degree}};
   one.obstacle = degree_mistake(scenario, sp_degree);
   if (!one.obstacle.empty()) return one;
   if (pack_tokens % sp_degree != 0) {
@@ -32,7 +32,8 @@ ProfiledCase planned_case(const Scenario& scenario, std::int64_t pack_tokens, in
     return one;
   }
   const std::int64_t tokens_per_iteration = scenario.training.tokens_per_iteration;
-  const GroupSpec spec{.capacity_tokens = pack_tokens, .sp_degree = sp_degree, .gc_layers = std::nullopt};
+  const GroupSpec spec{
+      .capacity_tokens = pack_tokens, .sequence = {.ulysses = sp_degree}, .gc_layers = std::nullopt};
   const GroupResult group = plan_group(
       scenario, spec, pack_tokens,
       micro_batches_that_fit(tokens_per_iteration, packed_gpus(scenario) / sp_degree, pack_tokens));

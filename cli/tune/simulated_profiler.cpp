@@ -48,8 +48,9 @@ StrategySpec isf_spec(const Scenario& scenario, const ProfiledCase& one, PackOrd
   spec.options.seed = scenario.seed;
   if (const StrategySpec* like = find_like(scenario)) spec = *like;
   spec.name = spec.strategy = "isf";
-  spec.groups = {
-      {.capacity_tokens = one.pack_tokens, .sp_degree = one.sp_degree, .gc_layers = one.gc_layers}};
+  spec.groups = {{.capacity_tokens = one.pack_tokens,
+                  .sequence = {.ulysses = one.sequence.ulysses},
+                  .gc_layers = one.gc_layers}};
   spec.order = order;
   spec.curriculum_iterations = 0;
   spec.micro_batches_per_rank.reset();

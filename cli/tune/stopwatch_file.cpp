@@ -79,15 +79,15 @@ class RowReader {
 };
 
 void check_case(const ProfiledCase& one, const Scenario& scenario, RowReader& row) {
-  if (const std::string mistake = degree_mistake(scenario, one.sp_degree); !mistake.empty()) {
+  if (const std::string mistake = degree_mistake(scenario, one.sequence.ulysses); !mistake.empty()) {
     row.refuse(fmt::format("an SP degree that the scenario can have ({})", mistake),
-               fmt::format("{}", one.sp_degree));
+               fmt::format("{}", one.sequence.ulysses));
     return;
   }
-  if (one.pack_tokens % one.sp_degree != 0)
-    row.refuse(fmt::format("pack_tokens a multiple of the sp_degree {}", one.sp_degree),
+  if (one.pack_tokens % one.sequence.ulysses != 0)
+    row.refuse(fmt::format("pack_tokens a multiple of the sp_degree {}", one.sequence.ulysses),
                fmt::format("{}", one.pack_tokens));
-  const std::int64_t smallest = smallest_iteration_tokens(scenario, one.pack_tokens, one.sp_degree);
+  const std::int64_t smallest = smallest_iteration_tokens(scenario, one.pack_tokens, one.sequence.ulysses);
   if (one.feasible() && smallest > scenario.training.tokens_per_iteration)
     row.refuse(fmt::format("oom, or packs that a time of the scenario's {} tokens an iteration can be of",
                            scenario.training.tokens_per_iteration),
@@ -97,7 +97,7 @@ void check_case(const ProfiledCase& one, const Scenario& scenario, RowReader& ro
 ProfiledCase read_case(const CsvRecord& record, const Scenario& scenario, RowReader& row) {
   ProfiledCase one;
   one.pack_tokens = row.integer(0, 1, kMostTokens, "pack_tokens");
-  one.sp_degree = static_cast<int>(row.integer(1, 1, kMostGpus, "sp_degree"));
+  one.sequence.ulysses = static_cast<int>(row.integer(1, 1, kMostGpus, "sp_degree"));
   one.gc_layers = static_cast<int>(row.integer(2, 0, scenario.model.n_layers, "gc_layers"));
   const std::string_view memory = record.fields[4];
   if (memory == kOutOfMemory) {
@@ -138,7 +138,7 @@ class StopwatchReader {
     ProfiledCase one = read_case(record, scenario_, row);
     if (!row.good()) return;
     const auto [first, is_new] =
-        lines_.emplace(std::tuple(one.pack_tokens, one.sp_degree, one.gc_layers), record.line);
+        lines_.emplace(std::tuple(one.pack_tokens, one.sequence.ulysses, one.gc_layers), record.line);
     if (!is_new) {
       row.refuse("another case than before", fmt::format("that of line {} again", first->second));
       return;

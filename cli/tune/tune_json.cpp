@@ -27,7 +27,7 @@ Json number(const std::optional<double>& value) {
 
 Json case_json(const Scenario& scenario, const ProfiledCase& one) {
   Json json = {{"pack_tokens", one.pack_tokens},
-               {"sp_degree", one.sp_degree},
+               {"sp_degree", one.sequence.ulysses},
                {"gc_layers", one.gc_layers},
                {"feasible", one.feasible()},
                {"peak_memory_bytes", number(one.peak_memory_bytes)},
@@ -51,7 +51,7 @@ Json tuned_group_json(const Scenario& scenario, const TunedGroup& group) {
   Json tied = Json::array();
   for (const ProfiledCase& other : group.tied) tied.push_back(tie_json(scenario, *group.step_s, other));
   return {{"pack_tokens", group.pack_tokens},
-          {"sp_degree", group.sp_degree},
+          {"sp_degree", group.sequence.ulysses},
           {"gc_layers", group.gc_layers},
           {"step_s", number(group.step_s)},
           {"roles", roles},
@@ -67,7 +67,7 @@ Json left_out_json(const LeftOutLength& left_out) {
 
 Json fewer_layers_json(const FewerLayers& fewer) {
   return {{"pack_tokens", fewer.pack_tokens},
-          {"sp_degree", fewer.sp_degree},
+          {"sp_degree", fewer.sequence.ulysses},
           {"gc_layers", fewer.gc_layers},
           {"profiled_gc_layers", fewer.profiled_gc_layers}};
 }

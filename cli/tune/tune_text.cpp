@@ -42,7 +42,7 @@ std::string case_table(const Scenario& scenario, const TuneOutcome& outcome) {
   for (const ProfiledCase& one : outcome.tuning.cases) {
     const bool runs = one.feasible();
     const bool has_layers = runs || one.peak_memory_bytes || !outcome.stopwatch.empty();
-    rows.push_back({capacity(one.pack_tokens), fmt::format("{}", one.sp_degree),
+    rows.push_back({capacity(one.pack_tokens), fmt::format("{}", one.sequence.ulysses),
                     has_layers ? fmt::format("{}", one.gc_layers) : "-",
                     one.peak_memory_bytes ? gibibytes(*one.peak_memory_bytes) : "-",
                     runs ? seconds(*one.step_s) : "-",
@@ -59,7 +59,8 @@ std::string case_table(const Scenario& scenario, const TuneOutcome& outcome) {
 
 std::string role_text(const Tuning& tuning, LengthRole role) {
   const auto of_gpu = [](const ProfiledCase& whole) {
-    return fmt::format("what one GPU holds of {}", packs_and_degree(whole.pack_tokens, whole.sp_degree));
+    return fmt::format("what one GPU holds of {}",
+                       packs_and_degree(whole.pack_tokens, whole.sequence.ulysses));
   };
   switch (role) {
     case LengthRole::gpu_of_fastest:
@@ -83,8 +84,8 @@ std::string group_text(const Tuning& tuning, const TunedGroup& group) {
     if (!is_whole) reasons += (reasons.empty() ? "" : "; ") + role_text(tuning, role);
   }
   std::string text =
-      fmt::format("  {}, {} checkpointed layers: {}\n", packs_and_degree(group.pack_tokens, group.sp_degree),
-                  group.gc_layers, reasons);
+      fmt::format("  {}, {} checkpointed layers: {}\n",
+                  packs_and_degree(group.pack_tokens, group.sequence.ulysses), group.gc_layers, reasons);
   if (!group.step_s)
     text += "    not profiled; the layers are those of the longer pack, with as many tokens on a GPU\n";
   return text;
@@ -99,8 +100,8 @@ std::string left_out_text(const Tuning& tuning, const LeftOutLength& left_out) {
 
 std::string tie_text(const ProfiledCase& best, const ProfiledCase& other) {
   return fmt::format("  {}: {} s against {} s of {}, which saves {:.2f} %",
-                     packs_and_degree(other.pack_tokens, other.sp_degree), seconds(*other.step_s),
-                     seconds(*best.step_s), packs_and_degree(best.pack_tokens, best.sp_degree),
+                     packs_and_degree(other.pack_tokens, other.sequence.ulysses), seconds(*other.step_s),
+                     seconds(*best.step_s), packs_and_degree(best.pack_tokens, best.sequence.ulysses),
                      100 * saved_fraction(best, other));
 }
 
@@ -115,7 +116,7 @@ std::string ties_text(const TuneOutcome& outcome) {
   }
   for (const TunedGroup& group : tuning.groups) {
     const ProfiledCase best{.pack_tokens = group.pack_tokens,
-                            .sp_degree = group.sp_degree,
+                            .sequence = {.ulysses = group.sequence.ulysses},
                             .gc_layers = group.gc_layers,
                             .step_s = group.step_s};
     for (const ProfiledCase& other : group.tied) text += tie_text(best, other) + "\n";
@@ -148,7 +149,7 @@ std::string tune_text(const Scenario& scenario, const TuneOutcome& outcome) {
   text += case_table(scenario, outcome);
   for (const FewerLayers& fewer : outcome.fewer_layers)
     text += fmt::format("{}: timed memory leaves room for {} checkpointed layers instead of {}: time that\n",
-                        packs_and_degree(fewer.pack_tokens, fewer.sp_degree), fewer.gc_layers,
+                        packs_and_degree(fewer.pack_tokens, fewer.sequence.ulysses), fewer.gc_layers,
                         fewer.profiled_gc_layers);
   if (tuning.groups.empty()) {
     return text + fmt::format("\nNo groups: packs of {}, the longest, cannot run at any SP degree.\n",

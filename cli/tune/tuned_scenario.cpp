@@ -62,9 +62,10 @@ void move_paths(Json& root, const Scenario& scenario, const std::string& to, con
 }
 
 Json group_json(const Scenario& scenario, const TunedGroup& group) {
-  Json json = {{"capacity_tokens", group.pack_tokens}, {"sp_degree", group.sp_degree}};
-  const GroupSpec spec{
-      .capacity_tokens = group.pack_tokens, .sp_degree = group.sp_degree, .gc_layers = group.gc_layers};
+  Json json = {{"capacity_tokens", group.pack_tokens}, {"sp_degree", group.sequence.ulysses}};
+  const GroupSpec spec{.capacity_tokens = group.pack_tokens,
+                       .sequence = {.ulysses = group.sequence.ulysses},
+                       .gc_layers = group.gc_layers};
   if (group.step_s && plan_group(scenario, spec, group.pack_tokens, 1).feasible)
     json["gc_layers"] = group.gc_layers;
   return json;

@@ -70,7 +70,7 @@ void add_tensor_parallel_gemms(const Transformer& model, int level, std::int64_t
 // Heads of one GPU; nothing where the degree cannot be.
 bool has_head_shape(const Transformer& model, int sp, AttentionShape& shape) {
   const bool possible = model.n_heads % sp == 0 && (model.n_kv_heads % sp == 0 || sp % model.n_kv_heads == 0);
-  if (possible) shape = attention_shape(model, {.n_gpus = sp, .sp_degree = sp});
+  if (possible) shape = attention_shape(model, {.n_gpus = sp, .sequence = {.ulysses = sp}});
   return possible;
 }
 

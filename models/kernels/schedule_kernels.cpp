@@ -32,7 +32,7 @@ void add_tokens(KernelUses& uses, const StepPlan& plan, std::span<const MicroBat
   std::map<std::int64_t, TokenBin> bins;
   for (std::size_t p = 0; p < batches.size(); ++p) {
     const std::int64_t padded = batches[p].tokens + batches[p].padded_tokens;
-    const std::int64_t tokens = (padded + plan.sp_degree - 1) / plan.sp_degree;
+    const std::int64_t tokens = (padded + plan.sequence.ulysses - 1) / plan.sequence.ulysses;
     if (trainings[p] == 0 || tokens == 0) continue;
     const double position = std::log2(static_cast<double>(tokens)) * steps_per_octave;
     TokenBin& bin = bins[std::llround(position)];
@@ -98,13 +98,13 @@ std::vector<KernelUse> schedule_kernels(const Transformer& model, const Cluster&
     StepPlan plan;
     plan.model = model;
     plan.gc_layers = schedule.groups[g].gc_layers;
-    plan.sp_degree = schedule.groups[g].sp_degree;
-    plan.dp_degree = schedule.n_gpus / plan.sp_degree;
+    plan.sequence.ulysses = schedule.groups[g].gpus_per_pack;
+    plan.dp_degree = schedule.n_gpus / plan.sequence.ulysses;
     plan.zero_stage = zero_stage;
     plan.gpus_per_node = cluster.gpus_per_node;
     check_step_plan(plan);
     // A pack runs on sp of the GPUs; the mean GPU runs it that much.
-    const double gpu_fraction = static_cast<double>(plan.sp_degree) / schedule.n_gpus;
+    const double gpu_fraction = static_cast<double>(plan.sequence.ulysses) / schedule.n_gpus;
     add_tokens(uses, plan, batches[g], trainings.of_pack[g], gpu_fraction, sampling.token_steps_per_octave);
     add_sampled_attention(uses, plan, packing, g, batches[g], trainings.of_pack[g], gpu_fraction,
                           sampling.attention_packs);

@@ -30,8 +30,8 @@ Transformer model_of(const StepPlan& plan) {
 }
 
 ParallelPlan parallel_plan_of(const StepPlan& plan) {
-  return {.n_gpus = plan.sp_degree * plan.dp_degree,
-          .sp_degree = plan.sp_degree,
+  return {.n_gpus = plan.sequence.ulysses * plan.dp_degree,
+          .sequence = {.ulysses = plan.sequence.ulysses},
           .zero_stage = plan.zero_stage,
           .bucket_elements = plan.bucket_elements,
           .gc_layers = plan.gc_layers,
@@ -81,7 +81,7 @@ double windowed_share(const Transformer& model, const Documents& documents) {
 
 void add_gradient_sum(KernelUses& uses, const StepPlan& plan, std::int64_t rows, std::int64_t cols,
                       double count) {
-  const int n_shards = plan.zero_stage >= 2 ? plan.sp_degree * plan.dp_degree : 1;
+  const int n_shards = plan.zero_stage >= 2 ? plan.sequence.ulysses * plan.dp_degree : 1;
   uses.add(elementwise_case("residual_add", "fwd", (rows + n_shards - 1) / n_shards, cols), count,
            "backward");
 }
@@ -92,7 +92,7 @@ std::int64_t parameters_of(const StepPlan& plan) {
 
 void add_state_collective(KernelUses& uses, const StepPlan& plan, std::string_view op,
                           std::int64_t n_elements, double count, std::string_view part) {
-  const int n_gpus = plan.sp_degree * plan.dp_degree;
+  const int n_gpus = plan.sequence.ulysses * plan.dp_degree;
   if (n_gpus == 1 || n_elements == 0) return;
   uses.add(collective_case(op, n_gpus, n_nodes(n_gpus, plan.gpus_per_node), kBf16Bytes * n_elements), count,
            part);
@@ -138,14 +138,14 @@ std::string mistakes_of(const StepPlan& plan) {
   expect(plan.zero_stage >= 0 && plan.zero_stage <= 3, "zero", "0..3", plan.zero_stage);
   expect(plan.gpus_per_node >= 1, "gpus_per_node", "at least 1", plan.gpus_per_node);
   expect(plan.bucket_elements >= 1, "bucket_elements", "at least 1", plan.bucket_elements);
-  if (plan.sp_degree < 1) {
-    expect(false, "sp", "at least 1", plan.sp_degree);
+  if (plan.sequence.ulysses < 1) {
+    expect(false, "sp", "at least 1", plan.sequence.ulysses);
   } else {
-    expect(model.n_heads % plan.sp_degree == 0, "sp",
-           "a divisor of the model's " + text(model.n_heads) + " attention heads", plan.sp_degree);
-    expect(model.n_kv_heads % plan.sp_degree == 0 || plan.sp_degree % model.n_kv_heads == 0, "sp",
-           "a divisor or a multiple of the model's " + text(model.n_kv_heads) + " key-value heads",
-           plan.sp_degree);
+    expect(model.n_heads % plan.sequence.ulysses == 0, "sp",
+           "a divisor of the model's " + text(model.n_heads) + " attention heads", plan.sequence.ulysses);
+    expect(model.n_kv_heads % plan.sequence.ulysses == 0 || plan.sequence.ulysses % model.n_kv_heads == 0,
+           "sp", "a divisor or a multiple of the model's " + text(model.n_kv_heads) + " key-value heads",
+           plan.sequence.ulysses);
   }
   return mistakes;
 }
@@ -163,7 +163,7 @@ StepPlan step_plan(const KernelCase& step, const Transformer& model, int gpus_pe
   plan.model = model;
   plan.n_layers = integer("layers");
   plan.gc_layers = integer("gc_layers");
-  plan.sp_degree = integer("sp");
+  plan.sequence.ulysses = integer("sp");
   plan.dp_degree = integer("dp");
   plan.zero_stage = integer("zero");
   plan.gpus_per_node = gpus_per_node;
@@ -228,7 +228,7 @@ void add_gradient_sums(KernelUses& uses, const StepPlan& plan, double count) {
 void add_step_end(KernelUses& uses, const StepPlan& plan, double count) {
   if (plan.zero_stage == 0) add_buckets(uses, plan, "all_reduce", count, "backward");
   if (plan.zero_stage == 1) add_buckets(uses, plan, "reduce_scatter", count, "backward");
-  const std::int64_t n_shards = plan.zero_stage == 0 ? 1 : plan.sp_degree * plan.dp_degree;
+  const std::int64_t n_shards = plan.zero_stage == 0 ? 1 : plan.sequence.ulysses * plan.dp_degree;
   uses.add(adamw_case((parameters_of(plan) + n_shards - 1) / n_shards), count, "optimizer");
   if (plan.zero_stage == 1 || plan.zero_stage == 2) add_buckets(uses, plan, "all_gather", count, "optimizer");
 }
@@ -243,7 +243,7 @@ std::vector<KernelUse> step_kernels(const StepPlan& plan) {
   check_step_plan(plan);
   KernelUses uses;
   for (const Documents& documents : plan.micro_batches) {
-    add_micro_batch(uses, plan, (documents.tokens() + plan.sp_degree - 1) / plan.sp_degree, 1);
+    add_micro_batch(uses, plan, (documents.tokens() + plan.sequence.ulysses - 1) / plan.sequence.ulysses, 1);
     add_attention(uses, plan, documents, 1);
   }
   if (!plan.micro_batches.empty())

@@ -5,17 +5,18 @@
 
 #include "models/kernels/kernel_uses.hpp"
 #include "models/transformer.hpp"
+#include "packing/sequence_parallelism.hpp"
 
 namespace packsim {
 
 /// One optimizer step as every GPU of a data-parallel x Ulysses grid runs it.
 struct StepPlan {
   Transformer model;
-  int n_layers = 0;    ///< of the model's, where fewer are run; 0: all
-  int gc_layers = 0;   ///< checkpointed
-  int sp_degree = 1;   ///< GPUs of a data-parallel rank
-  int dp_degree = 1;   ///< data-parallel ranks
-  int zero_stage = 1;  ///< states are sharded over all sp_degree x dp_degree GPUs
+  int n_layers = 0;                   ///< of the model's, where fewer are run; 0: all
+  int gc_layers = 0;                  ///< checkpointed
+  SequenceParallelism sequence = {};  ///< Ulysses alone
+  int dp_degree = 1;                  ///< data-parallel ranks
+  int zero_stage = 1;                 ///< states are sharded over all sequence x dp_degree GPUs
   int gpus_per_node = 8;
   /// torch's non-reentrant checkpoint ends the recomputation at the last tensor that the backward pass needs,
   /// before the down projection and the residual add. The reentrant one runs the whole layer.

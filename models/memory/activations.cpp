@@ -29,7 +29,7 @@ struct AttentionWidths {
 };
 
 AttentionWidths attention_widths(const Transformer& model, const ParallelPlan& plan) {
-  const double copies = std::max(1.0, 1.0 * plan.tp_degree * plan.sp_degree / model.n_kv_heads);
+  const double copies = std::max(1.0, 1.0 * plan.tp_degree * plan.sequence.ulysses / model.n_kv_heads);
   return {.query = model.query_width(),
           .key = model.kv_width() * copies,
           .value = 1.0 * model.n_kv_heads * model.value_head_dim() * copies,
@@ -37,14 +37,14 @@ AttentionWidths attention_widths(const Transformer& model, const ParallelPlan& p
 }
 
 bool sends_latents(const Transformer& model, const ParallelPlan& plan) {
-  return model.has_latent_attention() && plan.latent_exchange && plan.sp_degree > 1;
+  return model.has_latent_attention() && plan.latent_exchange && plan.sequence.ulysses > 1;
 }
 
 double latent_bytes(const Transformer& model, const ParallelPlan& plan, const Kept& kept) {
   const LatentAttention& latent = model.latent;
   double bytes = kept.norm_bytes * (latent.q_lora_rank + latent.kv_lora_rank);
   if (sends_latents(model, plan))
-    bytes += kBf16 * plan.sp_degree * (latent.kv_lora_rank + latent.qk_rope_head_dim);
+    bytes += kBf16 * plan.sequence.ulysses * (latent.kv_lora_rank + latent.qk_rope_head_dim);
   return bytes * plan.tp_degree;
 }
 
@@ -89,7 +89,7 @@ double exchange_bytes(const Transformer& model, const ParallelPlan& plan, LayerK
   // The gathered input, and the partial sums on their way to the reduce-scatter.
   if (plan.tp_degree > 1) largest = kBf16 * 2 * plan.tp_degree * h;
   // What is sent, in the order that the all-to-all needs; what is received is counted where it is kept.
-  if (plan.sp_degree > 1) {
+  if (plan.sequence.ulysses > 1) {
     const double sent =
         sends_latents(model, plan)
             ? plan.tp_degree * (model.latent.kv_lora_rank + 1.0 * model.latent.qk_rope_head_dim)
@@ -97,7 +97,7 @@ double exchange_bytes(const Transformer& model, const ParallelPlan& plan, LayerK
     largest = std::max(largest, kBf16 * (width.query + sent));
   }
   // Keys and values at work and those arriving, and as many of their gradients, which add up in fp32.
-  if (plan.cp_degree > 1) largest = std::max(largest, 2 * (kBf16 + kFp32) * (width.key + width.value));
+  if (plan.sequence.ring > 1) largest = std::max(largest, 2 * (kBf16 + kFp32) * (width.key + width.value));
   // Tokens sent to their experts, and those received back.
   if (plan.ep_degree > 1 && kind == LayerKind::expert)
     largest = std::max(largest, kBf16 * 2 * model.experts.per_token * h);

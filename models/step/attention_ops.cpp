@@ -9,15 +9,15 @@ using std::int64_t;
 
 // One tensor [tokens, width] between heads and tokens: a copy that orders it, and the all-to-all.
 void add_all_to_all(BlockOps& ops, int64_t width) {
-  if (ops.plan.sp_degree == 1) return;
+  if (ops.plan.sequence.ulysses == 1) return;
   const int64_t bytes = kBf16Bytes * ops.gathered * width;
   ops.add({.kind = LayerOp::Kind::copy, .cause = Cause::sequence, .bytes = bytes});
   ops.add({.kind = LayerOp::Kind::exchange,
            .cause = Cause::sequence,
            .bytes = bytes,
            .op = "all_to_all",
-           .gpus = ops.plan.sp_degree,
-           .nodes = nodes_of_group(ops.plan.sp_degree, ops.plan.tp_degree, ops.gpus_per_node)});
+           .gpus = ops.plan.sequence.ulysses,
+           .nodes = nodes_of_group(ops.plan.sequence.ulysses, ops.plan.tp_degree, ops.gpus_per_node)});
 }
 
 void add_grouped_query(BlockOps& ops) {
@@ -34,7 +34,7 @@ void add_grouped_query(BlockOps& ops) {
   ops.elementwise("rope", ops.gathered, query);
   ops.elementwise("rope", ops.gathered, key_value);
   const int kv_heads = std::max(1, model.n_kv_heads / tp);
-  const int copies = std::max(1, ops.plan.sp_degree / kv_heads);
+  const int copies = std::max(1, ops.plan.sequence.ulysses / kv_heads);
   add_all_to_all(ops, query);
   add_all_to_all(ops, key_value * copies);
   add_all_to_all(ops, key_value * copies);
@@ -65,19 +65,19 @@ void add_latent(BlockOps& ops) {
   ops.elementwise("rms_norm", ops.gathered, latent.kv_lora_rank);
   ops.elementwise("rope", ops.gathered, heads * latent.qk_rope_head_dim);
   ops.elementwise("rope", ops.gathered, latent.qk_rope_head_dim);
-  const bool sends_latent = ops.plan.latent_exchange && ops.plan.sp_degree > 1;
+  const bool sends_latent = ops.plan.latent_exchange && ops.plan.sequence.ulysses > 1;
   if (!sends_latent) add_keys_and_values(ops, ops.gathered, heads);
   add_all_to_all(ops, heads * query_dim);
   if (sends_latent) {
     // Every GPU makes the keys and values of its heads, for all tokens.
-    const int64_t all_tokens = ops.gathered * ops.plan.sp_degree;
+    const int64_t all_tokens = ops.gathered * ops.plan.sequence.ulysses;
     ops.add({.kind = LayerOp::Kind::exchange,
              .cause = Cause::sequence,
              .bytes = kBf16Bytes * all_tokens * latent_width,
              .op = "all_gather",
-             .gpus = ops.plan.sp_degree,
-             .nodes = nodes_of_group(ops.plan.sp_degree, ops.plan.tp_degree, ops.gpus_per_node)});
-    add_keys_and_values(ops, all_tokens, heads / ops.plan.sp_degree);
+             .gpus = ops.plan.sequence.ulysses,
+             .nodes = nodes_of_group(ops.plan.sequence.ulysses, ops.plan.tp_degree, ops.gpus_per_node)});
+    add_keys_and_values(ops, all_tokens, heads / ops.plan.sequence.ulysses);
   } else {
     add_all_to_all(ops, heads * query_dim);
     add_all_to_all(ops, heads * latent.v_head_dim);
@@ -102,7 +102,7 @@ void add_attention_block(BlockOps& ops) {
 }
 
 AttentionShape attention_shape(const Transformer& model, const ParallelPlan& plan) {
-  const int groups = plan.tp_degree * plan.sp_degree;
+  const int groups = plan.tp_degree * plan.sequence.ulysses;
   if (model.latent.kv_lora_rank > 0) {
     const int key_dim = model.latent.qk_nope_head_dim + model.latent.qk_rope_head_dim;
     const int heads = model.n_heads / groups;

@@ -77,7 +77,7 @@ StepPricer::StepPricer(const Transformer& model, const Cluster& cluster, const P
 
 double StepPricer::factor_of(const LayerOp& op) const {
   if (op.cause == Cause::sequence) {
-    const int nodes = nodes_of_group(plan_.sp_degree, plan_.tp_degree, cluster_.gpus_per_node);
+    const int nodes = nodes_of_group(plan_.sequence.ulysses, plan_.tp_degree, cluster_.gpus_per_node);
     return nodes > 1 ? factors_.exchange_between_factor : factors_.exchange_in_node_factor;
   }
   return op.kind == LayerOp::Kind::exchange ? 1 : factors_.linear_factor;
@@ -197,7 +197,7 @@ const TokenPrices& StepPricer::tokens(std::int64_t tokens_per_gpu) {
 double StepPricer::attention_share() const {
   // Zigzag: every GPU computes an equal part. Contiguous: the last GPU sees all other chunks whole, where
   // half of its own is masked.
-  const double n = plan_.cp_degree;
+  const double n = plan_.sequence.ring;
   return plan_.ring_layout == RingLayout::zigzag ? 1 / n : (2 * n - 1) / (n * n);
 }
 
@@ -243,8 +243,8 @@ StepPricer::AttentionCost StepPricer::longest_cost_per_token() const {
 }
 
 int StepPricer::ring_nodes() const {
-  const int stride = plan_.tp_degree * plan_.sp_degree;
-  return nodes_of_group(plan_.cp_degree, stride, cluster_.gpus_per_node) > 1 ? 2 : 1;
+  const int stride = plan_.tp_degree * plan_.sequence.ulysses;
+  return nodes_of_group(plan_.sequence.ring, stride, cluster_.gpus_per_node) > 1 ? 2 : 1;
 }
 
 std::vector<bool> StepPricer::sends_in_node() const {
@@ -276,12 +276,12 @@ MicroBatchCurves StepPricer::micro_batch_curves() const {
 // Its steps take equal parts of the time.
 RingPrice StepPricer::ring(const KnownTime& computed, std::int64_t tokens_per_gpu, int blocks) {
   RingPrice ring;
-  ring.steps = plan_.cp_degree;
+  ring.steps = plan_.sequence.ring;
   ring.computed = computed;
   ring.compute_ns = nanoseconds(computed.time_s / ring.steps);
   if (ring.steps == 1) return ring;
   const AttentionShape shape = attention_shape(model_, plan_);
-  ring.stride = plan_.tp_degree * plan_.sp_degree;
+  ring.stride = plan_.tp_degree * plan_.sequence.ulysses;
   // Keys and values of the tokens that a GPU has, for the heads that it has.
   ring.bytes = kBf16Bytes * 2 * blocks * tokens_per_gpu * ring.stride * shape.kv_heads * shape.head_dim;
   const PricedKernel& transfer = kernels_->time(collective_case("send_recv", 2, ring_nodes(), ring.bytes));

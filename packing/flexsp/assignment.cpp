@@ -38,7 +38,7 @@ double area_bound_s(const AssignmentProblem& problem) {
     double cheapest_s = kInfinity;
     for (std::size_t d = 0; d < problem.degrees.size(); ++d) {
       const AssignmentProblem::Degree& degree = problem.degrees[d];
-      if (problem.fits(q, d)) cheapest_s = std::min(cheapest_s, degree.sp_degree * degree.sequence_s[q]);
+      if (problem.fits(q, d)) cheapest_s = std::min(cheapest_s, degree.gpus_per_pack * degree.sequence_s[q]);
     }
     gpu_s += cheapest_s * problem.buckets[q].n_sequences;
   }
@@ -49,7 +49,7 @@ double area_bound_s(const AssignmentProblem& problem) {
 double most_room_tokens(const AssignmentProblem& problem) {
   double gpu_tokens = 0;
   for (const AssignmentProblem::Degree& degree : problem.degrees) {
-    gpu_tokens = std::max(gpu_tokens, static_cast<double>(degree.capacity_tokens) / degree.sp_degree);
+    gpu_tokens = std::max(gpu_tokens, static_cast<double>(degree.capacity_tokens) / degree.gpus_per_pack);
   }
   double room_tokens = gpu_tokens * problem.n_gpus;
   for (const AssignmentProblem::Bucket& bucket : problem.buckets) {
@@ -117,10 +117,11 @@ void check_problem(const AssignmentProblem& problem) {
   for (std::size_t d = 0; d < problem.degrees.size(); ++d) {
     const AssignmentProblem::Degree& degree = problem.degrees[d];
     const bool last = d + 1 == problem.degrees.size();
-    const int next = last ? problem.n_gpus : problem.degrees[d + 1].sp_degree;
-    if (degree.sp_degree < 1 || next % degree.sp_degree != 0 || (!last && next == degree.sp_degree)) {
+    const int next = last ? problem.n_gpus : problem.degrees[d + 1].gpus_per_pack;
+    if (degree.gpus_per_pack < 1 || next % degree.gpus_per_pack != 0 ||
+        (!last && next == degree.gpus_per_pack)) {
       refuse("expected degrees of which each divides the next, and the last the number of GPUs, got " +
-             std::to_string(degree.sp_degree) + " before " + std::to_string(next));
+             std::to_string(degree.gpus_per_pack) + " before " + std::to_string(next));
     }
     if (degree.sequence_s.size() != problem.buckets.size()) refuse("expected one time a bucket and degree");
   }
@@ -136,7 +137,7 @@ std::string what_is_wrong(const AssignmentProblem& problem, const Assignment& as
       return "group " + std::to_string(p) + " " + trouble;
     }
     for (std::size_t q = 0; q < placed.size(); ++q) placed[q] += group.sequences[q];
-    n_gpus += problem.degrees[group.degree].sp_degree;
+    n_gpus += problem.degrees[group.degree].gpus_per_pack;
     makespan_s = std::max(makespan_s, group_s(problem, group));
   }
   for (std::size_t q = 0; q < placed.size(); ++q) {
@@ -150,7 +151,7 @@ std::string what_is_wrong(const AssignmentProblem& problem, const Assignment& as
 }
 
 std::optional<Assignment> homogeneous_start(const AssignmentProblem& problem, std::size_t degree) {
-  const auto n_groups = static_cast<std::size_t>(problem.n_gpus / problem.degrees[degree].sp_degree);
+  const auto n_groups = static_cast<std::size_t>(problem.n_gpus / problem.degrees[degree].gpus_per_pack);
   const std::size_t n_buckets = problem.buckets.size();
   Assignment assignment;
   assignment.groups.assign(n_groups, {.degree = degree, .sequences = std::vector<std::int32_t>(n_buckets)});

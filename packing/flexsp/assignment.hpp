@@ -18,7 +18,7 @@ struct AssignmentProblem {
   };
   /// A kind of group. Its GPUs hold capacity_tokens together.
   struct Degree {
-    int sp_degree = 1;
+    int gpus_per_pack = 1;
     std::int64_t capacity_tokens = 0;
     double fixed_s = 0;              ///< of a group that has something to do
     std::vector<double> sequence_s;  ///< [n_buckets], of one sequence

@@ -9,8 +9,8 @@ namespace {
 
 constexpr double kSecondsPerMs = 1e-3;
 
-double single_ms(const PublishedModel& model, double length, int sp_degree) {
-  return (model.attention_ms * (length * length) + model.token_ms * length) / sp_degree;
+double single_ms(const PublishedModel& model, double length, int gpus_per_pack) {
+  return (model.attention_ms * (length * length) + model.token_ms * length) / gpus_per_pack;
 }
 
 }  // namespace
@@ -23,39 +23,40 @@ double SequenceCost::group_s(std::span<const std::int32_t> lengths_tokens) const
 }
 
 double published_compute_ms(const PublishedModel& model, std::span<const std::int32_t> lengths_tokens,
-                            int sp_degree) {
+                            int gpus_per_pack) {
   double time_ms = 0;
-  for (const std::int32_t length : lengths_tokens) time_ms += single_ms(model, length, sp_degree);
+  for (const std::int32_t length : lengths_tokens) time_ms += single_ms(model, length, gpus_per_pack);
   return time_ms + model.fixed_ms;
 }
 
-double published_all_to_all_ms(const PublishedModel& model, std::int64_t tokens, int sp_degree,
+double published_all_to_all_ms(const PublishedModel& model, std::int64_t tokens, int gpus_per_pack,
                                std::span<const AllToAllRate> rates) {
-  if (sp_degree == 1) return 0;
-  const auto rate = std::ranges::find(rates, sp_degree, &AllToAllRate::sp_degree);
+  if (gpus_per_pack == 1) return 0;
+  const auto rate = std::ranges::find(rates, gpus_per_pack, &AllToAllRate::gpus_per_pack);
   if (rate == rates.end()) {
     throw std::invalid_argument("flexsp: no published all-to-all bandwidth for SP degree " +
-                                std::to_string(sp_degree));
+                                std::to_string(gpus_per_pack));
   }
   constexpr double kTensorsBothWays = 4 * 2;
   constexpr double kBytes = 2;
   constexpr double kMb = 1024.0 * 1024.0;
   const double size_mb = kTensorsBothWays * model.n_layers * model.hidden_size * static_cast<double>(tokens) *
-                         kBytes / kMb / sp_degree;
+                         kBytes / kMb / gpus_per_pack;
   return size_mb / rate->gb_per_s;
 }
 
-double published_memory_mb(const PublishedModel& model, std::int64_t tokens, int sp_degree, int n_gpus) {
+double published_memory_mb(const PublishedModel& model, std::int64_t tokens, int gpus_per_pack, int n_gpus) {
   const double states_mb = model.billion_parameters * 16 / n_gpus * 1024;
-  return states_mb + model.token_mb * static_cast<double>(tokens) / sp_degree;
+  return states_mb + model.token_mb * static_cast<double>(tokens) / gpus_per_pack;
 }
 
-SequenceCost published_cost(const PublishedModel& model, int sp_degree, std::span<const AllToAllRate> rates) {
+SequenceCost published_cost(const PublishedModel& model, int gpus_per_pack,
+                            std::span<const AllToAllRate> rates) {
   constexpr std::int64_t kMany = 1 << 20;  // the exchange is proportional to the tokens
-  const double exchange_ms = published_all_to_all_ms(model, kMany, sp_degree, rates) / kMany;
+  const double exchange_ms = published_all_to_all_ms(model, kMany, gpus_per_pack, rates) / kMany;
   return {.fixed_s = model.fixed_ms * kSecondsPerMs,
-          .token_s = (model.token_ms / sp_degree + exchange_ms) * kSecondsPerMs,
-          .squared_token_s = model.attention_ms / sp_degree * kSecondsPerMs};
+          .token_s = (model.token_ms / gpus_per_pack + exchange_ms) * kSecondsPerMs,
+          .squared_token_s = model.attention_ms / gpus_per_pack * kSecondsPerMs};
 }
 
 SequenceCost profile_cost(const PackCost& cost, std::int64_t capacity_tokens) {

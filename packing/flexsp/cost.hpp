@@ -25,9 +25,9 @@ struct SequenceCost {
   double group_s(std::span<const std::int32_t> lengths_tokens) const;
 };
 
-/// Bandwidth of the all-to-all among `sp_degree` GPUs.
+/// Bandwidth of the all-to-all among `gpus_per_pack` GPUs.
 struct AllToAllRate {
-  int sp_degree = 2;
+  int gpus_per_pack = 2;
   double gb_per_s = 0;  ///< 2^20 bytes a millisecond, as the published code reckons
 };
 
@@ -59,19 +59,19 @@ inline constexpr std::array<AllToAllRate, 6> kFourIbRates = {
 
 /// (a1 s^2 + a2 s) / d summed over a group, and b1 once.
 double published_compute_ms(const PublishedModel& model, std::span<const std::int32_t> lengths_tokens,
-                            int sp_degree);
+                            int gpus_per_pack);
 
 /// Queries, keys, values and outputs, forward and backward, at full width in 16 bits, over the table's rate;
 /// nothing for one GPU. Throws std::invalid_argument where the table lacks the degree.
-double published_all_to_all_ms(const PublishedModel& model, std::int64_t tokens, int sp_degree,
+double published_all_to_all_ms(const PublishedModel& model, std::int64_t tokens, int gpus_per_pack,
                                std::span<const AllToAllRate> rates);
 
 /// Model states under ZeRO-3 with Adam (16 bytes a parameter over all GPUs) and activations of one GPU, in
 /// 2^20 bytes.
-double published_memory_mb(const PublishedModel& model, std::int64_t tokens, int sp_degree, int n_gpus);
+double published_memory_mb(const PublishedModel& model, std::int64_t tokens, int gpus_per_pack, int n_gpus);
 
-/// The published cost of groups of `sp_degree` GPUs. Throws as published_all_to_all_ms().
-SequenceCost published_cost(const PublishedModel& model, int sp_degree,
+/// The published cost of groups of `gpus_per_pack` GPUs. Throws as published_all_to_all_ms().
+SequenceCost published_cost(const PublishedModel& model, int gpus_per_pack,
                             std::span<const AllToAllRate> rates = kTwoIbRates);
 
 /// Our own prices in FlexSP's form, which has no room for a curve over all tokens of a pack: a straight line

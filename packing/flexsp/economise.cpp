@@ -74,7 +74,7 @@ class Economy {
 
  private:
   const SequenceCost& cost(const Part& part) const { return cluster_.kinds[part.kind].cost; }
-  int degree(const Part& part) const { return cluster_.kinds[part.kind].sp_degree; }
+  int degree(const Part& part) const { return cluster_.kinds[part.kind].gpus_per_pack; }
   double gpu_s(const Part& part) const { return degree(part) * part.time_s; }
 
   double time_with_s(const Part& part, ItemIndex item) const {
@@ -101,7 +101,7 @@ class Economy {
   // As many groups of the degree below as the GPUs make, where that takes less GPU time.
   std::optional<std::vector<Part>> split(const Part& part) {
     if (part.kind == 0) return std::nullopt;
-    const auto n_parts = static_cast<std::size_t>(degree(part) / cluster_.kinds[part.kind - 1].sp_degree);
+    const auto n_parts = static_cast<std::size_t>(degree(part) / cluster_.kinds[part.kind - 1].gpus_per_pack);
     std::vector<Part> smaller(n_parts, Part{.kind = part.kind - 1});
     for (const ItemIndex item : part.items) {
       Part& emptiest = *std::ranges::min_element(smaller, {}, &Part::tokens);
@@ -147,7 +147,7 @@ double gpu_time_s(std::span<const std::int32_t> lengths_tokens, const Cluster& c
     const Cluster::Kind& kind = cluster.kinds[group.kind];
     std::vector<std::int32_t> lengths;
     for (const ItemIndex item : group.items) lengths.push_back(lengths_tokens[item]);
-    total_s += kind.sp_degree * kind.cost.group_s(lengths);
+    total_s += kind.gpus_per_pack * kind.cost.group_s(lengths);
   }
   return total_s;
 }

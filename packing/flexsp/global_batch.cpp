@@ -53,7 +53,7 @@ void place(std::vector<PlacedGroup>& groups, const Cluster& cluster) {
   std::ranges::stable_sort(groups, {}, &PlacedGroup::kind);
   int end = cluster.n_gpus;
   for (auto group = groups.rbegin(); group != groups.rend(); ++group) {
-    end -= cluster.kinds[group->kind].sp_degree;
+    end -= cluster.kinds[group->kind].gpus_per_pack;
     group->first_gpu = end;
   }
 }
@@ -155,7 +155,7 @@ class BatchPlanner {
 
 std::int64_t Cluster::capacity_tokens() const {
   std::int64_t most = 0;
-  for (const Kind& kind : kinds) most = std::max(most, kind.capacity_tokens * (n_gpus / kind.sp_degree));
+  for (const Kind& kind : kinds) most = std::max(most, kind.capacity_tokens * (n_gpus / kind.gpus_per_pack));
   return most;
 }
 
@@ -169,7 +169,7 @@ AssignmentProblem assignment_problem(std::span<const std::int32_t> ascending_tok
     begin = end;
   }
   for (const Cluster::Kind& kind : cluster.kinds) {
-    AssignmentProblem::Degree degree{.sp_degree = kind.sp_degree,
+    AssignmentProblem::Degree degree{.gpus_per_pack = kind.gpus_per_pack,
                                      .capacity_tokens = kind.capacity_tokens,
                                      .fixed_s = kind.cost.fixed_s,
                                      .sequence_s = {}};

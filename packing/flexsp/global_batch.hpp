@@ -14,7 +14,7 @@ namespace packsim::flexsp {
 /// The groups that a cluster may form of its GPUs: degrees ascending, as AssignmentProblem has them.
 struct Cluster {
   struct Kind {
-    int sp_degree = 1;
+    int gpus_per_pack = 1;
     std::int64_t capacity_tokens = 0;
     SequenceCost cost = {};
   };

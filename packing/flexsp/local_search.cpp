@@ -96,7 +96,7 @@ class Greedy {
     double most = -kNever;
     for (std::size_t d = 0; d < groups_.size(); ++d) {
       if (groups_[d].empty() || groups_[d].front().room < tokens) continue;
-      const double room = static_cast<double>(groups_[d].front().room) / problem_.degrees[d].sp_degree;
+      const double room = static_cast<double>(groups_[d].front().room) / problem_.degrees[d].gpus_per_pack;
       if (room <= most) continue;
       most = room;
       best = {d, 0};
@@ -158,13 +158,13 @@ class Evaluations {
 bool split(const AssignmentProblem& problem, Arrangement& arrangement, std::size_t d) {
   if (d == 0 || arrangement[d] == 0) return false;
   --arrangement[d];
-  arrangement[d - 1] += problem.degrees[d].sp_degree / problem.degrees[d - 1].sp_degree;
+  arrangement[d - 1] += problem.degrees[d].gpus_per_pack / problem.degrees[d - 1].gpus_per_pack;
   return true;
 }
 
 bool merge(const AssignmentProblem& problem, Arrangement& arrangement, std::size_t d) {
   if (d == 0) return false;
-  const int parts = problem.degrees[d].sp_degree / problem.degrees[d - 1].sp_degree;
+  const int parts = problem.degrees[d].gpus_per_pack / problem.degrees[d - 1].gpus_per_pack;
   if (arrangement[d - 1] < parts) return false;
   ++arrangement[d];
   arrangement[d - 1] -= parts;
@@ -354,7 +354,7 @@ std::optional<Assignment> local_search(const AssignmentProblem& problem, double 
   std::optional<Found> best;
   for (std::size_t d = 0; d < problem.degrees.size(); ++d) {
     Arrangement arrangement(problem.degrees.size(), 0);
-    arrangement[d] = problem.n_gpus / problem.degrees[d].sp_degree;
+    arrangement[d] = problem.n_gpus / problem.degrees[d].gpus_per_pack;
     const Candidate candidate = climb(problem, evaluate, evaluate(arrangement));
     if (candidate.makespan_s == kNever) continue;
     Found found = balanced(problem, evaluate, candidate);

@@ -9,7 +9,7 @@ std::vector<double> loss_weights(const Schedule& schedule, std::span<const std::
   for (const Iteration& iteration : schedule.iterations) {
     const std::span<const PlacedPack> packs = schedule.packs(iteration);
     const auto gpus_of = [&](const PlacedPack& placed) {
-      const auto degree = static_cast<std::size_t>(schedule.groups[placed.group].sp_degree);
+      const auto degree = static_cast<std::size_t>(schedule.groups[placed.group].gpus_per_pack);
       return std::span(n_packs).subspan(placed.first_gpu, degree);
     };
     n_packs.assign(n_packs.size(), 0);

@@ -22,7 +22,7 @@ class Composer {
   Composer(const DegreeCosts& costs, std::span<const std::int32_t> lengths_tokens, int n_gpus)
       : costs_(costs), lengths_(lengths_tokens), n_gpus_(n_gpus) {
     for (std::size_t d = 0; d < costs.n_degrees(); ++d)
-      blocks_.emplace_back(static_cast<std::size_t>(n_gpus / costs.sp_degree(d)));
+      blocks_.emplace_back(static_cast<std::size_t>(n_gpus / costs.gpus_per_pack(d)));
   }
 
   // goal_s: items that take longer at their cheapest degree get more GPUs, where that helps. Returns the GPU
@@ -34,7 +34,7 @@ class Composer {
     for (const ItemIndex item : items) {
       const std::size_t degree = cheapest_degree(costs_, lengths_[item], goal_s);
       by_degree[degree].emplace_back(costs_.share_s(degree, lengths_[item]), item);
-      shares_s += costs_.sp_degree(degree) * by_degree[degree].back().first;
+      shares_s += costs_.gpus_per_pack(degree) * by_degree[degree].back().first;
     }
     std::vector<double> loads(static_cast<std::size_t>(n_gpus_));
     for (std::size_t d = by_degree.size(); d-- > 0;) {
@@ -71,7 +71,7 @@ class Composer {
     std::vector<int> rounds(static_cast<std::size_t>(n_gpus_));
     std::vector<double> loads(static_cast<std::size_t>(n_gpus_));
     for (std::size_t d = blocks_.size(); d-- > 0;) {
-      const int gpus = costs_.sp_degree(d);
+      const int gpus = costs_.gpus_per_pack(d);
       for (std::size_t b = 0; b < blocks_[d].size(); ++b) {
         const Block& block = blocks_[d][b];
         const int first_gpu = static_cast<int>(b) * gpus;
@@ -97,7 +97,7 @@ class Composer {
                     std::vector<double>& loads) {
     if (items.empty()) return;
     using Free = std::pair<double, std::size_t>;
-    const auto gpus = static_cast<std::size_t>(costs_.sp_degree(degree));
+    const auto gpus = static_cast<std::size_t>(costs_.gpus_per_pack(degree));
     std::vector<Free> free;
     for (std::size_t b = 0; b < blocks_[degree].size(); ++b) {
       const auto begin = loads.begin() + static_cast<std::ptrdiff_t>(b * gpus);
@@ -120,9 +120,9 @@ class Composer {
   // What each block's GPUs take in the mean, by shares of the items of all degrees.
   std::vector<double> mean_loads(std::size_t degree) const {
     std::vector<double> loads(blocks_[degree].size());
-    const auto gpus = static_cast<std::size_t>(costs_.sp_degree(degree));
+    const auto gpus = static_cast<std::size_t>(costs_.gpus_per_pack(degree));
     for (std::size_t d = 0; d < blocks_.size(); ++d) {
-      const auto own_gpus = static_cast<std::size_t>(costs_.sp_degree(d));
+      const auto own_gpus = static_cast<std::size_t>(costs_.gpus_per_pack(d));
       for (std::size_t b = 0; b < blocks_[d].size(); ++b) {
         double time_s = 0;
         for (const ItemIndex item : blocks_[d][b].items) time_s += costs_.share_s(d, lengths_[item]);
@@ -192,7 +192,7 @@ class Composer {
     return loads;
   }
   std::span<double> gpus_of(std::vector<double>& loads, std::size_t degree, std::size_t block) const {
-    const auto gpus = static_cast<std::size_t>(costs_.sp_degree(degree));
+    const auto gpus = static_cast<std::size_t>(costs_.gpus_per_pack(degree));
     return std::span(loads).subspan(block * gpus, gpus);
   }
 
@@ -204,7 +204,7 @@ class Composer {
       const auto gpu = static_cast<std::size_t>(busiest - loads.begin());
       Move best{.busiest_s = *busiest * (1 - 1e-6)};
       for (std::size_t d = 0; d < blocks_.size(); ++d) {
-        const std::size_t b = gpu / static_cast<std::size_t>(costs_.sp_degree(d));
+        const std::size_t b = gpu / static_cast<std::size_t>(costs_.gpus_per_pack(d));
         for (std::size_t i = 0; i < blocks_[d][b].items.size(); ++i) consider({d, b, i}, loads, best);
       }
       if (best.to_degree >= blocks_.size()) return;
@@ -304,12 +304,12 @@ class Composer {
   // Of the blocks of a degree, with all that other degrees have on their busiest GPU.
   std::vector<double> block_loads(std::size_t degree) const {
     std::vector<double> loads;
-    const int gpus = costs_.sp_degree(degree);
+    const int gpus = costs_.gpus_per_pack(degree);
     for (std::size_t b = 0; b < blocks_[degree].size(); ++b) {
       double load_s = 0;
       for (std::size_t d = degree; d < blocks_.size(); ++d)
         load_s +=
-            blocks_[d][b * static_cast<std::size_t>(gpus) / static_cast<std::size_t>(costs_.sp_degree(d))]
+            blocks_[d][b * static_cast<std::size_t>(gpus) / static_cast<std::size_t>(costs_.gpus_per_pack(d))]
                 .time_s;
       loads.push_back(load_s);
     }

@@ -73,7 +73,7 @@ class RoundComposer {
       const double time_s = costs_.pack_s(slot.degree, lengths);
       double& longest = longest_s[static_cast<std::size_t>(slot.round)];
       longest = std::max(longest, time_s);
-      iteration.gpu_s += costs_.sp_degree(slot.degree) * time_s;
+      iteration.gpu_s += costs_.gpus_per_pack(slot.degree) * time_s;
       iteration.packs.push_back({slot.degree, slot.first_gpu, slot.round, time_s, std::move(slot.items)});
     }
     std::ranges::stable_sort(iteration.packs, {}, &ComposedPack::round);
@@ -125,7 +125,7 @@ class RoundComposer {
       put(*fullest, item);
       return true;
     }
-    const int gpus = costs_.sp_degree(degree);
+    const int gpus = costs_.gpus_per_pack(degree);
     std::size_t best = rounds_.size();
     for (std::size_t r = 0; r < rounds_.size(); ++r) {
       if (rounds_[r].n_used_gpus + gpus > n_gpus_) continue;
@@ -148,7 +148,7 @@ class RoundComposer {
 
   // All GPUs without a block become blocks of the smallest degree.
   void open_rest() {
-    const int gpus = costs_.sp_degree(0);
+    const int gpus = costs_.gpus_per_pack(0);
     for (std::size_t r = 0; r < rounds_.size(); ++r) {
       for (int gpu = rounds_[r].n_used_gpus; gpu < n_gpus_; gpu += gpus)
         slots_.push_back({.degree = 0, .first_gpu = gpu, .round = static_cast<int>(r), .items = {}});
@@ -204,7 +204,7 @@ class RoundComposer {
     std::vector<std::vector<Slot*>> of_gpu(static_cast<std::size_t>(n_gpus_),
                                            std::vector<Slot*>(rounds_.size(), nullptr));
     for (Slot& slot : slots_) {
-      for (int gpu = slot.first_gpu; gpu < slot.first_gpu + costs_.sp_degree(slot.degree); ++gpu)
+      for (int gpu = slot.first_gpu; gpu < slot.first_gpu + costs_.gpus_per_pack(slot.degree); ++gpu)
         of_gpu[static_cast<std::size_t>(gpu)][static_cast<std::size_t>(slot.round)] = &slot;
     }
     for (std::vector<Slot*>& slots : of_gpu) {
@@ -251,7 +251,7 @@ class RoundComposer {
 
 // That so many items can fill with a pack on all GPUs of the first degree, a multiple.
 int most_full_rounds(const DegreeCosts& costs, std::size_t n_items, int n_gpus, const RoundShape& shape) {
-  const auto n_blocks = static_cast<std::size_t>(n_gpus / costs.sp_degree(0));
+  const auto n_blocks = static_cast<std::size_t>(n_gpus / costs.gpus_per_pack(0));
   return static_cast<int>(n_items / n_blocks) / shape.multiple * shape.multiple;
 }
 
@@ -264,11 +264,11 @@ RoundWork round_work(const DegreeCosts& costs, std::span<const std::int32_t> len
     const std::int64_t length = lengths[item];
     work.tokens += length;
     if (length > costs.most_tokens(0)) continue;
-    work.attention_gpu_s += costs.sp_degree(0) * costs.attention_s(0, length, costs.best_tokens(0));
+    work.attention_gpu_s += costs.gpus_per_pack(0) * costs.attention_s(0, length, costs.best_tokens(0));
     alone_s.push_back(costs.alone_s(0, length));
   }
   std::ranges::sort(alone_s, std::greater<>());
-  const auto n_blocks = static_cast<std::size_t>(n_gpus / costs.sp_degree(0));
+  const auto n_blocks = static_cast<std::size_t>(n_gpus / costs.gpus_per_pack(0));
   for (std::size_t i = 0; i < alone_s.size(); i += n_blocks) work.least_s.push_back(alone_s[i]);
   return work;
 }
@@ -278,7 +278,7 @@ RoundWork round_work(const DegreeCosts& costs, std::span<const std::int32_t> len
 int best_rounds(const DegreeCosts& costs, const RoundWork& work, int n_gpus, const RoundShape& shape) {
   constexpr std::int64_t kMost = 4096;
   constexpr double kFarOff = 2;
-  const std::int64_t n_blocks = n_gpus / costs.sp_degree(0);
+  const std::int64_t n_blocks = n_gpus / costs.gpus_per_pack(0);
   const double attention_s = work.attention_gpu_s / n_gpus;
   int best = shape.multiple;
   double best_s = kNever;

@@ -33,7 +33,7 @@ class Needs {
   Need make(std::int32_t length) const {
     Need need{.gpu_s = std::numeric_limits<double>::infinity()};
     for (std::size_t d = 0; d < costs_.n_degrees(); ++d) {
-      const double gpu_s = costs_.sp_degree(d) * costs_.share_s(d, length);
+      const double gpu_s = costs_.gpus_per_pack(d) * costs_.share_s(d, length);
       if (gpu_s >= need.gpu_s) continue;
       need = {.gpu_s = gpu_s, .time_s = costs_.alone_s(d, length), .degree = d};
     }
@@ -168,7 +168,7 @@ class Cutter {
       tokens += length;
       if (i > first && tokens > cuts_.tokens_per_iteration) break;
       const Need& need = needs_.of(length);
-      const auto gpus = static_cast<std::size_t>(costs_.sp_degree(need.degree));
+      const auto gpus = static_cast<std::size_t>(costs_.gpus_per_pack(need.degree));
       std::size_t freest = 0;
       double free_s = std::numeric_limits<double>::infinity();
       for (std::size_t gpu = 0; gpu < loads.size(); gpu += gpus) {

@@ -9,12 +9,12 @@ namespace {}  // namespace
 
 DegreeCosts::DegreeCosts(std::span<const BatchGroup> groups) : groups_(groups) {
   for (std::size_t g = 0; g < groups.size(); ++g) {
-    const auto known = std::ranges::find(degrees_, groups[g].sp_degree, &Degree::sp_degree);
+    const auto known = std::ranges::find(degrees_, groups[g].gpus_per_pack, &Degree::gpus_per_pack);
     Degree& degree = known == degrees_.end() ? degrees_.emplace_back() : *known;
-    degree.sp_degree = groups[g].sp_degree;
+    degree.gpus_per_pack = groups[g].gpus_per_pack;
     degree.groups.push_back(g);
   }
-  std::ranges::sort(degrees_, {}, &Degree::sp_degree);
+  std::ranges::sort(degrees_, {}, &Degree::gpus_per_pack);
   for (Degree& degree : degrees_) {
     std::int64_t before_tokens = 0;
     for (const std::size_t g : degree.groups) {
@@ -90,7 +90,7 @@ std::size_t cheapest_degree(const DegreeCosts& costs, std::int64_t length_tokens
       fastest_s = alone_s;
       fastest = d;
     }
-    const double gpu_s = costs.sp_degree(d) * costs.share_s(d, length_tokens);
+    const double gpu_s = costs.gpus_per_pack(d) * costs.share_s(d, length_tokens);
     if (alone_s > goal_s || gpu_s >= best_s) continue;
     best_s = gpu_s;
     best = d;
@@ -104,7 +104,7 @@ double even_time_s(const DegreeCosts& costs, std::span<const std::int32_t> lengt
   for (const ItemIndex item : items) {
     double least_s = kNever;
     for (std::size_t d = 0; d < costs.n_degrees(); ++d)
-      least_s = std::min(least_s, costs.sp_degree(d) * costs.share_s(d, lengths_tokens[item]));
+      least_s = std::min(least_s, costs.gpus_per_pack(d) * costs.share_s(d, lengths_tokens[item]));
     gpu_s += least_s;
   }
   return gpu_s / n_gpus;

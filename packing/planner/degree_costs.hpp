@@ -16,7 +16,7 @@ class DegreeCosts {
 
   std::size_t n_degrees() const { return degrees_.size(); }
   /// Ascending.
-  int sp_degree(std::size_t degree) const { return degrees_[degree].sp_degree; }
+  int gpus_per_pack(std::size_t degree) const { return degrees_[degree].gpus_per_pack; }
   std::int64_t most_tokens(std::size_t degree) const { return degrees_[degree].points.back().tokens; }
   /// Of a pack of so many tokens, at most most_tokens().
   std::size_t group_of(std::size_t degree, std::int64_t tokens) const;
@@ -51,7 +51,7 @@ class DegreeCosts {
     double least_s_per_token = 0;  // of all packs of at least so many tokens
   };
   struct Degree {
-    int sp_degree = 1;
+    int gpus_per_pack = 1;
     std::vector<std::size_t> groups;
     std::vector<Point> points;  // ascending
     std::int64_t best_tokens = 0;

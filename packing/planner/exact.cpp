@@ -90,7 +90,7 @@ class Exact {
   }
 
   void make_trees() {
-    for (std::size_t d = 0; d < costs_.n_degrees(); ++d) levels_.push_back({costs_.sp_degree(d), d});
+    for (std::size_t d = 0; d < costs_.n_degrees(); ++d) levels_.push_back({costs_.gpus_per_pack(d), d});
     if (levels_.back().n_gpus < n_gpus_) levels_.push_back({n_gpus_, costs_.n_degrees()});
     for (std::size_t l = 0; l < levels_.size(); ++l) {
       // Parts of the block: the blocks of the level below, one after the other.

@@ -17,13 +17,13 @@ namespace {
 // The groups of one SP degree, as if there were no others.
 class Degree {
  public:
-  Degree(const BatchSetting& setting, int sp_degree)
-      : groups_(groups_of(setting, sp_degree)), costs_(groups_) {
+  Degree(const BatchSetting& setting, int gpus_per_pack)
+      : groups_(groups_of(setting, gpus_per_pack)), costs_(groups_) {
     const int n =
         best_rounds(costs_, {.tokens = setting.tokens_per_iteration}, setting.n_gpus, setting.rounds);
     best_fill_ = setting.rounds.fill_rounds / n;
     const double block_tokens =
-        static_cast<double>(setting.tokens_per_iteration) / setting.n_gpus * sp_degree;
+        static_cast<double>(setting.tokens_per_iteration) / setting.n_gpus * gpus_per_pack;
     fill_per_token_ = setting.rounds.fill_rounds / block_tokens;
   }
   Degree(const Degree&) = delete;  // costs_ refers to groups_
@@ -34,14 +34,14 @@ class Degree {
   // And its part of filling the pipeline, which is larger where rounds are as long as the sample.
   double gpu_s(std::int64_t length_tokens) const {
     const double fill = std::max(best_fill_, fill_per_token_ * static_cast<double>(length_tokens));
-    return costs_.sp_degree(0) * costs_.share_s(0, length_tokens) * (1 + fill);
+    return costs_.gpus_per_pack(0) * costs_.share_s(0, length_tokens) * (1 + fill);
   }
 
  private:
-  static std::vector<BatchGroup> groups_of(const BatchSetting& setting, int sp_degree) {
+  static std::vector<BatchGroup> groups_of(const BatchSetting& setting, int gpus_per_pack) {
     std::vector<BatchGroup> groups;
     for (const BatchGroup& group : setting.groups) {
-      if (group.sp_degree == sp_degree) groups.push_back(group);
+      if (group.gpus_per_pack == gpus_per_pack) groups.push_back(group);
     }
     return groups;
   }
@@ -72,7 +72,8 @@ class Sorter {
  public:
   Sorter(const BatchProblem& problem, const DegreeCosts& costs)
       : setting_(problem.setting), options_(problem.items.options), lengths_(problem.items.lengths_tokens) {
-    for (std::size_t d = 0; d < costs.n_degrees(); ++d) degrees_.emplace_back(setting_, costs.sp_degree(d));
+    for (std::size_t d = 0; d < costs.n_degrees(); ++d)
+      degrees_.emplace_back(setting_, costs.gpus_per_pack(d));
   }
 
   std::vector<ComposedIteration> run(std::span<const ItemIndex> order) const {
@@ -240,7 +241,7 @@ class Sorter {
   }
 
   std::size_t needed(const Lot& lot) const {
-    const int n_blocks = setting_.n_gpus / degrees_[lot.degree].costs().sp_degree(0);
+    const int n_blocks = setting_.n_gpus / degrees_[lot.degree].costs().gpus_per_pack(0);
     return static_cast<std::size_t>(setting_.rounds.multiple) * static_cast<std::size_t>(n_blocks);
   }
 

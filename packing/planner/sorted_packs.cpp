@@ -51,7 +51,7 @@ class Former {
     const int most = setting_.rounds.fill_rounds > 0 ? 64 : 1;
     for (int n = setting_.rounds.multiple; n <= most * setting_.rounds.multiple; n *= 2) {
       const std::int64_t capacity =
-          std::min(costs_.most_tokens(degree), gpu_tokens_ * costs_.sp_degree(degree) / n);
+          std::min(costs_.most_tokens(degree), gpu_tokens_ * costs_.gpus_per_pack(degree) / n);
       if (capacity > 0) forms.push_back({degree, n, capacity});
     }
     return forms;
@@ -93,7 +93,7 @@ class Former {
   }
 
   bool append(const PackSet& packs, const Form& form, std::vector<ComposedIteration>& iterations) const {
-    const int gpus = costs_.sp_degree(form.degree);
+    const int gpus = costs_.gpus_per_pack(form.degree);
     std::vector<std::pair<double, std::size_t>> sorted;
     std::vector<std::int32_t> lengths;
     for (std::size_t p = 0; p < packs.n_packs(); ++p) {

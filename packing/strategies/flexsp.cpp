@@ -31,7 +31,7 @@ flexsp::SequenceCost cost_of(const BatchGroup& group, std::string_view costs) {
   }
   const auto model = std::ranges::find(flexsp::kPublishedModels, costs, &flexsp::PublishedModel::name);
   if (model == flexsp::kPublishedModels.end()) refuse("unknown costs \"" + std::string(costs) + "\"");
-  return flexsp::published_cost(*model, group.sp_degree);
+  return flexsp::published_cost(*model, group.gpus_per_pack);
 }
 
 // The groups that may be formed, and which of the setting's each is.
@@ -45,8 +45,9 @@ AllowedGroups allowed_groups(const BatchSetting& setting, const StrategyOptions&
   allowed.cluster.n_gpus = setting.n_gpus;
   for (std::size_t g = 0; g < setting.groups.size(); ++g) {
     const BatchGroup& group = setting.groups[g];
-    if (group.sp_degree < options.min_sp) continue;
-    allowed.cluster.kinds.push_back({group.sp_degree, group.capacity_tokens, cost_of(group, options.costs)});
+    if (group.gpus_per_pack < options.min_sp) continue;
+    allowed.cluster.kinds.push_back(
+        {group.gpus_per_pack, group.capacity_tokens, cost_of(group, options.costs)});
     allowed.group_of_kind.push_back(g);
   }
   if (allowed.cluster.kinds.empty()) {

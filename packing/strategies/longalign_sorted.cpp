@@ -26,7 +26,7 @@ std::size_t groups_per_iteration(const BatchProblem& problem, const std::vector<
 
 BatchPlan longalign_sorted(const BatchProblem& problem) {
   const std::size_t n_ranks = uniform_dp_ranks(problem.setting, "longalign_sorted");
-  const auto sp_degree = static_cast<std::size_t>(problem.setting.groups[0].sp_degree);
+  const auto gpus_per_pack = static_cast<std::size_t>(problem.setting.groups[0].gpus_per_pack);
   const std::vector<ItemIndex> items = shortest_first(problem.items).items;
   std::vector<std::uint32_t> groups((items.size() + n_ranks - 1) / n_ranks);
   std::iota(groups.begin(), groups.end(), 0U);
@@ -39,7 +39,7 @@ BatchPlan longalign_sorted(const BatchProblem& problem) {
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const std::size_t first = groups[i] * n_ranks;
     for (std::size_t rank = 0; rank < std::min(n_ranks, items.size() - first); ++rank) {
-      plan.place(std::span(&items[first + rank], 1), 0, rank * sp_degree, i % per_iteration);
+      plan.place(std::span(&items[first + rank], 1), 0, rank * gpus_per_pack, i % per_iteration);
     }
     if ((i + 1) % per_iteration == 0) plan.end_iteration();
   }

@@ -28,17 +28,17 @@ void check_groups(const BatchProblem& problem) {
     if (group.cost.tokens_s.tokens.empty()) refuse(g, "cost: expected a price, got none");
     // Blocks of GPUs lie inside each other.
     const auto nests = [&](int other) {
-      return std::max(group.sp_degree, other) % std::min(group.sp_degree, other) == 0;
+      return std::max(group.gpus_per_pack, other) % std::min(group.gpus_per_pack, other) == 0;
     };
     for (const BatchGroup& other : setting.groups) {
-      if (!nests(other.sp_degree)) {
-        refuse(g, "sp_degree: expected a divisor or a multiple of " + std::to_string(other.sp_degree) +
-                      ", got " + std::to_string(group.sp_degree));
+      if (!nests(other.gpus_per_pack)) {
+        refuse(g, "gpus_per_pack: expected a divisor or a multiple of " +
+                      std::to_string(other.gpus_per_pack) + ", got " + std::to_string(group.gpus_per_pack));
       }
     }
-    if (setting.n_gpus % group.sp_degree != 0) {
-      refuse(g, "sp_degree: expected a divisor of " + std::to_string(setting.n_gpus) + " GPUs, got " +
-                    std::to_string(group.sp_degree));
+    if (setting.n_gpus % group.gpus_per_pack != 0) {
+      refuse(g, "gpus_per_pack: expected a divisor of " + std::to_string(setting.n_gpus) + " GPUs, got " +
+                    std::to_string(group.gpus_per_pack));
     }
   }
 }

@@ -27,12 +27,12 @@ auto least_loaded_with_room(std::vector<Rank>& ranks, std::int64_t length, std::
 // Longest first; where no rank has room for the next sample, the round is closed.
 void place_batch(const BatchProblem& problem, Items batch, std::size_t n_ranks, BatchPlanBuilder& plan) {
   const auto lengths = problem.items.lengths_tokens;
-  const auto sp_degree = static_cast<std::size_t>(problem.setting.groups[0].sp_degree);
+  const auto gpus_per_pack = static_cast<std::size_t>(problem.setting.groups[0].gpus_per_pack);
   std::ranges::stable_sort(batch, std::greater{}, [&](ItemIndex item) { return lengths[item]; });
   std::vector<Rank> ranks(n_ranks);
   std::size_t round = 0;
   const auto close_round = [&] {
-    for (std::size_t r = 0; r < n_ranks; ++r) plan.place(ranks[r].items, 0, r * sp_degree, round);
+    for (std::size_t r = 0; r < n_ranks; ++r) plan.place(ranks[r].items, 0, r * gpus_per_pack, round);
     ranks.assign(n_ranks, {});
     ++round;
   };

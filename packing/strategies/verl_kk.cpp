@@ -85,7 +85,7 @@ std::vector<Items> smallest_at_both_ends(const Balancer& balancer, std::vector<I
 
 BatchPlan verl_kk(const BatchProblem& problem) {
   const std::size_t n_ranks = uniform_dp_ranks(problem.setting, "verl_kk");
-  const auto sp_degree = static_cast<std::size_t>(problem.setting.groups[0].sp_degree);
+  const auto gpus_per_pack = static_cast<std::size_t>(problem.setting.groups[0].gpus_per_pack);
   const Balancer balancer(problem.items);
   BatchPlanBuilder plan(problem.setting);
   for (const Items& batch : global_batches(problem)) {
@@ -93,7 +93,7 @@ BatchPlan verl_kk(const BatchProblem& problem) {
     for (std::size_t rank = 0; rank < n_ranks; ++rank) {
       const std::vector<Items> in_order = smallest_at_both_ends(balancer, ranks[rank]);
       for (std::size_t round = 0; round < in_order.size(); ++round) {
-        plan.place(in_order[round], 0, rank * sp_degree, round);
+        plan.place(in_order[round], 0, rank * gpus_per_pack, round);
       }
     }
     plan.end_iteration();

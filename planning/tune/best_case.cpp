@@ -10,7 +10,7 @@ namespace {
 
 bool is_better(const ProfiledCase& one, const ProfiledCase& other) {
   const auto rank = [](const ProfiledCase& of) {
-    return std::tuple(*of.step_s, of.sp_degree, of.gc_layers, of.pack_tokens);
+    return std::tuple(*of.step_s, of.sequence.ulysses, of.gc_layers, of.pack_tokens);
   };
   return rank(one) < rank(other);
 }
@@ -37,10 +37,10 @@ std::vector<ProfiledCase> tied_degrees(std::span<const ProfiledCase> cases, cons
   std::vector<ProfiledCase> ordered;
   std::ranges::copy_if(cases, std::back_inserter(ordered), &ProfiledCase::feasible);
   std::ranges::stable_sort(ordered, is_better);
-  std::set<int> seen = {best.sp_degree};
+  std::set<int> seen = {best.sequence.ulysses};
   std::vector<ProfiledCase> tied;
   for (const ProfiledCase& one : ordered) {
-    if (seen.insert(one.sp_degree).second && saved_fraction(best, one) <= near_tie_fraction)
+    if (seen.insert(one.sequence.ulysses).second && saved_fraction(best, one) <= near_tie_fraction)
       tied.push_back(one);
   }
   return tied;

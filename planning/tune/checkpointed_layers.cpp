@@ -33,7 +33,7 @@ std::vector<FewerLayers> fewer_layers_that_fit(std::span<const ProfiledCase> cas
                                                int n_layers) {
   std::map<std::pair<std::int64_t, int>, Readings> all;
   for (const ProfiledCase& one : cases) {
-    Readings& readings = all[{one.pack_tokens, one.sp_degree}];
+    Readings& readings = all[{one.pack_tokens, one.sequence.ulysses}];
     if (!one.feasible()) readings.most_out_of_memory = std::max(readings.most_out_of_memory, one.gc_layers);
     if (one.feasible() && one.peak_memory_bytes)
       readings.free.push_back({one.gc_layers, gpu_memory_bytes - *one.peak_memory_bytes});
@@ -43,8 +43,12 @@ std::vector<FewerLayers> fewer_layers_that_fit(std::span<const ProfiledCase> cas
     if (readings.free.size() < 2) continue;
     const auto [fewest, most] = std::ranges::minmax(readings.free, {}, &FreeMemory::gc_layers);
     const std::optional<int> fitting = fewest_checkpointed_layers(fewest, most, n_layers);
-    if (fitting && *fitting<fewest.gc_layers&& * fitting> readings.most_out_of_memory)
-      found.push_back({of.first, of.second, *fitting, fewest.gc_layers});
+    if (!fitting || *fitting >= fewest.gc_layers) continue;
+    if (*fitting <= readings.most_out_of_memory) continue;
+    found.push_back({.pack_tokens = of.first,
+                     .sequence = {.ulysses = of.second},
+                     .gc_layers = *fitting,
+                     .profiled_gc_layers = fewest.gc_layers});
   }
   return found;
 }

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "packing/sequence_parallelism.hpp"
 #include "planning/tune/profiled_case.hpp"
 
 namespace packsim {
@@ -24,7 +25,7 @@ std::optional<int> fewest_checkpointed_layers(const FreeMemory& fewest, const Fr
 /// Fewer checkpointed layers than were run, which should fit.
 struct FewerLayers {
   std::int64_t pack_tokens = 0;
-  int sp_degree = 1;
+  SequenceParallelism sequence = {};
   int gc_layers = 0;
   int profiled_gc_layers = 0;  ///< the fewest that were run
 

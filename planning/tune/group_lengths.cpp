@@ -6,14 +6,15 @@ namespace packsim {
 
 std::vector<ListedLength> listed_lengths(const LengthAndDegree& fastest, const LengthAndDegree& longest) {
   for (const LengthAndDegree& of : {fastest, longest}) {
-    if (of.sp_degree < 1 || of.sp_degree > of.pack_tokens)
+    if (of.sequence.ulysses < 1 || of.sequence.ulysses > of.pack_tokens)
       throw std::invalid_argument("sp_degree: expected 1 to the pack length");
   }
   if (fastest.pack_tokens > longest.pack_tokens)
     throw std::invalid_argument("fastest: expected a length up to the longest one");
-  std::vector<ListedLength> listed = {{fastest.pack_tokens / fastest.sp_degree, LengthRole::gpu_of_fastest},
-                                      {fastest.pack_tokens, LengthRole::fastest}};
-  const std::int64_t gpu_of_longest = longest.pack_tokens / longest.sp_degree;
+  std::vector<ListedLength> listed = {
+      {fastest.pack_tokens / fastest.sequence.ulysses, LengthRole::gpu_of_fastest},
+      {fastest.pack_tokens, LengthRole::fastest}};
+  const std::int64_t gpu_of_longest = longest.pack_tokens / longest.sequence.ulysses;
   if (gpu_of_longest > fastest.pack_tokens) listed.push_back({gpu_of_longest, LengthRole::gpu_of_longest});
   listed.push_back({longest.pack_tokens, LengthRole::longest});
   return listed;

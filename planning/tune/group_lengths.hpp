@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "packing/sequence_parallelism.hpp"
+
 namespace packsim {
 
 /// Why HBP's algorithm 1 lists a pack length.
@@ -23,7 +25,7 @@ struct ListedLength {
 /// A length and the SP degree that it runs fastest with.
 struct LengthAndDegree {
   std::int64_t pack_tokens = 0;
-  int sp_degree = 1;
+  SequenceParallelism sequence = {};
 };
 
 /// The lengths of the groups by HBP's algorithm 1 (arXiv 2503.07680): [l1, l_best, l2, l_max], l2 only where

@@ -6,12 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "packing/sequence_parallelism.hpp"
+
 namespace packsim {
 
 /// Packs of one length at one SP degree and number of checkpointed layers, and what running them showed.
 struct ProfiledCase {
   std::int64_t pack_tokens = 0;
-  int sp_degree = 1;
+  SequenceParallelism sequence = {};
   int gc_layers = 0;
   /// Mean seconds of an iteration. All cases of a profile are of the same tokens an iteration. None where the
   /// case cannot run.

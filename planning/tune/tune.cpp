@@ -19,7 +19,7 @@ void check_ascending(const std::vector<T>& values, const std::string& name) {
 }
 
 LengthAndDegree length_and_degree(const ProfiledCase& of) {
-  return {of.pack_tokens, of.sp_degree};
+  return {.pack_tokens = of.pack_tokens, .sequence = of.sequence};
 }
 
 const ProfiledCase* best_of_length(const Tuning& tuning, std::int64_t pack_tokens) {
@@ -33,7 +33,7 @@ std::optional<TunedGroup> profile_on_one_gpu(const ListedLength& listed, int gc_
   const std::vector<ProfiledCase> cases = profiler(listed.pack_tokens, 1);
   std::ranges::copy(cases, std::back_inserter(tuning.cases));
   TunedGroup group{.pack_tokens = listed.pack_tokens,
-                   .sp_degree = 1,
+                   .sequence = {.ulysses = 1},
                    .gc_layers = gc_layers_of_whole,
                    .roles = {listed.role},
                    .step_s = std::nullopt};
@@ -53,7 +53,7 @@ std::optional<TunedGroup> make_group(const ListedLength& listed, const ProfiledC
   const ProfiledCase* best = best_of_length(tuning, listed.pack_tokens);
   if (best == nullptr) return std::nullopt;
   return TunedGroup{.pack_tokens = best->pack_tokens,
-                    .sp_degree = best->sp_degree,
+                    .sequence = {.ulysses = best->sequence.ulysses},
                     .gc_layers = best->gc_layers,
                     .roles = {listed.role},
                     .step_s = best->step_s,
@@ -73,7 +73,8 @@ void choose_groups(const ProfiledCase& longest, const TuneRequest& request, cons
       tuning.left_out.push_back({one, LeftOutLength::Reason::cannot_run});
     }
   }
-  const ListedLength gpu_of_longest{longest.pack_tokens / longest.sp_degree, LengthRole::gpu_of_longest};
+  const ListedLength gpu_of_longest{longest.pack_tokens / longest.sequence.ulysses,
+                                    LengthRole::gpu_of_longest};
   const bool is_listed = std::ranges::find(listed, gpu_of_longest.role, &ListedLength::role) != listed.end();
   const auto same = std::ranges::find(tuning.groups, gpu_of_longest.pack_tokens, &TunedGroup::pack_tokens);
   if (!is_listed && same == tuning.groups.end())

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "packing/sequence_parallelism.hpp"
 #include "planning/tune/group_lengths.hpp"
 #include "planning/tune/profiled_case.hpp"
 
@@ -19,7 +20,7 @@ struct TuneRequest {
 /// A packing group that was chosen.
 struct TunedGroup {
   std::int64_t pack_tokens = 0;
-  int sp_degree = 1;
+  SequenceParallelism sequence = {};
   int gc_layers = 0;
   std::vector<LengthRole> roles = {};   ///< several where equal lengths merged
   std::optional<double> step_s = {};    ///< none: nobody could run it

@@ -89,7 +89,7 @@ py::dict statistics_of(const BoundPacking& self) {
 
 py::dict setting_of(const BoundPacking& self) {
   std::vector<int> sp_degrees;
-  for (const BatchGroup& group : self.setting.groups) sp_degrees.push_back(group.sp_degree);
+  for (const BatchGroup& group : self.setting.groups) sp_degrees.push_back(group.gpus_per_pack);
   py::dict result;
   result["n_gpus"] = self.setting.n_gpus;
   result["tokens_per_iteration"] = self.setting.tokens_per_iteration;

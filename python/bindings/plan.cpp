@@ -54,7 +54,7 @@ Schedule schedule_of(const BoundPacking& bound, const ScheduleArguments& argumen
   std::vector<GroupParallelism> parallelism;
   std::vector<std::vector<MicroBatch>> batches;
   for (std::size_t g = 0; g < packing.groups.size(); ++g) {
-    parallelism.push_back({.sp_degree = arguments.sp_degrees[g], .gc_layers = arguments.gc_layers[g]});
+    parallelism.push_back({.gpus_per_pack = arguments.sp_degrees[g], .gc_layers = arguments.gc_layers[g]});
     batches.push_back(micro_batches(packing, g, padding, pad_multiple_tokens));
   }
   if (packing.strategy->plan_batches != nullptr)
@@ -93,7 +93,7 @@ PlanView make_plan(const BoundPacking& bound, const py::kwargs& given) {
   const Schedule schedule = schedule_of(bound, arguments, facts.padding, facts.pad_multiple_tokens);
   return PlanView::of_bytes(plan_bytes({.packing = bound.packing,
                                         .schedule = schedule,
-                                        .degrees = {},
+                                        .sequence = {},
                                         .loss_tokens = values_of(loss_tokens),
                                         .facts = facts}));
 }
@@ -113,7 +113,7 @@ PlanView with_normaliser(const PlanView& plan, const std::string& normaliser) {
   facts.normaliser = normaliser;
   return PlanView::of_bytes(plan_bytes({.packing = restored.packing,
                                         .schedule = restored.schedule,
-                                        .degrees = restored.degrees,
+                                        .sequence = restored.sequence,
                                         .loss_tokens = plan->loss_tokens,
                                         .facts = facts}));
 }

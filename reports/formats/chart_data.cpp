@@ -142,8 +142,9 @@ std::vector<std::size_t> evenly_spaced(std::size_t n, std::size_t most) {
 
 // Bars are GPUs where SP degrees differ; packs are then of many lengths.
 std::string packs_text(const SampledIteration& sample) {
-  return sample.sp_degree == 0 ? "mixed SP"
-                               : fmt::format("{}, SP {}", capacity(sample.capacity_tokens), sample.sp_degree);
+  return sample.gpus_per_pack
+             ? fmt::format("{}, SP {}", capacity(sample.capacity_tokens), *sample.gpus_per_pack)
+             : "mixed SP";
 }
 
 // Busiest rank first, so that the empty area beside a falling edge is the ABR.

@@ -37,7 +37,7 @@ std::string group_summary(const StrategyResult& run) {
   std::string summary;
   for (const GroupResult& group : run.groups) {
     if (!summary.empty()) summary += ';';
-    summary += fmt::format("{}:{}:{}", group.capacity_tokens, group.sp_degree, group.gc_layers);
+    summary += fmt::format("{}:{}:{}", group.capacity_tokens, group.sequence.ulysses, group.gc_layers);
   }
   return summary;
 }

@@ -96,7 +96,7 @@ std::string plan_row(const ShownGroup& shown, double full_bytes) {
   const GroupResult& group = shown.group;
   std::string cells;
   for (const std::string& text :
-       {capacity(group.capacity_tokens), sequence_degrees(group.sp_degree, group.cp_degree), shown.gc_layers,
+       {capacity(group.capacity_tokens), sequence_text(group.sequence), shown.gc_layers,
         grouped(group.zero_stage), grouped(group.n_dp_ranks),
         micro_batches_text(group.micro_batches_per_rank), grouped(group.packs), grouped(group.iterations)}) {
     cells += fmt::format("<td>{}</td>", text);

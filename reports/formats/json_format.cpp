@@ -117,8 +117,8 @@ Json lengths_json(const LengthSummary& lengths) {
 
 Json group(const GroupResult& group) {
   return {{"capacity_tokens", group.capacity_tokens},
-          {"sp_degree", group.sp_degree},
-          {"cp_degree", group.cp_degree},
+          {"sp_degree", group.sequence.ulysses},
+          {"cp_degree", group.sequence.ring},
           {"gc_layers", group.gc_layers},
           {"zero_stage", group.zero_stage},
           {"n_dp_ranks", group.n_dp_ranks},
@@ -171,11 +171,12 @@ Json run(const StrategyResult& result) {
   }
   run["sampled_iterations"] = Json::array();
   for (const SampledIteration& sample : result.sampled_iterations) {
-    run["sampled_iterations"].push_back({{"iteration", sample.iteration},
-                                         {"capacity_tokens", sample.capacity_tokens},
-                                         {"sp_degree", sample.sp_degree},
-                                         {"abr", sample.abr},
-                                         {"attention_pairs", sample.attention_pairs}});
+    run["sampled_iterations"].push_back(
+        {{"iteration", sample.iteration},
+         {"capacity_tokens", sample.capacity_tokens},
+         {"gpus_per_pack", sample.gpus_per_pack ? Json(*sample.gpus_per_pack) : Json()},
+         {"abr", sample.abr},
+         {"attention_pairs", sample.attention_pairs}});
   }
   return run;
 }

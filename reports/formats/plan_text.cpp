@@ -36,8 +36,9 @@ std::string plan_text(const ParallelPlan& plan) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-std::string sequence_degrees(int sp_degree, int cp_degree) {
-  return cp_degree == 1 ? fmt::format("{}", sp_degree) : fmt::format("{} x CP {}", sp_degree, cp_degree);
+std::string sequence_text(const SequenceParallelism& sequence) {
+  return sequence.ring == 1 ? fmt::format("{}", sequence.ulysses)
+                            : fmt::format("{} x CP {}", sequence.ulysses, sequence.ring);
 }
 
 }  // namespace packsim::formats_detail

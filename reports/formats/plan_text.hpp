@@ -3,6 +3,7 @@
 #include <string>
 
 #include "models/parallel_plan.hpp"
+#include "packing/sequence_parallelism.hpp"
 
 /// Parallel plans as people read them.
 namespace packsim::formats_detail {
@@ -11,6 +12,6 @@ namespace packsim::formats_detail {
 /// for".
 std::string plan_text(const ParallelPlan& plan);
 /// How many GPUs share a sequence by Ulysses and by ring attention: "8", "2 x CP 4".
-std::string sequence_degrees(int sp_degree, int cp_degree);
+std::string sequence_text(const SequenceParallelism& sequence);
 
 }  // namespace packsim::formats_detail

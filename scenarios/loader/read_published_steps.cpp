@@ -52,8 +52,8 @@ ParallelPlan read_plan(JsonReader reader) {
   ParallelPlan plan;
   plan.n_gpus = reader.integer("n_gpus", 1, kMostGpus);
   plan.tp_degree = degree("tp_degree");
-  plan.sp_degree = degree("sp_degree");
-  plan.cp_degree = degree("cp_degree");
+  plan.sequence.ulysses = degree("sp_degree");
+  plan.sequence.ring = degree("cp_degree");
   plan.pp_degree = degree("pp_degree");
   plan.virtual_stages = degree("virtual_stages");
   plan.chunk_layers = reader.integers("chunk_layers", 0, kMostLayers);
@@ -210,7 +210,7 @@ void StepsReader::check(JsonReader& reader, const PublishedStep& step) const {
     reader.refuse("plan", fmt::format("n_gpus of the cluster's {} GPUs", step.cluster.n_gpus()),
                   fmt::format("{}", plan.n_gpus));
   std::int64_t rank_gpus = 1;
-  for (const int degree : {plan.tp_degree, plan.sp_degree, plan.cp_degree, plan.pp_degree}) {
+  for (const int degree : {plan.tp_degree, plan.sequence.ulysses, plan.sequence.ring, plan.pp_degree}) {
     rank_gpus *= degree;
     if (rank_gpus > plan.n_gpus) break;  // the whole product may leave 64 bits
   }

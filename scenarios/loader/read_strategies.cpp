@@ -46,9 +46,9 @@ bool refuse_group_plan(const Entry& entry, const GroupSpec& group, const Machine
 void check_group(const Entry& entry, const GroupSpec& group, const Machine& machine) {
   const bool has_machine = machine.model != nullptr && machine.cluster != nullptr;
   if (has_machine && refuse_group_plan(entry, group, machine)) return;
-  if (group.capacity_tokens % group.sp_degree != 0) {
+  if (group.capacity_tokens % group.sequence.ulysses != 0) {
     entry.with("capacity_tokens")
-        .refuse("capacity_tokens", fmt::format("a multiple of the sp_degree {}", group.sp_degree));
+        .refuse("capacity_tokens", fmt::format("a multiple of the sp_degree {}", group.sequence.ulysses));
   }
 }
 
@@ -60,8 +60,7 @@ GroupSpec read_group(const Entry& entry, StrategyKeys keys, const Machine& machi
     entry.own.refuse("capacity_tokens", fmt::format("integer in 1..{}", kMostTokens));
   }
   const GroupSpec group{.capacity_tokens = keys.capacity_tokens.value_or(0),
-                        .sp_degree = keys.sp_degree,
-                        .cp_degree = keys.cp_degree,
+                        .sequence = keys.sequence,
                         .gc_layers = keys.gc_layers};
   if (entry.own.n_problems() == before) check_group(entry, group, machine);
   return group;

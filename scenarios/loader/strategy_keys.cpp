@@ -59,8 +59,8 @@ void read_optional(JsonReader& reader, std::string_view key, T high, std::option
 
 void read_group_keys(JsonReader& reader, int most_gc_layers, StrategyKeys& keys) {
   read_optional(reader, "capacity_tokens", kMostTokens, keys.capacity_tokens);
-  keys.sp_degree = reader.integer("sp_degree", 1, kMostGpus, keys.sp_degree);
-  keys.cp_degree = reader.integer("cp_degree", 1, kMostGpus, keys.cp_degree);
+  keys.sequence.ulysses = reader.integer("sp_degree", 1, kMostGpus, keys.sequence.ulysses);
+  keys.sequence.ring = reader.integer("cp_degree", 1, kMostGpus, keys.sequence.ring);
   keys.gc_layers = reader.integer_or_word("gc_layers", 0, most_gc_layers, "auto", keys.gc_layers);
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "packing/sequence_parallelism.hpp"
 #include "packing/strategy.hpp"
 #include "scenarios/loader/json_reader.hpp"
 #include "scenarios/scenario.hpp"
@@ -15,8 +16,7 @@ namespace packsim {
 /// from the values of "packing".
 struct StrategyKeys {
   std::optional<std::int64_t> capacity_tokens;
-  int sp_degree = 1;
-  int cp_degree = 1;
+  SequenceParallelism sequence = {};
   std::optional<int> gc_layers;  ///< none: "auto"
   StrategyOptions options;
   std::optional<PackOrder> order;

@@ -43,10 +43,11 @@ std::vector<std::int32_t> read_lengths() {
 // Round numbers of the size of an 8B model's on H100, to time solvers with and no more: 0.02 s a micro-batch,
 // 110 us a token (6 x 8e9 FLOP), 2.3 ns a squared token of attention, and exchange that is faster within a
 // node of eight.
-flexsp::SequenceCost round_cost(int sp_degree) {
-  const double exchange_s = sp_degree == 1 ? 0 : (sp_degree <= 8 ? 6e-6 : 38e-6);
-  return {
-      .fixed_s = 0.02, .token_s = (110e-6 + exchange_s) / sp_degree, .squared_token_s = 2.3e-9 / sp_degree};
+flexsp::SequenceCost round_cost(int gpus_per_pack) {
+  const double exchange_s = gpus_per_pack == 1 ? 0 : (gpus_per_pack <= 8 ? 6e-6 : 38e-6);
+  return {.fixed_s = 0.02,
+          .token_s = (110e-6 + exchange_s) / gpus_per_pack,
+          .squared_token_s = 2.3e-9 / gpus_per_pack};
 }
 
 flexsp::Cluster cluster_of(const std::string& costs, int widest) {

@@ -32,12 +32,12 @@ class TenMillionSamples {
     const std::vector<std::int32_t> lengths = ten_million_lengths();
     const Packing packing = pack("bfd", {.lengths_tokens = lengths, .capacities_tokens = {131072}});
     const std::vector<std::vector<MicroBatch>> batches = {micro_batches(packing, 0, Padding::none)};
-    const std::vector<GroupParallelism> parallelism = {{.sp_degree = 8}};
+    const std::vector<GroupParallelism> parallelism = {{.gpus_per_pack = 8}};
     const Schedule schedule =
         make_schedule(batches, packing.capacities_tokens, parallelism, {.n_gpus = 64, .epochs = 2});
-    save_plan(
-        plan_bytes({.packing = packing, .schedule = schedule, .degrees = {}, .loss_tokens = {}, .facts = {}}),
-        path_);
+    save_plan(plan_bytes(
+                  {.packing = packing, .schedule = schedule, .sequence = {}, .loss_tokens = {}, .facts = {}}),
+              path_);
   }
   ~TenMillionSamples() { std::filesystem::remove(path_); }
   const std::string& path() const { return path_; }

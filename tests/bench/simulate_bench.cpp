@@ -49,7 +49,8 @@ struct Run {
   packsim::Schedule schedule;
 
   void add_group(int sp_degree, std::size_t n_packs, bool alike) {
-    const packsim::ParallelPlan plan{.n_gpus = schedule.n_gpus, .sp_degree = sp_degree, .gc_layers = 28};
+    const packsim::ParallelPlan plan{
+        .n_gpus = schedule.n_gpus, .sequence = {.ulysses = sp_degree}, .gc_layers = 28};
     packsim::StepPricer& pricer = *pricers.emplace_back(
         std::make_unique<packsim::StepPricer>(kLlama8b, cluster, plan, profile, packsim::FrameworkFactors{}));
     packsim::PricedGroup& group = groups.emplace_back();
@@ -60,7 +61,7 @@ struct Run {
       if (alike) generator.seed(1);
       group.packs.push_back(pricer.micro_batch(tokens, draw_documents(generator, tokens)));
     }
-    schedule.groups.push_back({.sp_degree = sp_degree, .n_dp_ranks = schedule.n_gpus / sp_degree});
+    schedule.groups.push_back({.gpus_per_pack = sp_degree, .n_dp_ranks = schedule.n_gpus / sp_degree});
   }
 };
 

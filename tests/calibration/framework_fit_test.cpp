@@ -62,7 +62,7 @@ std::vector<TrueStep> true_steps() {
         step.text = "step model=llama3.1-8b layers=4 gc_layers=" + std::to_string(gc_layers) +
                     " sp=" + std::to_string(sp) + " dp=1 zero=1 packs=" + text;
         step.plan = {.n_gpus = sp,
-                     .sp_degree = sp,
+                     .sequence = {.ulysses = sp},
                      .zero_stage = 1,
                      .bucket_elements = 1 << 25,
                      .gc_layers = gc_layers,
@@ -101,7 +101,7 @@ Synthetic made_up_steps(const HardwareProfile& hardware, double noise) {
     rows.measurements.rows.back().peak_memory_bytes =
         peak_memory(cut, gpus, step.plan,
                     {.reserved_bytes = kTruth.reserved_bytes, .logits_bytes_per_vocab_entry = kLogitsBytes},
-                    static_cast<double>(most_tokens) / step.plan.sp_degree)
+                    static_cast<double>(most_tokens) / step.plan.sequence.ulysses)
             .total_bytes();
   }
   return rows;

@@ -52,7 +52,7 @@ double true_step_s(const StepFitProblem& problem, const StepRow& row, const Fram
   const StatesPrice& states = pricer.states();
   std::int64_t step_ns = states.optimizer_ns + states.step_ns;
   for (const StateUnit& unit : states.units) step_ns += unit.gather_ns + unit.reduce_ns;
-  const std::int64_t n = problem.tokens_per_iteration / (32 / row.sp_degree) / row.pack_tokens;
+  const std::int64_t n = problem.tokens_per_iteration / (32 / row.sequence.ulysses) / row.pack_tokens;
   return 1e-9 * static_cast<double>(n * micro_batch_ns + step_ns);
 }
 
@@ -111,7 +111,7 @@ TEST_CASE("Eight numbers reproduce the sixteen published step times, and every m
   CHECK(fit.left_out_mean_error <= 0.025);
   for (std::size_t i = 0; i < problem.rows.size(); ++i) {
     const StepRow& row = problem.rows[i];
-    CAPTURE(row.table, row.pack_tokens, row.sp_degree);
+    CAPTURE(row.table, row.pack_tokens, row.sequence.ulysses);
     if (row.out_of_memory) {
       CHECK(fit.predicted_gc_layers[i] == -1);
     } else {

@@ -60,8 +60,11 @@ double reduce_s(const StatesPrice& states) {
 TEST_CASE("The terms of a step add up to what the pricer says at any factors") {
   for (const int sp_degree : {1, 8, 16}) {
     CAPTURE(sp_degree);
-    const ParallelPlan plan{
-        .n_gpus = 32, .sp_degree = sp_degree, .zero_stage = 1, .overlaps_states = false, .gc_layers = 20};
+    const ParallelPlan plan{.n_gpus = 32,
+                            .sequence = {.ulysses = sp_degree},
+                            .zero_stage = 1,
+                            .overlaps_states = false,
+                            .gc_layers = 20};
     StepPricer pricer = machine().pricer(plan, kFactors);
     const StatesPrice& states = pricer.states();
     REQUIRE(gradient_sum_s(states) > 0);  // of the second micro-batch, bf16
@@ -83,20 +86,22 @@ TEST_CASE("Each factor is on what it is named after") {
   CHECK(alone.part_s[3] == 0);
   CHECK(alone.part_s[4] == Approx(2));  // micro-batches
   CHECK(alone.part_s[5] == Approx(1));
-  const StepTerms in_node = machine().terms({.n_gpus = 32, .sp_degree = 8, .overlaps_states = false});
+  const StepTerms in_node =
+      machine().terms({.n_gpus = 32, .sequence = {.ulysses = 8}, .overlaps_states = false});
   CHECK(in_node.part_s[2] > 0);
   CHECK(in_node.part_s[3] == 0);
   // A GPU has an eighth of the tokens, and of the heads. The optimizer's part is the same, and small
   // products are not as fast.
   CHECK(in_node.part_s[0] == Approx(alone.part_s[0] / 8).epsilon(0.1));
   CHECK(in_node.part_s[1] == Approx(alone.part_s[1] / 8).epsilon(0.1));
-  const StepTerms between = machine().terms({.n_gpus = 32, .sp_degree = 16, .overlaps_states = false});
+  const StepTerms between =
+      machine().terms({.n_gpus = 32, .sequence = {.ulysses = 16}, .overlaps_states = false});
   CHECK(between.part_s[2] == 0);
   CHECK(between.part_s[3] > 0);
 }
 
 TEST_CASE("Attention of a pack is the part that depends on its documents") {
-  const ParallelPlan plan{.n_gpus = 32, .sp_degree = 8, .gc_layers = 8};
+  const ParallelPlan plan{.n_gpus = 32, .sequence = {.ulysses = 8}, .gc_layers = 8};
   StepTermsPricer pricer(machine().model, machine().cluster, plan, machine().hardware);
   const StepTerms terms = pricer.step(kPacks);
   CHECK(pricer.attention_s(kPacks[0]) + pricer.attention_s(kPacks[1]) == Approx(terms.part_s[1]));
@@ -111,8 +116,10 @@ TEST_CASE("Weights and gradients travel as often as the ZeRO stage has it, and w
   for (const Expected& expected :
        {Expected{0, 0, 1}, Expected{1, 1, 1}, Expected{2, 1, 2}, Expected{3, 4, 2}}) {
     CAPTURE(expected.zero_stage);
-    ParallelPlan plan{
-        .n_gpus = 32, .sp_degree = 4, .zero_stage = expected.zero_stage, .overlaps_states = false};
+    ParallelPlan plan{.n_gpus = 32,
+                      .sequence = {.ulysses = 4},
+                      .zero_stage = expected.zero_stage,
+                      .overlaps_states = false};
     const StatesPrice states = machine().pricer(plan, {}).states();
     CHECK(machine().terms(plan).fixed_s ==
           Approx(expected.gathers * gather_s(states) + expected.reductions * reduce_s(states)));

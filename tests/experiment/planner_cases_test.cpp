@@ -125,9 +125,9 @@ TEST_CASE("more GPUs than a model has heads for share a pack by a ring") {
   REQUIRE(run.feasible);
   CHECK(run.trained_tokens == 60 * 2000 + 400000);
   const auto ring =
-      std::ranges::find_if(run.groups, [](const GroupResult& group) { return group.cp_degree > 1; });
+      std::ranges::find_if(run.groups, [](const GroupResult& group) { return group.sequence.ring > 1; });
   REQUIRE(ring != run.groups.end());
-  CHECK(ring->sp_degree * ring->cp_degree > 4);
+  CHECK(ring->sequence.ulysses * ring->sequence.ring > 4);
   CHECK(run.above_bound_fraction >= 0);
 }
 

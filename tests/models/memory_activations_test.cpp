@@ -28,17 +28,20 @@ TEST_CASE("A dense layer keeps what counting its tensors says") {
   CHECK(dense(kLlama8b).input_bytes == 8192);
   for (const int degree : {2, 4, 8}) {
     // Splits of heads, tokens and columns leave the bytes of a token that the GPU has between the blocks.
-    CHECK(dense(kLlama8b, {.n_gpus = 8, .sp_degree = degree}).kept_bytes == dense(kLlama8b).kept_bytes);
+    CHECK(dense(kLlama8b, {.n_gpus = 8, .sequence = {.ulysses = degree}}).kept_bytes ==
+          dense(kLlama8b).kept_bytes);
     CHECK(dense(kLlama8b, {.n_gpus = 8, .tp_degree = degree}).kept_bytes == dense(kLlama8b).kept_bytes);
-    CHECK(dense(kLlama8b, {.n_gpus = 8, .cp_degree = degree}).kept_bytes == dense(kLlama8b).kept_bytes);
+    CHECK(dense(kLlama8b, {.n_gpus = 8, .sequence = {.ring = degree}}).kept_bytes ==
+          dense(kLlama8b).kept_bytes);
   }
 }
 
 TEST_CASE("Key-value heads that are copied take their room") {
   // 32 GPUs share 8 heads: four copies of keys and values, 3 x 2 x 1024 values more.
   const double more = 2.0 * 3 * 2 * 1024;
-  CHECK(dense(kLlama8b, {.n_gpus = 32, .sp_degree = 32}).kept_bytes == dense(kLlama8b).kept_bytes + more);
-  CHECK(dense(kLlama8b, {.n_gpus = 32, .tp_degree = 4, .sp_degree = 8}).kept_bytes ==
+  CHECK(dense(kLlama8b, {.n_gpus = 32, .sequence = {.ulysses = 32}}).kept_bytes ==
+        dense(kLlama8b).kept_bytes + more);
+  CHECK(dense(kLlama8b, {.n_gpus = 32, .tp_degree = 4, .sequence = {.ulysses = 8}}).kept_bytes ==
         dense(kLlama8b).kept_bytes + more);
 }
 
@@ -66,7 +69,7 @@ TEST_CASE("Latent attention keeps the heads' queries, keys and values, and the l
   // Every GPU of a tensor-parallel group makes the latents of all the group's tokens.
   CHECK(dense(kDeepseekV2, {.n_gpus = 4, .tp_degree = 4}).kept_bytes == norms + heads + 4 * latents + mlp);
   // Sent instead of heads, the latents (512 and 64 values) of all 8 GPUs' tokens are kept too.
-  const ParallelPlan sends{.n_gpus = 8, .sp_degree = 8, .latent_exchange = true};
+  const ParallelPlan sends{.n_gpus = 8, .sequence = {.ulysses = 8}, .latent_exchange = true};
   CHECK(dense(kDeepseekV2, sends).kept_bytes == norms + heads + latents + 8 * 2 * 576 + mlp);
   CHECK(dense(kDeepseekV2, {.n_gpus = 1, .latent_exchange = true}).kept_bytes ==
         norms + heads + latents + mlp);
@@ -134,17 +137,18 @@ TEST_CASE("Gradients of activations are those of two hidden and two MLP tensors"
 TEST_CASE("A layer needs buffers for its largest exchange") {
   CHECK(dense(kLlama8b).exchange_bytes == 0);
   // Ulysses: queries, keys and values in the order they are sent in.
-  CHECK(dense(kLlama8b, {.n_gpus = 8, .sp_degree = 8}).exchange_bytes == 2 * (4096 + 2 * 1024));
+  CHECK(dense(kLlama8b, {.n_gpus = 8, .sequence = {.ulysses = 8}}).exchange_bytes == 2 * (4096 + 2 * 1024));
   // Tensor parallel: the whole group's inputs, and as many partial sums.
   CHECK(dense(kLlama8b, {.n_gpus = 8, .tp_degree = 8}).exchange_bytes == 2 * 2 * 8 * 4096);
   // Ring: two blocks of keys and values in bf16, and of their gradients in fp32.
-  CHECK(dense(kLlama8b, {.n_gpus = 8, .cp_degree = 8}).exchange_bytes == 2 * (2 + 4) * 2 * 1024);
+  CHECK(dense(kLlama8b, {.n_gpus = 8, .sequence = {.ring = 8}}).exchange_bytes == 2 * (2 + 4) * 2 * 1024);
   // Experts: copies of tokens, sent and received.
   CHECK(expert(kQwen3Moe, {.n_gpus = 8, .ep_degree = 8}).exchange_bytes == 2 * 2 * 8 * 2048);
   // A stage's neighbours, beside it.
-  CHECK(dense(kLlama8b, {.n_gpus = 16, .sp_degree = 8, .pp_degree = 2}).exchange_bytes ==
+  CHECK(dense(kLlama8b, {.n_gpus = 16, .sequence = {.ulysses = 8}, .pp_degree = 2}).exchange_bytes ==
         2 * (4096 + 2 * 1024) + 2 * 2 * 4096);
   // The latent instead of keys and values.
-  CHECK(dense(kDeepseekV2, {.n_gpus = 8, .sp_degree = 8, .latent_exchange = true}).exchange_bytes ==
-        2 * (128 * 192 + 576));
+  CHECK(
+      dense(kDeepseekV2, {.n_gpus = 8, .sequence = {.ulysses = 8}, .latent_exchange = true}).exchange_bytes ==
+      2 * (128 * 192 + 576));
 }

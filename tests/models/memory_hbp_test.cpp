@@ -18,7 +18,7 @@ constexpr int kOutOfMemory = -1;
 
 struct Verdict {
   double tokens_per_gpu = 0;
-  int sp_degree = 1;
+  SequenceParallelism sequence = {};
   int gc_layers = 0;  // the fewest that fit
 };
 
@@ -35,7 +35,7 @@ std::vector<Verdict> verdicts() {
       std::getline(row, *cell, ',');
     const int sp = std::atoi(sp_degree.c_str());
     verdicts.push_back({.tokens_per_gpu = std::atof(tokens.c_str()) / sp,
-                        .sp_degree = sp,
+                        .sequence = {.ulysses = sp},
                         .gc_layers = memory == "OOM" ? kOutOfMemory : std::atoi(gc_layers.c_str())});
   }
   return verdicts;
@@ -49,7 +49,7 @@ int n_missed(const ParallelPlan& plan, const MemoryAssumptions& assumptions) {
   int n = 0;
   for (const Verdict& row : verdicts()) {
     ParallelPlan with_degree = plan;
-    with_degree.sp_degree = row.sp_degree;
+    with_degree.sequence.ulysses = row.sequence.ulysses;
     const int found = fewest_gc_layers(kLlama8b, kFourNodes, with_degree, assumptions, row.tokens_per_gpu);
     const bool is_same_verdict = (found == kOutOfMemory) == (row.gc_layers == kOutOfMemory);
     if (!is_same_verdict || std::abs(found - row.gc_layers) > 1) ++n;

@@ -35,8 +35,8 @@ Draw draw(std::mt19937& random) {
     ParallelPlan& plan = drawn.plan;
     plan.n_gpus = degree(9);
     plan.tp_degree = degree(4);
-    plan.sp_degree = degree(4);
-    plan.cp_degree = degree(3);
+    plan.sequence.ulysses = degree(4);
+    plan.sequence.ring = degree(3);
     plan.pp_degree = degree(3);
     plan.virtual_stages = plan.pp_degree > 1 ? degree(3) : 1;
     plan.ep_degree = degree(6);

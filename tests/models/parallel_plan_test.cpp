@@ -29,18 +29,18 @@ Mistakes mistakes(const Transformer& model, const ParallelPlan& plan, const Clus
 TEST_CASE("Plans that can exist have no mistakes") {
   const std::vector<ParallelPlan> dense = {
       {.n_gpus = 1},
-      {.n_gpus = 32, .sp_degree = 8},
-      {.n_gpus = 32, .sp_degree = 32, .zero_stage = 3},  // 8 key-value heads are copied
-      {.n_gpus = 32, .tp_degree = 4, .sp_degree = 2, .cp_degree = 4},
+      {.n_gpus = 32, .sequence = {.ulysses = 8}},
+      {.n_gpus = 32, .sequence = {.ulysses = 32}, .zero_stage = 3},  // 8 key-value heads are copied
+      {.n_gpus = 32, .tp_degree = 4, .sequence = {.ulysses = 2, .ring = 4}},
       {.n_gpus = 16, .tp_degree = 8, .pp_degree = 2, .virtual_stages = 4, .gc_layers = 32},
       {.n_gpus = 6, .pp_degree = 3, .chunk_layers = {0, 32, 0}},
       {.n_gpus = 8, .offload = Offload::optimizer, .lora_rank = 4096}};
   for (const ParallelPlan& plan : dense) CHECK(mistakes(kLlama8b, plan) == Mistakes{});
 
-  CHECK(mistakes(kQwen3Moe, {.n_gpus = 32, .sp_degree = 4, .ep_degree = 32}) == Mistakes{});
+  CHECK(mistakes(kQwen3Moe, {.n_gpus = 32, .sequence = {.ulysses = 4}, .ep_degree = 32}) == Mistakes{});
   CHECK(mistakes(kDeepseekV2, {.n_gpus = 32,
                                .tp_degree = 4,
-                               .sp_degree = 2,
+                               .sequence = {.ulysses = 2},
                                .pp_degree = 4,
                                .ep_degree = 2,
                                .latent_exchange = true}) == Mistakes{});
@@ -51,18 +51,18 @@ TEST_CASE("Each mistake is reported by itself") {
       {{.n_gpus = 64}, "n_gpus: expected 1..32, got 64"},
       {{.n_gpus = 0}, "n_gpus: expected 1..32, got 0"},
       {{.n_gpus = 8, .tp_degree = 0}, "tp_degree: expected 1..8, got 0"},
-      {{.n_gpus = 8, .sp_degree = 16}, "sp_degree: expected 1..8, got 16"},
-      {{.n_gpus = 8, .cp_degree = -1}, "cp_degree: expected 1..8, got -1"},
+      {{.n_gpus = 8, .sequence = {.ulysses = 16}}, "sp_degree: expected 1..8, got 16"},
+      {{.n_gpus = 8, .sequence = {.ring = -1}}, "cp_degree: expected 1..8, got -1"},
       {{.n_gpus = 8, .pp_degree = 0}, "pp_degree: expected 1..8, got 0"},
       {{.n_gpus = 8, .ep_degree = 0}, "ep_degree: expected 1..8, got 0"},
-      {{.n_gpus = 8, .tp_degree = 4, .sp_degree = 4},
+      {{.n_gpus = 8, .tp_degree = 4, .sequence = {.ulysses = 4}},
        "tp_degree x sp_degree: expected a divisor of the plan's 8 GPUs, got 4 x 4 = 16"},
-      {{.n_gpus = 12, .cp_degree = 8}, "cp_degree: expected a divisor of the plan's 12 GPUs, got 8"},
-      {{.n_gpus = 24, .cp_degree = 2, .pp_degree = 8},
+      {{.n_gpus = 12, .sequence = {.ring = 8}}, "cp_degree: expected a divisor of the plan's 12 GPUs, got 8"},
+      {{.n_gpus = 24, .sequence = {.ring = 2}, .pp_degree = 8},
        "cp_degree x pp_degree: expected a divisor of the plan's 24 GPUs, got 2 x 8 = 16"},
-      {{.n_gpus = 12, .cp_degree = 3},
+      {{.n_gpus = 12, .sequence = {.ring = 3}},
        "cp_degree: expected a divisor or a multiple of the 8 GPUs of a node, got 3"},
-      {{.n_gpus = 12, .cp_degree = 12},
+      {{.n_gpus = 12, .sequence = {.ring = 12}},
        "cp_degree: expected a divisor or a multiple of the 8 GPUs of a node, got 12"},
       {{.n_gpus = 8, .virtual_stages = 2}, "virtual_stages: expected 1 without a pipeline, got 2"},
       {{.n_gpus = 8, .virtual_stages = 0}, "virtual_stages: expected 1..32, got 0"},
@@ -107,33 +107,33 @@ TEST_CASE("Mistakes about heads and widths") {
   Transformer model = kLlama8b;
   model.n_heads = 28;
   model.n_kv_heads = 4;
-  CHECK(mistakes(model, {.n_gpus = 8, .sp_degree = 8}) ==
+  CHECK(mistakes(model, {.n_gpus = 8, .sequence = {.ulysses = 8}}) ==
         Mistakes{"sp_degree: expected a divisor of the model's 28 attention heads, got 8"});
   CHECK(
-      mistakes(model, {.n_gpus = 8, .tp_degree = 4, .sp_degree = 2}) ==
+      mistakes(model, {.n_gpus = 8, .tp_degree = 4, .sequence = {.ulysses = 2}}) ==
       Mistakes{"tp_degree x sp_degree: expected a divisor of the model's 28 attention heads, got 4 x 2 = 8"});
   model.n_heads = 48;
   model.n_kv_heads = 6;
-  CHECK(mistakes(model, {.n_gpus = 8, .sp_degree = 8}) ==
+  CHECK(mistakes(model, {.n_gpus = 8, .sequence = {.ulysses = 8}}) ==
         Mistakes{"sp_degree: expected a divisor or a multiple of the model's 6 key-value heads, got 8"});
   // 2 x 12 GPUs would be a multiple of 12 heads, but 8 x 3 cannot split them before they are copied.
   const Cluster large{.name = "", .source = "", .gpu = "", .nodes = 1, .gpus_per_node = 24};
   model.n_kv_heads = 12;
-  CHECK(mistakes(model, {.n_gpus = 24, .tp_degree = 8, .sp_degree = 3}, large) ==
+  CHECK(mistakes(model, {.n_gpus = 24, .tp_degree = 8, .sequence = {.ulysses = 3}}, large) ==
         Mistakes{"tp_degree: expected a divisor or a multiple of the model's 12 key-value heads, got 8"});
   model = kLlama8b;
   model.ffn_size = 14340;
   CHECK(mistakes(model, {.n_gpus = 8, .tp_degree = 8}) ==
         Mistakes{"tp_degree: expected a divisor of the MLP's width 14340, got 8"});
-  CHECK(mistakes(model, {.n_gpus = 8, .sp_degree = 8}) == Mistakes{});
+  CHECK(mistakes(model, {.n_gpus = 8, .sequence = {.ulysses = 8}}) == Mistakes{});
 }
 
 TEST_CASE("Mistakes about windows and experts") {
   Transformer model = kLlama8b;
   model.sliding_window_tokens = 4096;
   model.n_windowed_layers = 32;
-  CHECK(mistakes(model, {.n_gpus = 8, .sp_degree = 8}) == Mistakes{});
-  CHECK(mistakes(model, {.n_gpus = 8, .cp_degree = 2}) ==
+  CHECK(mistakes(model, {.n_gpus = 8, .sequence = {.ulysses = 8}}) == Mistakes{});
+  CHECK(mistakes(model, {.n_gpus = 8, .sequence = {.ring = 2}}) ==
         Mistakes{
             "cp_degree: expected 1 for a model with sliding windows, as ring attention over windows is not "
             "modelled, got 2"});
@@ -186,8 +186,7 @@ TEST_CASE("Degrees far out of range are refused, not multiplied") {
   const Cluster all{.name = "", .source = "", .gpu = "", .nodes = 250'000'000, .gpus_per_node = 8};
   const ParallelPlan plan{.n_gpus = kHuge,
                           .tp_degree = kHuge,
-                          .sp_degree = kHuge,
-                          .cp_degree = kHuge,
+                          .sequence = {.ulysses = kHuge, .ring = kHuge},
                           .pp_degree = kHuge,
                           .virtual_stages = kHuge};
   CHECK(mistakes(kLlama8b, plan, all).front() ==
@@ -208,7 +207,8 @@ TEST_CASE("Ulysses degrees are refused for the reasons that scenarios know") {
     const int sp = draw(cluster.n_gpus());
     const bool good = packsim_test::sp_degree_exists(model, cluster, sp);
     CAPTURE(model.n_heads, model.n_kv_heads, cluster.nodes, cluster.gpus_per_node, sp);
-    REQUIRE(mistakes(model, {.n_gpus = cluster.n_gpus(), .sp_degree = sp}, cluster).empty() == good);
+    REQUIRE(mistakes(model, {.n_gpus = cluster.n_gpus(), .sequence = {.ulysses = sp}}, cluster).empty() ==
+            good);
     n_good += good ? 1 : 0;
   }
   CHECK(n_good > 300);
@@ -230,8 +230,8 @@ TEST_CASE("Mistakes that name no degree of a group are there whatever the group 
     const Transformer& model = draw(2) == 1 ? kLlama8b : kDeepseekV2;
     const Mistakes of_all = mistakes(model, plan);
     n_of_all += of_all.empty() ? 0 : 1;
-    plan.sp_degree = draw(34);
-    plan.cp_degree = draw(5);
+    plan.sequence.ulysses = draw(34);
+    plan.sequence.ring = draw(5);
     plan.gc_layers = draw(70) - 1;
     for (const std::string& mistake : mistakes(model, plan)) {
       const std::string keys = mistake.substr(0, mistake.find(':'));

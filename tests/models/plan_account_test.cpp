@@ -16,11 +16,11 @@ namespace {
 using Lengths = std::vector<std::int32_t>;
 
 const std::vector<ParallelPlan> kPlans = {
-    {.n_gpus = 32, .sp_degree = 8, .zero_stage = 1, .gc_layers = 11},
-    {.n_gpus = 32, .sp_degree = 8, .zero_stage = 3, .gc_layers = 32},
+    {.n_gpus = 32, .sequence = {.ulysses = 8}, .zero_stage = 1, .gc_layers = 11},
+    {.n_gpus = 32, .sequence = {.ulysses = 8}, .zero_stage = 3, .gc_layers = 32},
     {.n_gpus = 32, .tp_degree = 4, .zero_stage = 2},
     {.n_gpus = 32, .tp_degree = 2, .pp_degree = 4, .zero_stage = 1, .gc_layers = 10},
-    {.n_gpus = 32, .sp_degree = 2, .cp_degree = 4, .zero_stage = 0, .gc_layers = 5},
+    {.n_gpus = 32, .sequence = {.ulysses = 2, .ring = 4}, .zero_stage = 0, .gc_layers = 5},
 };
 
 double of(const PriceAccount& account, Cause cause) {
@@ -52,7 +52,7 @@ TEST_CASE("The account of micro-batches is that of their times on all GPUs of th
     for (const Cause cause :
          {Cause::linear, Cause::attention, Cause::recompute, Cause::tensor, Cause::sequence}) {
       // A ring's exposed transfers are a part of those that there are.
-      if (cause == Cause::sequence && plan.cp_degree > 1) continue;
+      if (cause == Cause::sequence && plan.sequence.ring > 1) continue;
       INFO(cause_name(cause));
       CHECK(of(total, cause) ==
             Approx(1e-9 * static_cast<double>(expected_ns[static_cast<std::size_t>(cause)])).epsilon(1e-5));
@@ -86,7 +86,7 @@ TEST_CASE("Standings and errors of an account are those of its curves") {
 TEST_CASE("States travel as often as their ZeRO stage has it") {
   // 10 steps of a rank, 30 micro-batches, so 20 after another one.
   for (const int zero_stage : {0, 1, 2, 3}) {
-    ParallelPlan plan{.n_gpus = 32, .sp_degree = 4};
+    ParallelPlan plan{.n_gpus = 32, .sequence = {.ulysses = 4}};
     plan.zero_stage = zero_stage;
     Pricing pricing(kLlama8b, plan);
     PlanAccount account(pricing.pricer);

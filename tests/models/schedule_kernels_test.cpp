@@ -26,7 +26,7 @@ Run run_of(std::vector<std::int32_t> lengths_tokens, std::int64_t capacity_token
   request.options.batch_samples = 0;
   run.packing = pack(strategy, request);
   run.batches = {micro_batches(run.packing, 0, padding)};
-  const std::vector<GroupParallelism> parallelism = {{.sp_degree = sp_degree, .gc_layers = 8}};
+  const std::vector<GroupParallelism> parallelism = {{.gpus_per_pack = sp_degree, .gc_layers = 8}};
   run.schedule = make_schedule(run.batches, run.packing.capacities_tokens, parallelism,
                                {.n_gpus = n_gpus, .micro_batches_per_rank = 2, .epochs = epochs});
   return run;
@@ -115,7 +115,7 @@ TEST_CASE("A schedule of equal packs has the kernels of its steps, step after st
   StepPlan plan;
   plan.model = kLlama8b;
   plan.gc_layers = 8;
-  plan.sp_degree = 4;
+  plan.sequence.ulysses = 4;
   plan.dp_degree = 2;
   plan.micro_batches = {parse_documents("2x1024"), parse_documents("2x1024")};
   const std::vector<KernelUse> step = step_kernels(plan);
@@ -135,7 +135,7 @@ TEST_CASE("A schedule of equal packs has the kernels of its steps, step after st
 TEST_CASE("Gradients are added on ranks that have more than one micro-batch in an iteration") {
   // Five packs of 1024 on two ranks, two a rank: the second iteration has one pack, on the first rank.
   Run run = run_of(std::vector<std::int32_t>(5, 1024), 1024, 2, 1);
-  const std::vector<GroupParallelism> parallelism = {{.sp_degree = 1, .gc_layers = 8}};
+  const std::vector<GroupParallelism> parallelism = {{.gpus_per_pack = 1, .gc_layers = 8}};
   run.schedule =
       make_schedule(run.batches, run.packing.capacities_tokens, parallelism,
                     {.n_gpus = 2, .micro_batches_per_rank = 2, .last_iteration = LastIteration::shorten});

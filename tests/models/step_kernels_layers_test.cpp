@@ -22,7 +22,7 @@ namespace {
 StepPlan plan_of(const Transformer& model, const std::vector<std::string>& packs, int sp_degree = 1) {
   StepPlan plan;
   plan.model = model;
-  plan.sp_degree = sp_degree;
+  plan.sequence.ulysses = sp_degree;
   for (const std::string& pack : packs) plan.micro_batches.push_back(parse_documents(pack));
   return plan;
 }

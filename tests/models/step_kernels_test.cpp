@@ -19,7 +19,7 @@ namespace {
 StepPlan plan_of(std::vector<std::string> packs, int sp_degree = 1, int gc_layers = 0) {
   StepPlan plan;
   plan.model = kLlama8b;
-  plan.sp_degree = sp_degree;
+  plan.sequence.ulysses = sp_degree;
   plan.gc_layers = gc_layers;
   for (const std::string& pack : packs) plan.micro_batches.push_back(parse_documents(pack));
   return plan;
@@ -226,7 +226,7 @@ TEST_CASE("A step case names its plan") {
       kLlama8b, 8);
   CHECK(plan.n_layers == 4);
   CHECK(plan.gc_layers == 2);
-  CHECK(plan.sp_degree == 2);
+  CHECK(plan.sequence.ulysses == 2);
   CHECK(plan.dp_degree == 4);
   CHECK(plan.zero_stage == 3);
   CHECK(plan.micro_batches.size() == 2);

@@ -41,7 +41,7 @@ double payload(const Ops& ops, Cause cause, std::string_view op = "") {
 ParallelPlan plan_of(int tp, int sp, int ep = 1) {
   ParallelPlan plan;
   plan.tp_degree = tp;
-  plan.sp_degree = sp;
+  plan.sequence.ulysses = sp;
   plan.ep_degree = ep;
   plan.n_gpus = 64;
   return plan;
@@ -319,22 +319,22 @@ TEST_CASE("Data parallel x Ulysses: the same kernels, as often, as the step that
     model.ffn_size = 32 * (1 + below(200));
     StepPlan step;
     step.model = model;
-    step.sp_degree = 1 << below(5);
-    if (model.n_heads % step.sp_degree != 0) continue;
+    step.sequence.ulysses = 1 << below(5);
+    if (model.n_heads % step.sequence.ulysses != 0) continue;
     step.dp_degree = 1 + below(3);
     step.gc_layers = below(model.n_layers + 1);
     step.recompute_stops_early = below(2) == 0;
     // One: later ones' gradients are added up, which no layer does.
     step.micro_batches = {{.runs = {{1 + below(5), 1 + below(3000)}}}};
-    CAPTURE(i, step.sp_degree, model.n_heads, model.n_kv_heads, step.gc_layers);
+    CAPTURE(i, step.sequence.ulysses, model.n_heads, model.n_kv_heads, step.gc_layers);
 
     ParallelPlan plan;
-    plan.n_gpus = step.sp_degree * step.dp_degree;
-    plan.sp_degree = step.sp_degree;
+    plan.n_gpus = step.sequence.ulysses * step.dp_degree;
+    plan.sequence.ulysses = step.sequence.ulysses;
     plan.recompute_stops_early = step.recompute_stops_early;
     Counts counts;
     for (const Documents& documents : step.micro_batches) {
-      const std::int64_t tokens = (documents.tokens() + step.sp_degree - 1) / step.sp_degree;
+      const std::int64_t tokens = (documents.tokens() + step.sequence.ulysses - 1) / step.sequence.ulysses;
       const Ops layer = layer_forward(model, plan, 8, LayerKind::dense, tokens);
       const Ops again = layer_recompute(model, plan, 8, LayerKind::dense, tokens);
       const Ops embedding = embedding_forward(model, plan, 8, tokens);

@@ -42,9 +42,9 @@ std::vector<const PricedPhase*> phases_of(const TokenPrices& prices) {
 }
 
 const std::vector<ParallelPlan> kPlans = {
-    {.n_gpus = 32, .sp_degree = 8},
-    {.n_gpus = 32, .tp_degree = 2, .sp_degree = 2, .cp_degree = 2, .recompute_stops_early = true},
-    {.n_gpus = 32, .sp_degree = 16, .checkpointing = Checkpointing::selective, .lora_rank = 16},
+    {.n_gpus = 32, .sequence = {.ulysses = 8}},
+    {.n_gpus = 32, .tp_degree = 2, .sequence = {.ulysses = 2, .ring = 2}, .recompute_stops_early = true},
+    {.n_gpus = 32, .sequence = {.ulysses = 16}, .checkpointing = Checkpointing::selective, .lora_rank = 16},
 };
 
 }  // namespace
@@ -99,7 +99,7 @@ TEST_CASE("Stages add up to their phase, by cause") {
 }
 
 TEST_CASE("Groups of exchanges: tensor parallelism side by side, the others a tensor-parallel group apart") {
-  Pricing pricing(kDeepseekV2, {.n_gpus = 64, .tp_degree = 2, .sp_degree = 4, .ep_degree = 8});
+  Pricing pricing(kDeepseekV2, {.n_gpus = 64, .tp_degree = 2, .sequence = {.ulysses = 4}, .ep_degree = 8});
   int n_exchanges = 0;
   for (const PricedPhase* phase : phases_of(pricing.pricer.tokens(1024))) {
     for (const PricedStage& stage : phase->stages) {
@@ -114,7 +114,7 @@ TEST_CASE("Groups of exchanges: tensor parallelism side by side, the others a te
 }
 
 TEST_CASE("Between grid points prices lie on straight lines") {
-  Pricing pricing(kLlama8b, {.n_gpus = 32, .sp_degree = 8});
+  Pricing pricing(kLlama8b, {.n_gpus = 32, .sequence = {.ulysses = 8}});
   // Of 64 points to the octave the first behind 4096 is 4096 x 2^(1/64) = 4140.6.
   const TokenPrices& low = pricing.pricer.tokens(4096);
   const TokenPrices& high = pricing.pricer.tokens(4141);
@@ -153,7 +153,7 @@ TEST_CASE("More tokens never take less time") {
 }
 
 TEST_CASE("A micro-batch's tokens are split over the GPUs of its sequence, rounded up") {
-  Pricing pricing(kLlama8b, {.n_gpus = 32, .tp_degree = 2, .sp_degree = 2, .cp_degree = 2});
+  Pricing pricing(kLlama8b, {.n_gpus = 32, .tp_degree = 2, .sequence = {.ulysses = 2, .ring = 2}});
   CHECK(pricing.pricer.micro_batch(8192, Lengths{8192}).tokens == &pricing.pricer.tokens(1024));
   CHECK(pricing.pricer.micro_batch(8193, Lengths{8193}).tokens == &pricing.pricer.tokens(1025));
   CHECK(pricing.pricer.micro_batch(1, Lengths{1}).tokens == &pricing.pricer.tokens(1));
@@ -162,7 +162,7 @@ TEST_CASE("A micro-batch's tokens are split over the GPUs of its sequence, round
 TEST_CASE("The framework's factors multiply what they are of, and nothing else") {
   // Ulysses inside a node: its exchanges and copies; over two nodes the other factor.
   for (const int sp : {8, 16}) {
-    const ParallelPlan plan{.n_gpus = 32, .sp_degree = sp};
+    const ParallelPlan plan{.n_gpus = 32, .sequence = {.ulysses = sp}};
     Pricing plain(kLlama8b, plan);
     Pricing factors(kLlama8b, plan,
                     {.linear_factor = 2,
@@ -203,7 +203,7 @@ TEST_CASE("The overhead of a micro-batch comes once a GPU, however many chunks t
 TEST_CASE("A ring's GPUs split attention evenly, or the last one sees most") {
   const Lengths documents = {60000, 5536};
   const auto price = [&](int cp, RingLayout layout) {
-    Pricing pricing(kLlama8b, {.n_gpus = 32, .sp_degree = 2, .cp_degree = cp, .ring_layout = layout});
+    Pricing pricing(kLlama8b, {.n_gpus = 32, .sequence = {.ulysses = 2, .ring = cp}, .ring_layout = layout});
     return pricing.pricer.micro_batch(65536, documents);
   };
   const MicroBatchPrice whole = price(1, RingLayout::zigzag);
@@ -224,7 +224,7 @@ TEST_CASE("A ring's GPUs split attention evenly, or the last one sees most") {
   CHECK(zigzag.attention_backward.bytes == 2 * zigzag.attention_forward.bytes);
   CHECK(zigzag.attention_backward.transfer_ns > zigzag.attention_forward.transfer_ns);
   // 8 GPUs are a node; 8 rings of 4 with Ulysses over 8 are not.
-  Pricing wide(kLlama8b, {.n_gpus = 32, .sp_degree = 8, .cp_degree = 4});
+  Pricing wide(kLlama8b, {.n_gpus = 32, .sequence = {.ulysses = 8, .ring = 4}});
   KernelPricer kernels(wide.profile, wide.cluster);
   const RingPrice ring = wide.pricer.micro_batch(65536, documents).attention_forward;
   CHECK(ring.transfer_ns ==

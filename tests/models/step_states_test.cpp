@@ -38,8 +38,7 @@ std::vector<ParallelPlan> random_plans(const Transformer& model, std::uint32_t s
   while (plans.size() < n) {
     ParallelPlan plan{.n_gpus = 8 * power(5),
                       .tp_degree = power(4),
-                      .sp_degree = power(4),
-                      .cp_degree = power(2),
+                      .sequence = {.ulysses = power(4), .ring = power(2)},
                       .pp_degree = power(3)};
     plan.virtual_stages = plan.pp_degree > 1 ? power(3) : 1;
     plan.ep_degree = model.has_experts() ? power(5) : 1;

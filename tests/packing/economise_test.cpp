@@ -27,7 +27,7 @@ double makespan_s(const Lengths& lengths, const Cluster& cluster, const PlacedGr
 
 int n_gpus(const Cluster& cluster, const PlacedGroups& groups) {
   int n = 0;
-  for (const PlacedGroup& group : groups) n += cluster.kinds[group.kind].sp_degree;
+  for (const PlacedGroup& group : groups) n += cluster.kinds[group.kind].gpus_per_pack;
   return n;
 }
 
@@ -38,8 +38,8 @@ PlacedGroups random_groups(Generator& generator, const Lengths& lengths, const C
   for (int left = cluster.n_gpus; left > 0;) {
     const auto n_kinds = static_cast<std::uint32_t>(cluster.kinds.size());
     const std::size_t kind = uniform_up_to(generator, n_kinds - 1);
-    if (cluster.kinds[kind].sp_degree > left) continue;
-    left -= cluster.kinds[kind].sp_degree;
+    if (cluster.kinds[kind].gpus_per_pack > left) continue;
+    left -= cluster.kinds[kind].gpus_per_pack;
     groups.push_back({.kind = kind, .items = {}});
   }
   std::vector<std::int64_t> tokens(groups.size(), 0);
@@ -68,7 +68,7 @@ std::vector<ItemIndex> items_of(const PlacedGroups& groups) {
 std::int64_t exchanged_tokens(const Lengths& lengths, const Cluster& cluster, const PlacedGroups& groups) {
   std::int64_t tokens = 0;
   for (const PlacedGroup& group : groups) {
-    if (cluster.kinds[group.kind].sp_degree == 1) continue;
+    if (cluster.kinds[group.kind].gpus_per_pack == 1) continue;
     for (const ItemIndex item : group.items) tokens += lengths[item];
   }
   return tokens;

@@ -71,10 +71,10 @@ void check_batch(const Lengths& lengths, const flexsp::Cluster& cluster,
       CHECK(!group.items.empty());
       CHECK(tokens <= kind.capacity_tokens);
       CHECK(group.first_gpu == next_gpu);
-      CHECK(group.first_gpu % kind.sp_degree == 0);
-      CHECK(kind.sp_degree >= last);
-      last = kind.sp_degree;
-      next_gpu += kind.sp_degree;
+      CHECK(group.first_gpu % kind.gpus_per_pack == 0);
+      CHECK(kind.gpus_per_pack >= last);
+      last = kind.gpus_per_pack;
+      next_gpu += kind.gpus_per_pack;
     }
     CHECK(next_gpu == cluster.n_gpus);
     time_s += slowest_s(lengths, cluster, groups);
@@ -105,7 +105,7 @@ TEST_CASE("the checker of assignments finds what is wrong") {
   CHECK(wrong({Group{0, {1}}}, 3.0) == "group 0 has not one count a bucket");
   CHECK(wrong({Group{2, {2, 1}}}, 3.0) == "group 0 is of no degree");
 
-  problem.degrees[1].sp_degree = 3;
+  problem.degrees[1].gpus_per_pack = 3;
   CHECK_THROWS_AS(check_problem(problem), std::invalid_argument);
 }
 
@@ -213,7 +213,7 @@ BatchSetting setting_of(int n_gpus, const std::vector<int>& degrees, AssignmentS
   BatchSetting setting{.groups = {}, .n_gpus = n_gpus, .tokens_per_iteration = 30000, .solver = solver};
   for (const int degree : degrees) {
     setting.groups.push_back({.capacity_tokens = 4096 * degree,
-                              .sp_degree = degree,
+                              .gpus_per_pack = degree,
                               .cost = {.tokens_s = {{0, 1000}, {0.01, 0.11}}, .document_s = {}}});
   }
   return setting;
@@ -253,7 +253,7 @@ TEST_CASE("flexsp plans every global batch as an iteration and places every pack
       CHECK(placed.round <= last_round + 1);
       last_round = placed.round;
       ++placed_packs[{placed.group, placed.pack}];
-      const auto degree = static_cast<std::uint32_t>(setting.groups[placed.group].sp_degree);
+      const auto degree = static_cast<std::uint32_t>(setting.groups[placed.group].gpus_per_pack);
       CHECK(placed.first_gpu % degree == 0);
       CHECK(placed.first_gpu + degree <= 8);
       for (std::uint32_t gpu = 0; gpu < degree; ++gpu) ++users[{placed.round, placed.first_gpu + gpu}];

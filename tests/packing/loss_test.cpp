@@ -25,12 +25,12 @@ struct OneIteration {
   Schedule schedule;
   std::vector<std::int32_t> loss_tokens;
 
-  explicit OneIteration(const PackLengths& packs, int sp_degree = 1)
+  explicit OneIteration(const PackLengths& packs, int gpus_per_pack = 1)
       : packing(hand_packing("isf", {1000}, {packs})) {
-    schedule.n_gpus = static_cast<int>(packs.size()) * sp_degree;
-    schedule.groups = {{.sp_degree = sp_degree}};
+    schedule.n_gpus = static_cast<int>(packs.size()) * gpus_per_pack;
+    schedule.groups = {{.gpus_per_pack = gpus_per_pack}};
     for (std::uint32_t p = 0; p < packs.size(); ++p)
-      schedule.placed.push_back({.pack = p, .first_gpu = p * static_cast<std::uint32_t>(sp_degree)});
+      schedule.placed.push_back({.pack = p, .first_gpu = p * static_cast<std::uint32_t>(gpus_per_pack)});
     schedule.iterations = {{.first_placed = 0, .n_placed = static_cast<std::uint32_t>(packs.size())}};
     loss_tokens.assign(packing.lengths_tokens.begin(), packing.lengths_tokens.end());
   }
@@ -132,7 +132,7 @@ TEST_CASE("In an iteration of several SP degrees a pack counts by the GPUs that 
   Packing packing = hand_packing("isf", {10, 10}, {{{2}, {6}, {8}}, {{4}}});
   Schedule schedule;
   schedule.n_gpus = 4;
-  schedule.groups = {{.sp_degree = 1}, {.sp_degree = 2}};
+  schedule.groups = {{.gpus_per_pack = 1}, {.gpus_per_pack = 2}};
   schedule.placed = {{.pack = 0, .first_gpu = 0, .group = 1},
                      {.pack = 0, .first_gpu = 2},
                      {.pack = 2, .first_gpu = 3},
@@ -210,7 +210,7 @@ TEST_CASE("On random schedules stable, longalign and full means add up to 1, and
     for (std::int32_t& length : lengths) length = static_cast<std::int32_t>(2 + draw() % 99);
     const Packing packing = pack("bfd", {.lengths_tokens = lengths, .capacities_tokens = {100}});
     const std::vector<std::vector<MicroBatch>> batches = {micro_batches(packing, 0, Padding::none)};
-    const std::vector<GroupParallelism> parallelism = {{.sp_degree = 1 + static_cast<int>(draw() % 2)}};
+    const std::vector<GroupParallelism> parallelism = {{.gpus_per_pack = 1 + static_cast<int>(draw() % 2)}};
     const Schedule schedule =
         make_schedule(batches, packing.capacities_tokens, parallelism,
                       {.n_gpus = 4, .micro_batches_per_rank = 1 + static_cast<int>(draw() % 3), .epochs = 2});

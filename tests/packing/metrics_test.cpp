@@ -74,7 +74,7 @@ TEST_CASE("ABR over slots adds up the ranks that a wider group would use togethe
   // themselves: (12 - 8)/12 = 1/3.
   const Groups groups = {packs_of_work({4, 0, 0, 0, 1, 1, 1, 1}), packs_of_work({6, 2})};
   const ScheduleMetrics metrics =
-      measure_in_order(groups, {{.sp_degree = 1}, {.sp_degree = 4}}, {.n_gpus = 8});
+      measure_in_order(groups, {{.gpus_per_pack = 1}, {.gpus_per_pack = 4}}, {.n_gpus = 8});
   CHECK(metrics.iterations == 2);
   CHECK(metrics.abr == Approx((0.75 + 1.0 / 3.0) / 2));
   CHECK(metrics.abr_slots == Approx((0.0 + 1.0 / 3.0) / 2));
@@ -121,11 +121,11 @@ TEST_CASE("CR is the share of tokens trained with sequence parallelism") {
   // Eight GPUs: one iteration of 8 x 10 tokens without, one of 2 x 60 with SP 4: 120 of 200.
   const Groups groups = {packs_of_tokens(std::vector<std::int64_t>(8, 10)), packs_of_tokens({60, 60})};
   const ScheduleMetrics metrics =
-      measure_in_order(groups, {{.sp_degree = 1}, {.sp_degree = 4}}, {.n_gpus = 8});
+      measure_in_order(groups, {{.gpus_per_pack = 1}, {.gpus_per_pack = 4}}, {.n_gpus = 8});
   CHECK(metrics.cr == Approx(0.6));
   CHECK(metrics.ave_t_tokens == Approx(200.0 / (8 + 2)));
-  CHECK(measure_in_order({groups[0]}, {{.sp_degree = 1}}, {.n_gpus = 8}).cr == 0.0);
-  CHECK(measure_in_order({groups[1]}, {{.sp_degree = 4}}, {.n_gpus = 8}).cr == 1.0);
+  CHECK(measure_in_order({groups[0]}, {{.gpus_per_pack = 1}}, {.n_gpus = 8}).cr == 0.0);
+  CHECK(measure_in_order({groups[1]}, {{.gpus_per_pack = 4}}, {.n_gpus = 8}).cr == 1.0);
 }
 
 TEST_CASE("repeated packs count as trained, dropped ones do not, over all epochs") {

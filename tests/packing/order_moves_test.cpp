@@ -52,7 +52,7 @@ TEST_CASE("samples that were left out have no place, and the shuffle is the stra
 TEST_CASE("planner in windows of one iteration moves nothing, and reports so") {
   const std::vector<std::int32_t> lengths = {40, 10, 30, 20, 50, 5, 60, 35, 15, 25, 45, 55};
   BatchSetting setting{
-      .groups = {{.capacity_tokens = 100, .sp_degree = 1}}, .n_gpus = 1, .tokens_per_iteration = 100};
+      .groups = {{.capacity_tokens = 100, .gpus_per_pack = 1}}, .n_gpus = 1, .tokens_per_iteration = 100};
   setting.groups[0].cost.tokens_s = {.tokens = {0, 100}, .time_s = {1, 101}};
   PackRequest request{.lengths_tokens = lengths, .capacities_tokens = {100}, .setting = &setting};
   request.options.window_iterations = 1;

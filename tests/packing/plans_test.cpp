@@ -32,8 +32,9 @@ BatchSetting setting_of(const std::vector<std::pair<std::int64_t, int>>& groups,
                         std::int64_t tokens_per_iteration, bool priced = true) {
   BatchSetting setting;
   for (const auto& [capacity, degree] : groups) {
-    setting.groups.push_back(
-        {.capacity_tokens = capacity, .sp_degree = degree, .cost = priced ? proxy_cost(degree) : PackCost{}});
+    setting.groups.push_back({.capacity_tokens = capacity,
+                              .gpus_per_pack = degree,
+                              .cost = priced ? proxy_cost(degree) : PackCost{}});
   }
   setting.n_gpus = n_gpus;
   setting.tokens_per_iteration = tokens_per_iteration;
@@ -63,7 +64,7 @@ bool takes(const Strategy& strategy, const BatchSetting& setting) {
   if (strategy.plan_batches == nullptr) return false;
   // Those that know times need them, and GPUs that the largest groups divide.
   const bool is_priced = !setting.groups.front().cost.tokens_s.tokens.empty();
-  if (needs_prices(strategy) && (!is_priced || setting.n_gpus % setting.groups.back().sp_degree != 0))
+  if (needs_prices(strategy) && (!is_priced || setting.n_gpus % setting.groups.back().gpus_per_pack != 0))
     return false;
   return strategy.mixes_groups || setting.groups.size() == 1;
 }
@@ -124,7 +125,7 @@ class PlanCheck {
       round = placed.round;
       if (placed.after_barrier != after_barrier) return "packs of a round disagree about the barrier";
       const BatchGroup& group = problem_.setting.groups.at(placed.group);
-      const auto degree = static_cast<std::uint32_t>(group.sp_degree);
+      const auto degree = static_cast<std::uint32_t>(group.gpus_per_pack);
       if (placed.first_gpu % degree != 0) return "a pack lies across groups of GPUs";
       if (placed.first_gpu + degree > n_gpus) return "a pack lies beyond the last GPU";
       for (std::uint32_t gpu = placed.first_gpu; gpu < placed.first_gpu + degree; ++gpu) {
@@ -354,9 +355,9 @@ TEST_CASE("Megatron's schedulers name the sample that no GPUs can run, and need 
           "lengths_tokens: expected samples of at most 0 tokens for " + name +
               " on 1 GPUs, got sample 0 of 1");
     CHECK(refusal(name, {1}, setting_of({{2, 2}, {4, 3}}, 6, 8)) ==
-          "groups[1].sp_degree: expected a multiple of 2 above it for " + name + ", got 3");
+          "groups[1].gpus_per_pack: expected a multiple of 2 above it for " + name + ", got 3");
     CHECK(refusal(name, {1}, setting_of({{2, 2}, {4, 2}}, 6, 8)) ==
-          "groups[1].sp_degree: expected a multiple of 2 above it for " + name + ", got 2");
+          "groups[1].gpus_per_pack: expected a multiple of 2 above it for " + name + ", got 2");
     // 14 GPUs: two blocks of 4 cannot both become 8, and two GPUs stay idle; upstream reads past its list.
     CHECK(refusal(name, {8, 8, 4}, setting_of({{2, 1}, {4, 2}, {8, 4}, {16, 8}}, 14, 20)) == "accepted");
   }

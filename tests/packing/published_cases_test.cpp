@@ -422,9 +422,9 @@ void check_metric(const json& c) {
     Groups batches;
     std::vector<GroupParallelism> parallelism;
     for (const json& iteration : input["iterations"]) {
-      const int sp_degree = iteration["sp"];
-      parallelism.push_back({.sp_degree = sp_degree});
-      const int n_ranks = 8 / sp_degree;
+      const int gpus_per_pack = iteration["sp"];
+      parallelism.push_back({.gpus_per_pack = gpus_per_pack});
+      const int n_ranks = 8 / gpus_per_pack;
       batches.emplace_back(n_ranks, MicroBatch{.tokens = iteration["tokens"].get<std::int64_t>() / n_ranks});
     }
     ScheduleOptions options;
@@ -524,16 +524,16 @@ void check_hbp_batch_shape(const json& c) {
   options.n_gpus = input["gpus"];
   options.tokens_per_iteration = input["global_tokens"];
   const std::int64_t capacity = input["pack_len"];
-  const int sp_degree = input["sp"];
+  const int gpus_per_pack = input["sp"];
   const Groups no_packs(1);
   const Schedule schedule =
-      make_schedule(no_packs, {{capacity}}, {{GroupParallelism{sp_degree, 0}}}, options);
+      make_schedule(no_packs, {{capacity}}, {{GroupParallelism{gpus_per_pack, 0}}}, options);
   const GroupPlan& plan = schedule.groups[0];
   CHECK(plan.n_dp_ranks == c["expected"]["dp"]);
   CHECK(plan.packs_per_iteration() == c["expected"]["packs_per_iteration"]);
   CHECK(plan.micro_batches_per_rank == c["expected"]["micro_batches_per_rank"]);
   // A GPU holds 1/sp of each micro-batch, and one micro-batch at a time.
-  CHECK(capacity / sp_degree * plan.micro_batches_per_rank == c["expected"]["tokens_per_gpu"]);
+  CHECK(capacity / gpus_per_pack * plan.micro_batches_per_rank == c["expected"]["tokens_per_gpu"]);
 }
 
 void check_bucketing(const json& c) {
@@ -584,11 +584,11 @@ void check_cost_model(const json& c) {
   constexpr std::array<flexsp::AllToAllRate, 4> kRates = {{{2, 154}, {4, 137}, {8, 121}, {16, 8.7}}};
   const auto lengths = c["input"]["lengths"].get<Lengths>();
   const std::int64_t tokens = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
-  const int sp_degree = c["input"]["sp"];
+  const int gpus_per_pack = c["input"]["sp"];
   const json& expected = c["expected"];
-  CHECK(flexsp::published_compute_ms(kDefaults, lengths, sp_degree) == expected["compute_ms"]);
-  CHECK(flexsp::published_all_to_all_ms(kDefaults, tokens, sp_degree, kRates) == expected["alltoall_ms"]);
-  CHECK(flexsp::published_memory_mb(kDefaults, tokens, sp_degree, 16) == expected["memory_mb"]);
+  CHECK(flexsp::published_compute_ms(kDefaults, lengths, gpus_per_pack) == expected["compute_ms"]);
+  CHECK(flexsp::published_all_to_all_ms(kDefaults, tokens, gpus_per_pack, kRates) == expected["alltoall_ms"]);
+  CHECK(flexsp::published_memory_mb(kDefaults, tokens, gpus_per_pack, 16) == expected["memory_mb"]);
 }
 
 const std::map<std::string, void (*)(const json&)> kChecks = {

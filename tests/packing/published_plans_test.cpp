@@ -31,8 +31,8 @@ BatchPlan plan_of(std::string_view strategy, const Lengths& lengths, BatchSettin
   return find_strategy(strategy)->plan_batches(problem);
 }
 
-BatchSetting one_group(std::int64_t capacity, int sp_degree, int n_gpus) {
-  return {.groups = {{.capacity_tokens = capacity, .sp_degree = sp_degree}}, .n_gpus = n_gpus};
+BatchSetting one_group(std::int64_t capacity, int gpus_per_pack, int n_gpus) {
+  return {.groups = {{.capacity_tokens = capacity, .gpus_per_pack = gpus_per_pack}}, .n_gpus = n_gpus};
 }
 
 // CP degrees least, 2 * least, 4 * least, ..., up to what GPUs or the longest sample ask for.
@@ -40,7 +40,7 @@ BatchSetting cp_setting(std::int64_t max_len_per_rank, int n_gpus, std::int64_t 
   BatchSetting setting;
   setting.n_gpus = n_gpus;
   for (int degree = least;; degree *= 2) {
-    setting.groups.push_back({.capacity_tokens = max_len_per_rank * degree, .sp_degree = degree});
+    setting.groups.push_back({.capacity_tokens = max_len_per_rank * degree, .gpus_per_pack = degree});
     if (2 * degree > n_gpus && max_len_per_rank * degree >= longest) return setting;
   }
 }
@@ -57,7 +57,7 @@ json micro_batches_of(const BatchPlan& plan, const BatchSetting& setting, bool h
       result.emplace_back(setting.n_gpus);
     }
     const auto items = plan.groups[placed.group][placed.pack];
-    for (int i = 0; i < setting.groups[placed.group].sp_degree; ++i) {
+    for (int i = 0; i < setting.groups[placed.group].gpus_per_pack; ++i) {
       Ids& gpu = result.back()[placed.first_gpu + i];
       gpu.insert(gpu.end(), items.begin(), items.end());
     }
@@ -70,7 +70,7 @@ json rank_work(const BatchPlan& plan, const BatchSetting& setting, const Lengths
   std::vector<std::vector<double>> work;
   for (const PlacedPack& placed : plan.placed) {
     work.resize(placed.round + 1U, std::vector<double>(setting.n_gpus, 0.0));
-    const int degree = setting.groups[placed.group].sp_degree;
+    const int degree = setting.groups[placed.group].gpus_per_pack;
     for (const ItemIndex item : plan.groups[placed.group][placed.pack]) {
       for (int i = 0; i < degree; ++i) {
         work.back()[placed.first_gpu + i] += static_cast<double>(lengths[item]) * lengths[item] / degree;

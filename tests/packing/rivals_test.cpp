@@ -21,7 +21,7 @@ using Parts = std::vector<std::vector<std::uint32_t>>;
 
 BatchSetting ranks_of(std::int64_t capacity, int n_ranks, std::int64_t tokens_per_iteration) {
   BatchSetting setting;
-  setting.groups = {{.capacity_tokens = capacity, .sp_degree = 1}};
+  setting.groups = {{.capacity_tokens = capacity, .gpus_per_pack = 1}};
   setting.n_gpus = n_ranks;
   setting.tokens_per_iteration = tokens_per_iteration;
   return setting;
@@ -288,9 +288,9 @@ TEST_CASE("a short sample that only finds busy blocks of more GPUs gets a set of
   // Two samples of CP 2 fill four GPUs; the third needs one GPU, finds no block of one, and then has all
   // four, as Megatron leaves no GPU idle.
   BatchSetting setting;
-  setting.groups = {{.capacity_tokens = 2048, .sp_degree = 1},
-                    {.capacity_tokens = 4096, .sp_degree = 2},
-                    {.capacity_tokens = 8192, .sp_degree = 4}};
+  setting.groups = {{.capacity_tokens = 2048, .gpus_per_pack = 1},
+                    {.capacity_tokens = 4096, .gpus_per_pack = 2},
+                    {.capacity_tokens = 8192, .gpus_per_pack = 4}};
   setting.n_gpus = 4;
   setting.tokens_per_iteration = 10000;
   const BatchPlan plan = plan_with("megatron_hybrid_cp", {4096, 4096, 100}, setting);
@@ -304,7 +304,7 @@ TEST_CASE("a short sample that only finds busy blocks of more GPUs gets a set of
 TEST_CASE("on fourteen GPUs Megatron's schedulers leave idle what no block can use") {
   BatchSetting setting;
   for (const int degree : {1, 2, 4, 8}) {
-    setting.groups.push_back({.capacity_tokens = 2 * degree, .sp_degree = degree});
+    setting.groups.push_back({.capacity_tokens = 2 * degree, .gpus_per_pack = degree});
   }
   setting.n_gpus = 14;
   setting.tokens_per_iteration = 100;

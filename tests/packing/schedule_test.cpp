@@ -121,7 +121,7 @@ TEST_CASE("trained tokens are epochs x packed - dropped + repeated, and each pac
       for (MicroBatch& batch : group) batch.tokens = 1 + static_cast<std::int64_t>(generator() % 1000);
     }
     const std::vector<std::int64_t> capacities = {1000, 4000};
-    const std::vector<GroupParallelism> parallelism = {{.sp_degree = 1}, {.sp_degree = 4}};
+    const std::vector<GroupParallelism> parallelism = {{.gpus_per_pack = 1}, {.gpus_per_pack = 4}};
     ScheduleOptions options;
     options.n_gpus = 8;
     options.micro_batches_per_rank = 1 + static_cast<int>(generator() % 3);
@@ -158,7 +158,7 @@ TEST_CASE("trained tokens are epochs x packed - dropped + repeated, and each pac
         REQUIRE(placed.pack < groups[group].size());
         // Round and round the ranks.
         const auto n_ranks = static_cast<std::uint32_t>(plan.n_dp_ranks);
-        REQUIRE(placed.first_gpu == i % n_ranks * static_cast<std::uint32_t>(plan.sp_degree));
+        REQUIRE(placed.first_gpu == i % n_ranks * static_cast<std::uint32_t>(plan.gpus_per_pack));
         REQUIRE(placed.round == i / n_ranks);
         ++trained[{group, placed.pack}];
         ++n_trained;
@@ -284,7 +284,7 @@ TEST_CASE("micro-batches per rank are as many as the tokens of an iteration allo
   const Groups groups(3);
   const std::vector<std::int64_t> capacities = {4096, 16384, 131072};
   const std::vector<GroupParallelism> parallelism = {
-      {.sp_degree = 1, .gc_layers = 3}, {.sp_degree = 2}, {.sp_degree = 8}};
+      {.gpus_per_pack = 1, .gc_layers = 3}, {.gpus_per_pack = 2}, {.gpus_per_pack = 8}};
   const Schedule schedule =
       make_schedule(groups, capacities, parallelism, {.n_gpus = 16, .tokens_per_iteration = 200'000});
   // 16 ranks x 4096 = 65 536 fit three times; 8 ranks x 16 384 = 131 072 once; 2 x 131 072 not even once.
@@ -366,12 +366,12 @@ TEST_CASE("a schedule that cannot be is refused with what was expected and what 
     return std::string("accepted");
   };
   CHECK(message([](auto&, auto&, auto&) {}) == "accepted");
-  CHECK(message([](auto&, auto&, auto& p) { p[1].sp_degree = 3; }) ==
-        "sp_degree: expected a divisor of 8 GPUs, got 3");
-  CHECK(message([](auto&, auto&, auto& p) { p[0].sp_degree = 0; }) ==
-        "sp_degree: expected a divisor of 8 GPUs, got 0");
-  CHECK(message([](auto&, auto&, auto& p) { p[0].sp_degree = 16; }) ==
-        "sp_degree: expected a divisor of 8 GPUs, got 16");
+  CHECK(message([](auto&, auto&, auto& p) { p[1].gpus_per_pack = 3; }) ==
+        "gpus_per_pack: expected a divisor of 8 GPUs, got 3");
+  CHECK(message([](auto&, auto&, auto& p) { p[0].gpus_per_pack = 0; }) ==
+        "gpus_per_pack: expected a divisor of 8 GPUs, got 0");
+  CHECK(message([](auto&, auto&, auto& p) { p[0].gpus_per_pack = 16; }) ==
+        "gpus_per_pack: expected a divisor of 8 GPUs, got 16");
   CHECK(message([](auto&, auto&, auto& p) { p.pop_back(); }) ==
         "parallelism: expected one entry for each of 2 groups, got 1");
   CHECK(message([](auto&, auto& c, auto&) { c.pop_back(); }) ==

@@ -20,7 +20,7 @@ struct MadePlan {
   std::vector<std::int32_t> loss_tokens;  // empty: not said
 
   PlanContent content() const {
-    return {.packing = packing, .schedule = schedule, .degrees = {}, .loss_tokens = loss_tokens, .facts = {}};
+    return {.packing = packing, .schedule = schedule, .sequence = {}, .loss_tokens = loss_tokens, .facts = {}};
   }
   std::vector<std::byte> bytes() const { return plan_bytes(content()); }
 };
@@ -30,7 +30,7 @@ struct MakePlan {
   std::size_t n_samples = 60;
   OverLong over_long = OverLong::error;
   int longest_tokens = 100;  // of the samples; packs have 100
-  int sp_degree = 1;
+  int gpus_per_pack = 1;
   int epochs = 2;
   bool says_loss_tokens = false;
   unsigned seed = 1;
@@ -50,7 +50,7 @@ inline MadePlan make_plan(const MakePlan& how) {
   const int n_gpus = 4;
   BatchSetting setting{.groups = {}, .n_gpus = n_gpus, .tokens_per_iteration = 400};
   for (const std::int64_t capacity : request.capacities_tokens)
-    setting.groups.push_back({.capacity_tokens = capacity, .sp_degree = how.sp_degree, .cost = {}});
+    setting.groups.push_back({.capacity_tokens = capacity, .gpus_per_pack = how.gpus_per_pack, .cost = {}});
   LocalSearchSolver solver;
   setting.solver = &solver;
   request.options.costs = flexsp_costs().back();  // that need no prices
@@ -60,7 +60,7 @@ inline MadePlan make_plan(const MakePlan& how) {
   std::vector<GroupParallelism> parallelism;
   for (std::size_t g = 0; g < made.packing.groups.size(); ++g) {
     batches.push_back(micro_batches(made.packing, g, Padding::none));
-    parallelism.push_back({.sp_degree = how.sp_degree, .gc_layers = static_cast<int>(g) + 3});
+    parallelism.push_back({.gpus_per_pack = how.gpus_per_pack, .gc_layers = static_cast<int>(g) + 3});
   }
   const ScheduleOptions options{
       .n_gpus = n_gpus, .micro_batches_per_rank = 2, .order = strategy.default_order, .epochs = how.epochs};

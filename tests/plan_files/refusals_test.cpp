@@ -35,7 +35,7 @@ Bytes full_plan() {
                     .n_samples = 40,
                     .over_long = OverLong::split,
                     .longest_tokens = 150,
-                    .sp_degree = 2,
+                    .gpus_per_pack = 2,
                     .says_loss_tokens = true})
       .bytes();
 }

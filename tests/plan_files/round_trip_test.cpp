@@ -36,7 +36,7 @@ void check_same(const MadePlan& made, const RestoredPlan& restored) {
   CHECK(restored.schedule.dropped_tokens == made.schedule.dropped_tokens);
   CHECK(restored.schedule.repeated_tokens == made.schedule.repeated_tokens);
   for (std::size_t g = 0; g < made.schedule.groups.size(); ++g) {
-    CHECK(restored.schedule.groups[g].sp_degree == made.schedule.groups[g].sp_degree);
+    CHECK(restored.schedule.groups[g].gpus_per_pack == made.schedule.groups[g].gpus_per_pack);
     CHECK(restored.schedule.groups[g].gc_layers == made.schedule.groups[g].gc_layers);
     CHECK(restored.schedule.groups[g].n_dp_ranks == made.schedule.groups[g].n_dp_ranks);
     CHECK(restored.schedule.groups[g].micro_batches_per_rank ==
@@ -68,7 +68,7 @@ TEST_CASE("Every strategy's plan is read as it was written, and written again to
       CHECK(std::ranges::equal(plan->loss_tokens, made.loss_tokens));
       const std::vector<std::byte> again = plan_bytes({.packing = restored.packing,
                                                        .schedule = restored.schedule,
-                                                       .degrees = restored.degrees,
+                                                       .sequence = restored.sequence,
                                                        .loss_tokens = plan->loss_tokens,
                                                        .facts = plan->facts});
       CHECK(again == bytes);

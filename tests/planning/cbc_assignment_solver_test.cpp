@@ -73,7 +73,7 @@ class BruteForce {
       --groups_[p].sequences[q];
     }
     for (std::size_t d = 0; d < problem_.degrees.size(); ++d) {
-      const int degree = problem_.degrees[d].sp_degree;
+      const int degree = problem_.degrees[d].gpus_per_pack;
       if (n_gpus_ + degree > problem_.n_gpus || !problem_.fits(q, d)) continue;
       Assignment::Group group{.degree = d, .sequences = std::vector<std::int32_t>(problem_.buckets.size())};
       group.sequences[q] = 1;

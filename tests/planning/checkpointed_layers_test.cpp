@@ -15,14 +15,17 @@ double free_with(int gc_layers, double layer_bytes, double rest_bytes) {
 
 ProfiledCase timed(int sp_degree, int gc_layers, double peak_bytes) {
   return {.pack_tokens = 32768,
-          .sp_degree = sp_degree,
+          .sequence = {.ulysses = sp_degree},
           .gc_layers = gc_layers,
           .step_s = 1.0,
           .peak_memory_bytes = peak_bytes};
 }
 
 ProfiledCase out_of_memory(int sp_degree, int gc_layers) {
-  return {.pack_tokens = 32768, .sp_degree = sp_degree, .gc_layers = gc_layers, .obstacle = "out of memory"};
+  return {.pack_tokens = 32768,
+          .sequence = {.ulysses = sp_degree},
+          .gc_layers = gc_layers,
+          .obstacle = "out of memory"};
 }
 
 }  // namespace
@@ -79,7 +82,7 @@ TEST_CASE("Where layers really take the same, the formula finds what trying ever
 TEST_CASE("Two timed readings say where fewer layers fit than were run") {
   // 80 - 62 = 18 free at 24, 80 - 54 = 26 at 32: one a layer, so 32 - 26 = 6 fit.
   const std::vector<ProfiledCase> cases = {timed(2, 32, 54), timed(2, 24, 62)};
-  CHECK(fewer_layers_that_fit(cases, 80, 32) == std::vector<FewerLayers>{{32768, 2, 6, 24}});
+  CHECK(fewer_layers_that_fit(cases, 80, 32) == std::vector<FewerLayers>{{32768, {.ulysses = 2}, 6, 24}});
 }
 
 TEST_CASE("No fewer layers are named than memory has been run out of, from one reading, or between degrees") {

@@ -29,20 +29,20 @@ struct Case {
 
 std::vector<Case> cases() {
   return {
-      {kLlama8b, {.n_gpus = 32, .sp_degree = 1}},
-      {kLlama8b, {.n_gpus = 32, .sp_degree = 8, .zero_stage = 3}},
+      {kLlama8b, {.n_gpus = 32, .sequence = {.ulysses = 1}}},
+      {kLlama8b, {.n_gpus = 32, .sequence = {.ulysses = 8}, .zero_stage = 3}},
       {kLlama8b,
-       {.n_gpus = 32, .tp_degree = 2, .sp_degree = 2, .cp_degree = 2, .recompute_stops_early = true}},
+       {.n_gpus = 32, .tp_degree = 2, .sequence = {.ulysses = 2, .ring = 2}, .recompute_stops_early = true}},
       {kLlama8b,
        {.n_gpus = 32,
-        .sp_degree = 4,
+        .sequence = {.ulysses = 4},
         .zero_stage = 2,
         .overlaps_states = false,
         .checkpointing = Checkpointing::selective}},
-      {kLlama8b, {.n_gpus = 32, .sp_degree = 2, .lora_rank = 16}},
+      {kLlama8b, {.n_gpus = 32, .sequence = {.ulysses = 2}, .lora_rank = 16}},
       {kLlama8b, {.n_gpus = 32, .tp_degree = 4, .pp_degree = 4, .virtual_stages = 2}},
-      {windowed(), {.n_gpus = 32, .sp_degree = 4}},
-      {kDeepseekV2, {.n_gpus = 128, .sp_degree = 8, .ep_degree = 8, .zero_stage = 3}},
+      {windowed(), {.n_gpus = 32, .sequence = {.ulysses = 4}}},
+      {kDeepseekV2, {.n_gpus = 128, .sequence = {.ulysses = 8}, .ep_degree = 8, .zero_stage = 3}},
   };
 }
 
@@ -172,7 +172,7 @@ TEST_CASE("A ring that a strategy uses is in the search space") {
   const Job job{pricing.model, cluster, pricing.profile, kFactors};
   const BoundSpace space{.tokens_per_iteration = 1 << 19, .most_pack_tokens = 1 << 19};
   BoundSpace with_ring = space;
-  with_ring.degrees = {{1, 8}, {2, 4}};
+  with_ring.sequences = {{1, 8}, {2, 4}};
   const ParallelPlan plan{.n_gpus = 32, .zero_stage = 1};
   CHECK(LowerBounds(job, plan, with_ring).at(1, few_lengths())->gpu_s <=
         LowerBounds(job, plan, space).at(1, few_lengths())->gpu_s);

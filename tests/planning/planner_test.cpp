@@ -20,7 +20,7 @@ BatchSetting setting_of(const TinyJob& job) {
   setting.step_s = job.step_s;
   for (std::size_t d = 0; d < job.degrees.size(); ++d) {
     BatchGroup group{
-        .capacity_tokens = job.capacity_tokens * job.degrees[d], .sp_degree = job.degrees[d], .cost = {}};
+        .capacity_tokens = job.capacity_tokens * job.degrees[d], .gpus_per_pack = job.degrees[d], .cost = {}};
     for (std::int64_t t = 0; t <= group.capacity_tokens; ++t) {
       const auto gpu_tokens = static_cast<std::size_t>((t + job.degrees[d] - 1) / job.degrees[d]);
       group.cost.tokens_s.tokens.push_back(t);

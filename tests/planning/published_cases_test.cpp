@@ -28,13 +28,13 @@ void check_best(const json& input, const json& expected) {
   std::vector<ProfiledCase> cases;
   for (const json& row : input["profile"]) {
     cases.push_back({.pack_tokens = input["length"],
-                     .sp_degree = row["sp"],
+                     .sequence = {.ulysses = row["sp"]},
                      .gc_layers = row["gc_layers"],
                      .step_s = row["iter_s"].get<double>()});
   }
   const auto best = best_case(cases);
   REQUIRE(best.has_value());
-  CHECK(best->sp_degree == expected["sp"]);
+  CHECK(best->sequence.ulysses == expected["sp"]);
   CHECK(best->gc_layers == expected["gc_layers"]);
 }
 

@@ -25,7 +25,7 @@ BatchSetting setting_of(int n_gpus, std::int64_t tokens_per_iteration, const std
   setting.rounds_in_step = setting.one_degree = true;
   setting.rounds = shape;
   for (const int degree : degrees) {
-    BatchGroup group{.capacity_tokens = 100 * degree, .sp_degree = degree};
+    BatchGroup group{.capacity_tokens = 100 * degree, .gpus_per_pack = degree};
     const double full_s = degree > 1 ? 200 : 100;
     group.cost.tokens_s = {.tokens = {0, group.capacity_tokens}, .time_s = {0.1, 0.1 + full_s}};
     for (std::int64_t s = 0; s <= group.capacity_tokens; ++s) {
@@ -92,7 +92,7 @@ double optimum_s(const BatchSetting& setting, const std::vector<std::int32_t>& l
 TEST_CASE("the longer a pipeline takes to fill, the more and smaller packs") {
   // A pack of t tokens takes 10 + t s, so 6 400 tokens on one GPU (m + fill) (10 + 6 400 / m) s: least at
   // m = sqrt(6 400 fill / 10), without filling at 1.
-  BatchGroup group{.capacity_tokens = 10'000, .sp_degree = 1, .cost = {}};
+  BatchGroup group{.capacity_tokens = 10'000, .gpus_per_pack = 1, .cost = {}};
   group.cost.tokens_s = {.tokens = {0, 10'000}, .time_s = {10, 10'010}};
   const DegreeCosts costs({&group, 1});
   CHECK(best_rounds(costs, {.tokens = 6400}, 1, {}) == 1);
@@ -140,7 +140,7 @@ TEST_CASE("an iteration of tied ranks has one SP degree, and every sample is tra
       std::set<std::pair<int, int>> busy;  // GPU and round
       int n_rounds = 0;
       for (const PlacedPack& pack : placed) {
-        const int degree = setting.groups[pack.group].sp_degree;
+        const int degree = setting.groups[pack.group].gpus_per_pack;
         degrees.insert(degree);
         n_rounds = std::max(n_rounds, pack.round + 1);
         for (int gpu = 0; gpu < degree; ++gpu)

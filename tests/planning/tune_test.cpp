@@ -15,11 +15,17 @@ namespace {
 constexpr std::int64_t kK = 1024;
 
 ProfiledCase timed(std::int64_t pack_tokens, int sp_degree, int gc_layers, double step_s) {
-  return {.pack_tokens = pack_tokens, .sp_degree = sp_degree, .gc_layers = gc_layers, .step_s = step_s};
+  return {.pack_tokens = pack_tokens,
+          .sequence = {.ulysses = sp_degree},
+          .gc_layers = gc_layers,
+          .step_s = step_s};
 }
 
 ProfiledCase blocked(std::int64_t pack_tokens, int sp_degree) {
-  return {.pack_tokens = pack_tokens, .sp_degree = sp_degree, .gc_layers = 32, .obstacle = "does not fit"};
+  return {.pack_tokens = pack_tokens,
+          .sequence = {.ulysses = sp_degree},
+          .gc_layers = 32,
+          .obstacle = "does not fit"};
 }
 
 // A cluster that has been timed with these cases and can run no others.
@@ -27,7 +33,7 @@ Profiler table(std::vector<ProfiledCase> cases) {
   return [cases = std::move(cases)](std::int64_t pack_tokens, int sp_degree) {
     std::vector<ProfiledCase> found;
     std::ranges::copy_if(cases, std::back_inserter(found), [&](const ProfiledCase& one) {
-      return one.pack_tokens == pack_tokens && one.sp_degree == sp_degree;
+      return one.pack_tokens == pack_tokens && one.sequence.ulysses == sp_degree;
     });
     return found;
   };
@@ -51,10 +57,10 @@ const TuneRequest kRequest = {.lengths_tokens = {8 * kK, 16 * kK, 32 * kK, 64 * 
 TEST_CASE("Table 19 gives the published groups, 16K at SP 1 and 128K at SP 8") {
   const Tuning tuning = tune(kRequest, table(kTable19));
   REQUIRE(lengths_of(tuning) == std::vector<std::int64_t>{16 * kK, 128 * kK});
-  CHECK(tuning.groups[0].sp_degree == 1);
+  CHECK(tuning.groups[0].sequence.ulysses == 1);
   CHECK(tuning.groups[0].gc_layers == 28);
   CHECK(tuning.groups[0].roles == std::vector{LengthRole::gpu_of_fastest, LengthRole::fastest});
-  CHECK(tuning.groups[1].sp_degree == 8);
+  CHECK(tuning.groups[1].sequence.ulysses == 8);
   CHECK(tuning.groups[1].gc_layers == 28);
   CHECK(tuning.groups[1].roles == std::vector{LengthRole::longest});
   CHECK(tuning.cases == kTable19);
@@ -83,7 +89,7 @@ TEST_CASE("A length that is no candidate is profiled on one GPU") {
   SECTION("which cannot run it: it takes the layers of the longer pack, and no time") {
     const Tuning tuning = tune(request, table(cases));
     REQUIRE(lengths_of(tuning) == std::vector<std::int64_t>{4 * kK, 32 * kK, 128 * kK});
-    CHECK(tuning.groups[0].sp_degree == 1);
+    CHECK(tuning.groups[0].sequence.ulysses == 1);
     CHECK(tuning.groups[0].gc_layers == 8);
     CHECK_FALSE(tuning.groups[0].step_s.has_value());
     // 128K / 8 = 16K is not over 32K.
@@ -125,7 +131,7 @@ TEST_CASE("A group of a candidate length has that length's best degree") {
   const Tuning tuning =
       tune(request, table({timed(8 * kK, 1, 0, 2.4), timed(8 * kK, 2, 0, 2.2), timed(16 * kK, 2, 8, 2.0)}));
   REQUIRE(lengths_of(tuning) == std::vector<std::int64_t>{8 * kK, 16 * kK});
-  CHECK(tuning.groups[0].sp_degree == 2);
+  CHECK(tuning.groups[0].sequence.ulysses == 2);
 }
 
 TEST_CASE("One group is left where the longest length is the fastest, on one GPU") {

@@ -35,7 +35,7 @@ TEST_CASE("report.csv has one line per run and the keys of report.json") {
 
 TEST_CASE("groups are capacity:sp:gc joined by semicolons") {
   Report report = example_report();
-  report.runs[0].groups.push_back({.capacity_tokens = 16384, .sp_degree = 1, .gc_layers = 0});
+  report.runs[0].groups.push_back({.capacity_tokens = 16384, .sequence = {.ulysses = 1}, .gc_layers = 0});
   CHECK(to_csv(report).find(",131072:8:32;16384:1:0\r\n") != std::string::npos);
 }
 

@@ -27,7 +27,7 @@ inline StrategyResult example_run(const std::string& name, double gpu_days) {
   run.linear_fraction = 0.75;
   run.idle_fraction = 0.25;
   run.groups = {{.capacity_tokens = 131072,
-                 .sp_degree = 8,
+                 .sequence = {.ulysses = 8},
                  .gc_layers = 32,
                  .packs = 800,
                  .iterations = 100,
@@ -37,7 +37,7 @@ inline StrategyResult example_run(const std::string& name, double gpu_days) {
   run.step_times = {{.first_iteration = 0, .last_iteration = 99, .min_s = 1, .mean_s = 1.5, .max_s = 2}};
   run.sampled_iterations = {{.iteration = 7,
                              .capacity_tokens = 131072,
-                             .sp_degree = 8,
+                             .gpus_per_pack = 8,
                              .abr = 0.25,
                              .attention_pairs = {4e9, 8e9}}};
   run.packing_s = 0.125;

@@ -38,15 +38,15 @@ TEST_CASE("A plan in words: degrees, ZeRO, and how gradients and exchange go") {
         "exchanged; gradients in bf16 and weights travel beside computation; changed weights are gathered in "
         "the next "
         "step");
-  CHECK(sequence_degrees(8, 1) == "8");
-  CHECK(sequence_degrees(2, 4) == "2 x CP 4");
+  CHECK(sequence_text({.ulysses = 8, .ring = 1}) == "8");
+  CHECK(sequence_text({.ulysses = 2, .ring = 4}) == "2 x CP 4");
 }
 
 TEST_CASE("Every report has the plan that it is of") {
   Report report = example_report();
   report.manifest.plan = {.tp_degree = 4, .pp_degree = 2, .chunk_layers = {20, 12}, .zero_stage = 0};
-  report.runs[0].groups[0].sp_degree = 2;
-  report.runs[0].groups[0].cp_degree = 4;
+  report.runs[0].groups[0].sequence.ulysses = 2;
+  report.runs[0].groups[0].sequence.ring = 4;
   for (const std::string& text : {to_terminal(report, 180), to_html(report)}) {
     CHECK(text.find("TP 4 x PP 2 of 20, 12 layers; ZeRO 0") != std::string::npos);
     CHECK(text.find("2 x CP 4") != std::string::npos);

@@ -61,7 +61,7 @@ TEST_CASE("a scenario with what is required has the documented defaults") {
   CHECK(isf.strategy == "isf");
   REQUIRE(isf.groups.size() == 1);
   CHECK(isf.groups[0].capacity_tokens == 131072);
-  CHECK(isf.groups[0].sp_degree == 1);
+  CHECK(isf.groups[0].sequence.ulysses == 1);
   CHECK_FALSE(isf.groups[0].gc_layers);
   CHECK(isf.options.seed == 1024);
   CHECK(isf.options.rounds == 50);
@@ -132,7 +132,7 @@ TEST_CASE("every member of a scenario is read") {
   CHECK(scenario.profile_hash == hash_of(read_file(profile)));
 
   const StrategySpec& one = scenario.strategies.at(0);
-  CHECK(one.groups[0].sp_degree == 8);
+  CHECK(one.groups[0].sequence.ulysses == 8);
   CHECK(one.groups[0].gc_layers == 28);
   CHECK(one.options.seed == 5);
   CHECK_FALSE(one.options.shuffle);
@@ -154,10 +154,10 @@ TEST_CASE("every member of a scenario is read") {
   CHECK(two.options.max_samples_per_pack == 6);
   CHECK(two.order == PackOrder::shuffled);
   REQUIRE(two.groups.size() == 2);
-  CHECK(two.groups[0].sp_degree == 1);
+  CHECK(two.groups[0].sequence.ulysses == 1);
   CHECK(two.groups[0].gc_layers == 0);
   CHECK(two.groups[1].capacity_tokens == 4096);
-  CHECK(two.groups[1].sp_degree == 4);
+  CHECK(two.groups[1].sequence.ulysses == 4);
   CHECK_FALSE(two.groups[1].gc_layers);
 }
 
@@ -271,7 +271,7 @@ TEST_CASE("packing gives defaults to every strategy, whose own values go first")
                      "balance": true, "over_long": "drop", "micro_batches_per_rank": 4},)"));
   const StrategySpec& isf = scenario.strategies[0];
   CHECK(isf.groups[0].capacity_tokens == 4096);
-  CHECK(isf.groups[0].sp_degree == 8);
+  CHECK(isf.groups[0].sequence.ulysses == 8);
   CHECK(isf.groups[0].gc_layers == 3);
   CHECK(isf.options.rounds == 9);
   CHECK(isf.options.seed == 77);
@@ -280,12 +280,12 @@ TEST_CASE("packing gives defaults to every strategy, whose own values go first")
   CHECK(isf.micro_batches_per_rank == 4);
   const StrategySpec& ffd = scenario.strategies[1];
   CHECK(ffd.groups[0].capacity_tokens == 8192);
-  CHECK(ffd.groups[0].sp_degree == 1);
+  CHECK(ffd.groups[0].sequence.ulysses == 1);
   CHECK(ffd.order == PackOrder::as_packed);
   const StrategySpec& hbp = scenario.strategies[2];
-  CHECK(hbp.groups[0].sp_degree == 8);
+  CHECK(hbp.groups[0].sequence.ulysses == 8);
   CHECK(hbp.groups[0].gc_layers == 3);
-  CHECK(hbp.groups[1].sp_degree == 2);
+  CHECK(hbp.groups[1].sequence.ulysses == 2);
   CHECK(hbp.options.packer == "ffd");
 }
 

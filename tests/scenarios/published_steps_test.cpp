@@ -42,7 +42,7 @@ std::string plan_text(const ParallelPlan& plan) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
   if (plan.tp_degree > 1) add(fmt::format("TP {}", plan.tp_degree));
-  if (plan.cp_degree > 1) add(fmt::format("CP {}", plan.cp_degree));
+  if (plan.sequence.ring > 1) add(fmt::format("CP {}", plan.sequence.ring));
   if (plan.pp_degree > 1) add(fmt::format("PP {} x {}", plan.pp_degree, plan.virtual_stages));
   add(fmt::format("ZeRO-{}", plan.zero_stage));
   if (plan.gc_layers > 0) add(fmt::format("GC {}", plan.gc_layers));
@@ -91,7 +91,7 @@ TEST_CASE("Every published row that was surveyed is usable, unusable with reason
 TEST_CASE("A published step is read with its model, plan and documents") {
   const PublishedStep& step = shipped_step("dgxc_llama3.1/8b-8192-8gpu");
   CHECK(step.cluster.name == "h100-sxm-80gb");
-  CHECK(step.plan.cp_degree == 2);
+  CHECK(step.plan.sequence.ring == 2);
   CHECK(step.plan.zero_stage == 1);
   CHECK(step.plan.dp_degree() == 4);
   CHECK(step.step_time_s == 12.27);
@@ -249,9 +249,11 @@ TEST_CASE("A file of published steps is read whole") {
   CHECK(step.cluster.n_gpus() == 16);
   CHECK(step.model.n_layers == 2);
   CHECK(step.model_differs == std::vector<std::string>{"biases"});
-  CHECK(step.plan ==
-        ParallelPlan{
-            .n_gpus = 16, .sp_degree = 2, .zero_stage = 3, .gc_layers = 1, .offload = Offload::optimizer});
+  CHECK(step.plan == ParallelPlan{.n_gpus = 16,
+                                  .sequence = {.ulysses = 2},
+                                  .zero_stage = 3,
+                                  .gc_layers = 1,
+                                  .offload = Offload::optimizer});
   CHECK(step.missing == std::vector<std::string>{"clocks", "network"});
   // 8 ranks x (3 x 25 + 7) tokens = 656, at 164 a second.
   CHECK(step.tokens_per_step() == 656);

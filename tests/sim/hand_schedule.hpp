@@ -15,7 +15,7 @@ inline void add_iteration(Schedule& schedule, std::uint32_t group, std::span<con
                                  .n_placed = static_cast<std::uint32_t>(packs.size())});
   for (std::uint32_t i = 0; i < packs.size(); ++i) {
     schedule.placed.push_back({.pack = packs[i],
-                               .first_gpu = i % n_ranks * static_cast<std::uint32_t>(plan.sp_degree),
+                               .first_gpu = i % n_ranks * static_cast<std::uint32_t>(plan.gpus_per_pack),
                                .group = static_cast<std::uint16_t>(group),
                                .round = static_cast<std::uint16_t>(i / n_ranks)});
   }

@@ -40,7 +40,7 @@ struct MixedRun {
       }
       PricedGroup& group = groups.emplace_back();
       group.plan.plan = {.n_gpus = kGpus,
-                         .sp_degree = sp,
+                         .sequence = {.ulysses = sp},
                          .zero_stage = zero_stage,
                          .overlaps_states = false,
                          .gc_layers = g};
@@ -54,7 +54,7 @@ struct MixedRun {
                                .attention_backward = ring_of(below(2000)),
                                .overhead_ns = 17});
       }
-      schedule.groups.push_back({.sp_degree = sp, .n_dp_ranks = kGpus / sp});
+      schedule.groups.push_back({.gpus_per_pack = sp, .n_dp_ranks = kGpus / sp});
     }
   }
 
@@ -102,7 +102,7 @@ NaiveStep naive_step(const MixedRun& run, const Iteration& iteration) {
   for (const PlacedPack& placed : run.schedule.packs(iteration)) {
     if (placed.round != round && placed.after_barrier) ended_ns = step.end_ns;
     round = placed.round;
-    const int degree = run.schedule.groups[placed.group].sp_degree;
+    const int degree = run.schedule.groups[placed.group].gpus_per_pack;
     const auto gpus = std::span(free_ns).subspan(placed.first_gpu, static_cast<std::size_t>(degree));
     const std::int64_t start = std::max(*std::ranges::max_element(gpus), ended_ns);
     const std::int64_t end = start + run.pack_ns(placed);

@@ -33,7 +33,7 @@ inline RandomRun random_run(RandomSteps& steps, std::mt19937& generator) {
     run.groups.push_back({.plan = step.plan, .packs = {step.prices.begin(), step.prices.end()}});
   }
   // Ranks of all groups cover the same GPUs.
-  for (GroupPlan& group : run.schedule.groups) group.sp_degree = run.schedule.n_gpus / group.n_dp_ranks;
+  for (GroupPlan& group : run.schedule.groups) group.gpus_per_pack = run.schedule.n_gpus / group.n_dp_ranks;
   for (std::size_t n = below(5); n > 0; --n) {
     const auto group = static_cast<std::uint32_t>(below(run.groups.size()));
     auto n_packs = static_cast<std::size_t>(run.schedule.groups[group].packs_per_iteration());

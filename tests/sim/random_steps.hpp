@@ -124,8 +124,8 @@ class RandomSteps {
     plan.overlaps_states = coin();
     plan.overlaps_gather = coin();
     plan.tp_degree = 1 + below(2);
-    plan.sp_degree = 1 + below(2);
-    plan.cp_degree = coin() ? 1 : 1 + below(3);
+    plan.sequence.ulysses = 1 + below(2);
+    plan.sequence.ring = coin() ? 1 : 1 + below(3);
     if (plan.zero_stage < 2 && coin()) {
       plan.pp_degree = 2 + below(3);
       plan.virtual_stages = 1 + below(3);
@@ -134,7 +134,7 @@ class RandomSteps {
     plan.n_gpus = plan.rank_gpus() * n_ranks;
     has_experts_ = coin();
     // Experts on the GPUs of one rank, or of several.
-    const int own = plan.sp_degree * plan.cp_degree;
+    const int own = plan.sequence.gpus_per_pack();
     const int blocks = n_ranks % 2 == 0 && coin() ? n_ranks / 2 : n_ranks;
     if (has_experts_) plan.ep_degree = coin() ? own : own * blocks;
     structure_ = static_cast<std::uint32_t>(generator_());
@@ -194,12 +194,13 @@ class RandomSteps {
     if (bit(0)) stages.push_back(computed(ns()));
     if (plan.tp_degree > 1) stages.push_back(exchange(Cause::tensor, plan.tp_degree, 1));
     if (bit(1)) stages.push_back(computed(ns()));
-    if (plan.sp_degree > 1) {
+    if (plan.sequence.ulysses > 1) {
       if (bit(2)) stages.push_back(computed(ns(), Cause::sequence));
-      stages.push_back(exchange(Cause::sequence, plan.sp_degree, plan.tp_degree));
+      stages.push_back(exchange(Cause::sequence, plan.sequence.ulysses, plan.tp_degree));
     }
     stages.push_back(attended(attention));
-    if (plan.sp_degree > 1) stages.push_back(exchange(Cause::sequence, plan.sp_degree, plan.tp_degree));
+    if (plan.sequence.ulysses > 1)
+      stages.push_back(exchange(Cause::sequence, plan.sequence.ulysses, plan.tp_degree));
     if (bit(3)) stages.push_back(computed(ns()));
     if (has_experts && plan.ep_degree > 1) {
       stages.push_back(exchange(Cause::expert, plan.ep_degree, plan.tp_degree));
@@ -236,15 +237,15 @@ class RandomSteps {
   MicroBatchPrice price(const ParallelPlan& plan, const TokenPrices& tokens) {
     MicroBatchPrice price;
     price.tokens = &tokens;
-    price.attention_forward = ring_of(ns(), plan.cp_degree, ns());
-    price.attention_backward = ring_of(ns(), plan.cp_degree, ns());
+    price.attention_forward = ring_of(ns(), plan.sequence.ring, ns());
+    price.attention_backward = ring_of(ns(), plan.sequence.ring, ns());
     price.overhead_ns = ns();
     price.stage_transfer_ns = plan.pp_degree > 1 ? ns() : 0;
     price.stage_transfer_in_node_ns = price.stage_transfer_ns / 3;
     price.stage_transfer_bytes = below(1000);
     for (RingPrice* ring : {&price.attention_forward, &price.attention_backward}) {
       ring->bytes = below(1000);
-      ring->stride = plan.tp_degree * plan.sp_degree;
+      ring->stride = plan.tp_degree * plan.sequence.ulysses;
     }
     return price;
   }

@@ -39,7 +39,8 @@ TEST_CASE("ZeRO 1 without overlap: steps and idle time are sums over ranks and p
     schedule.n_gpus = n_gpus;
     for (const int sp : {1, 4}) {
       PricedGroup& group = groups.emplace_back();
-      group.plan.plan = {.n_gpus = n_gpus, .sp_degree = sp, .zero_stage = 1, .overlaps_states = false};
+      group.plan.plan = {
+          .n_gpus = n_gpus, .sequence = {.ulysses = sp}, .zero_stage = 1, .overlaps_states = false};
       group.plan.chunks = {{.n_dense = n_layers}};
       group.plan.states = {{.units = {{.n_layers = n_layers, .gather_ns = 300, .reduce_ns = 200}},
                             .optimizer_ns = 70,
@@ -49,7 +50,8 @@ TEST_CASE("ZeRO 1 without overlap: steps and idle time are sums over ranks and p
                                .attention_forward = ring_of(below(1000)),
                                .attention_backward = ring_of(below(1000))});
       }
-      schedule.groups.push_back({.sp_degree = sp, .n_dp_ranks = n_gpus / sp, .micro_batches_per_rank = 2});
+      schedule.groups.push_back(
+          {.gpus_per_pack = sp, .n_dp_ranks = n_gpus / sp, .micro_batches_per_rank = 2});
     }
     double expected_idle = 0;
     double expected_all = 0;
@@ -75,8 +77,8 @@ TEST_CASE("ZeRO 1 without overlap: steps and idle time are sums over ranks and p
       expected_s.push_back(1e-9 * static_cast<double>(step));
       for (std::size_t r = 0; r < ranks.size(); ++r) {
         const std::int64_t waits = slowest - ranks[r] + (r < n_packs ? 0 : 200);
-        expected_idle += plan.sp_degree * static_cast<double>(waits);
-        expected_all += plan.sp_degree * static_cast<double>(step);
+        expected_idle += plan.gpus_per_pack * static_cast<double>(waits);
+        expected_all += plan.gpus_per_pack * static_cast<double>(step);
       }
     }
     for (const StepDetail detail : {StepDetail::micro_batches, StepDetail::stages}) {

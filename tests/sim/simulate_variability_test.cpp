@@ -34,10 +34,10 @@ struct BalancedStep {
     groups[0].plan.states.assign(n_stages, {.units = {{.n_layers = kLayers}}});
     groups[0].packs = {{.tokens = &tokens}};
     const int n_ranks = plan.dp_degree();
-    const int sp_degree = plan.sp_degree * plan.cp_degree;
-    schedule.n_gpus = n_ranks * sp_degree;
+    const int gpus_per_pack = plan.sequence.gpus_per_pack();
+    schedule.n_gpus = n_ranks * gpus_per_pack;
     schedule.groups = {
-        {.sp_degree = sp_degree, .n_dp_ranks = n_ranks, .micro_batches_per_rank = n_micro_batches}};
+        {.gpus_per_pack = gpus_per_pack, .n_dp_ranks = n_ranks, .micro_batches_per_rank = n_micro_batches}};
     add_iteration(schedule, 0,
                   std::vector<std::uint32_t>(static_cast<std::size_t>(n_ranks * n_micro_batches), 0));
   }
@@ -84,7 +84,7 @@ TEST_CASE("GPUs that are slow by a factor of 1 change nothing, to the last bit")
 
 TEST_CASE("A slow GPU makes a balanced step as much longer as it is slow, wherever it sits") {
   // 4 ranks of 2 GPUs, 3 micro-batches.
-  const BalancedStep step({.n_gpus = 8, .sp_degree = 2, .zero_stage = 0}, 3);
+  const BalancedStep step({.n_gpus = 8, .sequence = {.ulysses = 2}, .zero_stage = 0}, 3);
   for (const StepDetail detail : kDetails) {
     const double even_s = step.run({}, detail).total_s;
     CHECK(even_s == Approx(3 * (kForward_s + kBackward_s)));
@@ -104,12 +104,13 @@ TEST_CASE("A slow GPU makes a balanced step as much longer as it is slow, wherev
 TEST_CASE("A slow GPU slows down its own pipeline stage") {
   // Stages are 4 GPUs apart: GPU 9 is of stage 2 of the first rank's second GPU.
   for (int gpu = 0; gpu < 16; ++gpu) {
-    const BalancedStep one({.n_gpus = 16, .sp_degree = 2, .pp_degree = 4, .zero_stage = 0}, 1);
+    const BalancedStep one({.n_gpus = 16, .sequence = {.ulysses = 2}, .pp_degree = 4, .zero_stage = 0}, 1);
     // One micro-batch goes through 4 stages there and back, one of them twice as slow.
     CHECK(one.run({.slow_ranks = {{gpu, 2.0}}}).total_s == Approx(5 * (kForward_s + kBackward_s)));
   }
   const int n_micro_batches = 6;
-  const BalancedStep step({.n_gpus = 16, .sp_degree = 2, .pp_degree = 4, .zero_stage = 0}, n_micro_batches);
+  const BalancedStep step({.n_gpus = 16, .sequence = {.ulysses = 2}, .pp_degree = 4, .zero_stage = 0},
+                          n_micro_batches);
   for (const StepDetail detail : kDetails) {
     // The last stage, GPUs 12 to 15, has always something to do once the first micro-batch has come.
     for (const int gpu : {12, 15}) {
@@ -136,7 +137,7 @@ TEST_CASE("Over many seeds, a balanced step of GPUs that spread takes the expect
   for (const int n_gpus : {2, 16}) {
     // Ranks of one GPU, and one rank of all: who waits for whom makes no difference.
     for (const int sp_degree : {1, n_gpus}) {
-      const BalancedStep step({.n_gpus = n_gpus, .sp_degree = sp_degree, .zero_stage = 0}, 1);
+      const BalancedStep step({.n_gpus = n_gpus, .sequence = {.ulysses = sp_degree}, .zero_stage = 0}, 1);
       RunningMoments found;
       for (std::uint64_t seed = 0; seed < 4000; ++seed)
         found.add(step.run({.rank_spread = 0.03, .seed = seed}).total_s / even_s);

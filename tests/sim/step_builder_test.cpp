@@ -35,7 +35,7 @@ TEST_CASE("Both levels of detail end a step in the same nanosecond where nothing
   for (int i = 0; i < 8000; ++i) {
     const RandomStep step = steps.next();
     const ParallelPlan& plan = step.plan.plan;
-    CAPTURE(i, plan.zero_stage, plan.overlaps_states, plan.cp_degree, plan.pp_degree, plan.virtual_stages,
+    CAPTURE(i, plan.zero_stage, plan.overlaps_states, plan.sequence.ring, plan.pp_degree, plan.virtual_stages,
             plan.ep_degree, step.ranks.size());
     REQUIRE(step_ns(step.ranks, StepDetail::micro_batches) == step_ns(step.ranks, StepDetail::stages));
   }

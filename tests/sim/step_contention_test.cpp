@@ -54,11 +54,11 @@ TEST_CASE("Two Ulysses groups across one oversubscribed leaf share its uplink") 
   // rank 1 (nodes 4..7) nodes 4 and 5 half of theirs: one payload. The uplink carries one payload in
   // kAloneNs.
   const Topology topology(leaves_of_three(kBytes / (1e-9 * kAloneNs)));
-  ExchangeStep one({.sp_degree = 4}, exchange, 1);
+  ExchangeStep one({.sequence = {.ulysses = 4}}, exchange, 1);
   CHECK(one.ns(topology) == kAloneNs);
   // 3/4 and 1 payload over one link: both have half of it until the smaller is done after 1.5 times, then 1/4
   // is left of the larger.
-  ExchangeStep both({.sp_degree = 4}, exchange, 2);
+  ExchangeStep both({.sequence = {.ulysses = 4}}, exchange, 2);
   const std::vector<double> bytes = {all_to_all_crossing_bytes(1, 4, kBytes),
                                      all_to_all_crossing_bytes(2, 4, kBytes)};
   const std::vector<double> ends_s = shared_link_ends_s(bytes, kBytes / (1e-9 * kAloneNs));
@@ -81,7 +81,7 @@ TEST_CASE("Groups inside nodes do not contend") {
                      .nic_bytes_per_s = bytes_per_s / 100,
                      .nodes_per_leaf = 1,
                      .oversubscription = 10};
-  ExchangeStep step({.sp_degree = 4}, exchanged(kAloneNs, Cause::sequence, 4, 1, kBytes), 8);
+  ExchangeStep step({.sequence = {.ulysses = 4}}, exchanged(kAloneNs, Cause::sequence, 4, 1, kBytes), 8);
   CHECK(step.ns(Topology(cluster)) == kAloneNs);
 }
 
@@ -123,7 +123,7 @@ TEST_CASE("Weights of two pipeline stages share the uplink of their leaf") {
 TEST_CASE("Experts of four ranks, two by two, share the uplink of their leaf") {
   // Blocks of 4 nodes; each rank has 2 of them. As the Ulysses groups above.
   const PricedStage exchange = exchanged(kAloneNs, Cause::expert, 4, 1, kBytes);
-  ExchangeStep step({.sp_degree = 2, .ep_degree = 4}, exchange, 4);
+  ExchangeStep step({.sequence = {.ulysses = 2}, .ep_degree = 4}, exchange, 4);
   step.plan.chunks = {{.n_experts = 1}};
   step.tokens.layers[1].forward = phase_of({exchange});
   const Topology topology(leaves_of_three(kBytes / (1e-9 * kAloneNs)));
@@ -134,7 +134,7 @@ TEST_CASE("Experts of four ranks, two by two, share the uplink of their leaf") {
 TEST_CASE("Rings of two ranks share the uplink of their leaf") {
   // Nodes 0..3 and 4..7: leaf 1 has node 3 of the first ring and 4, 5 of the second; each ring leaves it
   // once.
-  ParallelPlan parallel{.cp_degree = 4};
+  ParallelPlan parallel{.sequence = {.ring = 4}};
   ExchangeStep step(parallel, {.kind = PricedStage::Kind::attention, .cause = Cause::attention}, 2);
   step.price.attention_forward = {.steps = 4, .compute_ns = 10, .transfer_ns = kAloneNs, .bytes = kBytes};
   step.price.attention_backward.steps = 1;

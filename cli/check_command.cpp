@@ -47,7 +47,7 @@ void print_group(const Scenario& scenario, const StrategySpec& spec, const Group
       spec.micro_batches_per_rank
           ? *spec.micro_batches_per_rank
           : micro_batches_that_fit(scenario.training.tokens_per_iteration, n_dp_ranks, group.capacity_tokens);
-  const GroupResult plan = plan_group(scenario, group, group.capacity_tokens, micro_batches);
+  const PlannedGroup plan = plan_group(scenario, group, group.capacity_tokens, micro_batches);
   fmt::print(
       "    up to {} tokens, SP {} x {} DP ranks, {} micro-batch{} a rank, {} of {} layers checkpointed, "
       "{:.1f} of {:.1f} GiB when full: {}\n",

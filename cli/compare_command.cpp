@@ -53,7 +53,7 @@ Report run(const CompareArguments& arguments, const CommandContext& context) {
   if (!arguments.write_plan.empty()) {
     options.planned = [&](const StrategySpec& spec, const PlannedStrategy& plan,
                           std::span<const std::int32_t> lengths_tokens) {
-      if (!std::ranges::all_of(plan.groups, &GroupResult::feasible)) {
+      if (!std::ranges::all_of(plan.groups, &PlannedGroup::feasible)) {
         throw std::invalid_argument(
             "--write-plan: expected a plan that fits in memory, got one that does not (see the report "
             "without this option)");

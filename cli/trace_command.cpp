@@ -101,7 +101,7 @@ void trace(const TraceArguments& arguments, const CommandContext& context) {
   check_strategies(scenario, drawn.lengths_tokens);
   const PlannedStrategy plan = plan_strategy(scenario, scenario.strategies.front(), drawn.lengths_tokens);
   const auto place = [&] { return fmt::format("{}: strategy {}: ", scenario.path, arguments.strategy); };
-  if (!std::ranges::all_of(plan.groups, &GroupResult::feasible))
+  if (!std::ranges::all_of(plan.groups, &PlannedGroup::feasible))
     throw std::invalid_argument(place() + "expected a plan that fits in GPU memory (see packsim check)");
   if (plan.schedule.iterations.empty())
     throw std::invalid_argument(place() + "expected at least one iteration, got none");

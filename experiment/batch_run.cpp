@@ -18,7 +18,7 @@ Job job_of(const Scenario& scenario) {
 
 // Full packs of the group, with as many checkpointed layers as these need.
 PackCost price_of(const Scenario& scenario, const GroupSpec& group) {
-  const GroupResult full = plan_group(scenario, group, group.capacity_tokens, scenario.plan.pp_degree);
+  const PlannedGroup full = plan_group(scenario, group, group.capacity_tokens, scenario.plan.pp_degree);
   StepPricer pricer(scenario.model, scenario.cluster, group_plan(scenario.plan, group, full.gc_layers),
                     scenario.hardware, scenario.profile.factors);
   return plan_cost(pricer, group.capacity_tokens).pack;

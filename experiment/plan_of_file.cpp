@@ -52,7 +52,7 @@ std::vector<std::byte> plan_file_of(const Scenario& scenario, const StrategySpec
   facts.order = spec.order;
   facts.last_iteration = spec.last_iteration;
   std::vector<SequenceParallelism> sequence;
-  for (const GroupResult& group : plan.groups) sequence.push_back(group.sequence);
+  for (const PlannedGroup& group : plan.groups) sequence.push_back(group.sequence);
   return plan_bytes({.packing = plan.packing,
                      .schedule = plan.schedule,
                      .sequence = sequence,

@@ -40,8 +40,8 @@ int packed_gpus(const Scenario& scenario) {
   return scenario.cluster.n_gpus() / (scenario.plan.tp_degree * scenario.plan.pp_degree);
 }
 
-GroupResult plan_group(const Scenario& scenario, const GroupSpec& group, std::int64_t pack_tokens,
-                       int n_micro_batches) {
+PlannedGroup plan_group(const Scenario& scenario, const GroupSpec& group, std::int64_t pack_tokens,
+                        int n_micro_batches) {
   const FrameworkFactors& factors = scenario.profile.factors;
   const MemoryAssumptions assumptions{.reserved_bytes = factors.reserved_bytes,
                                       .logits_bytes_per_vocab_entry = factors.logits_bytes_per_vocab_entry};
@@ -55,7 +55,7 @@ GroupResult plan_group(const Scenario& scenario, const GroupSpec& group, std::in
   for (const PipelineChunk& chunk : pipeline_chunks(scenario.model, plan))
     n_checkpointed += chunk.n_checkpointed;
   plan.gc_layers = n_checkpointed;
-  GroupResult result;
+  PlannedGroup result;
   result.capacity_tokens = group.capacity_tokens;
   result.sequence = group.sequence;
   result.gc_layers = plan.gc_layers;
@@ -82,11 +82,11 @@ void count_trained_groups(PlannedStrategy& plan) {
   const bool plans_batches = !plan.packing.planned.iterations.empty();
   const Trainings trainings = count_trainings(plan.batches, plan.schedule);
   for (std::size_t g = 0; g < plan.groups.size(); ++g) {
-    GroupResult& group = plan.groups[g];
+    PlannedGroup& group = plan.groups[g];
     const GroupPlan& scheduled = plan.schedule.groups[g];
     group.packs = static_cast<std::int64_t>(plan.batches[g].size());
     group.n_dp_ranks = scheduled.n_dp_ranks;
-    group.micro_batches_per_rank = plans_batches ? 0 : scheduled.micro_batches_per_rank;
+    if (!plans_batches) group.micro_batches_per_rank = scheduled.micro_batches_per_rank;
     group.iterations = trainings.iterations[g];
   }
 }

@@ -18,8 +18,8 @@ using GroupBatches = std::vector<std::vector<MicroBatch>>;
 struct PlannedStrategy {
   Packing packing;
   GroupBatches batches;
-  std::vector<ParallelPlan> plans;  ///< [n_groups]
-  std::vector<GroupResult> groups;  ///< degrees, checkpointing, memory and iterations
+  std::vector<ParallelPlan> plans;   ///< [n_groups]
+  std::vector<PlannedGroup> groups;  ///< degrees, checkpointing, memory and iterations
   Schedule schedule;
   std::vector<SolveRecord> solves;  ///< of integer programs
   /// [n_items] as a plan file says; empty: all tokens but the first of each.
@@ -36,8 +36,8 @@ PackRequest pack_request(const StrategySpec& spec, std::span<const GroupSpec> gr
 
 /// Memory and plan of one group, before anything is simulated. pack_tokens: of its largest pack, padding
 /// included. n_micro_batches: of a rank in one iteration.
-GroupResult plan_group(const Scenario& scenario, const GroupSpec& group, std::int64_t pack_tokens,
-                       int n_micro_batches);
+PlannedGroup plan_group(const Scenario& scenario, const GroupSpec& group, std::int64_t pack_tokens,
+                        int n_micro_batches);
 
 /// Adds the micro-batches, the memory and the parallel plan of each group of plan.packing.
 ///

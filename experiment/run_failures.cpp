@@ -38,25 +38,28 @@ ReliabilityResult simulated_run(double work_s, std::int64_t n_gpus, const Failur
 
 }  // namespace
 
-void set_failures(const Scenario& scenario, double work_s, StrategyResult& result) {
-  if (!scenario.failures) return;
+std::optional<FailureCost> failure_cost(const Scenario& scenario, double work_s) {
+  if (!scenario.failures) return std::nullopt;
   const FailureModel& model = *scenario.failures;
   const std::int64_t n_gpus = scenario.cluster.n_gpus();
   const bool has_pool = model.spares && model.spares->n_units > 0;
   const ReliabilityResult run =
       has_pool ? simulated_run(work_s, n_gpus, model, scenario.seed) : expected_run(work_s, n_gpus, model);
-  result.gpu_days_with_failures = run.gpu_days;
-  result.gpu_days_with_failures_p05 = gpu_days(run.quantiles.p05_s, n_gpus, model);
-  result.gpu_days_with_failures_p50 = gpu_days(run.quantiles.p50_s, n_gpus, model);
-  result.gpu_days_with_failures_p95 = gpu_days(run.quantiles.p95_s, n_gpus, model);
-  result.wall_hours_with_failures = run.expected_wall_s / 3600;
-  result.expected_failures = run.n_failures;
-  result.checkpoint_interval_s = run.checkpoint_interval_s;
-  result.effective_fraction = run.effective_fraction();
-  if (!std::isfinite(run.expected_wall_s)) return;
-  result.checkpoint_fraction = run.checkpoint_s / run.expected_wall_s;
-  result.restart_fraction = run.restart_s / run.expected_wall_s;
-  result.lost_fraction = run.lost_s / run.expected_wall_s;
+  FailureCost cost{.gpu_days = run.gpu_days,
+                   .gpu_days_p05 = gpu_days(run.quantiles.p05_s, n_gpus, model),
+                   .gpu_days_p50 = gpu_days(run.quantiles.p50_s, n_gpus, model),
+                   .gpu_days_p95 = gpu_days(run.quantiles.p95_s, n_gpus, model),
+                   .wall_hours = run.expected_wall_s / 3600,
+                   .n_failures = run.n_failures,
+                   .checkpoint_interval_s = run.checkpoint_interval_s,
+                   .effective_fraction = run.effective_fraction(),
+                   .losses = {}};
+  if (std::isfinite(run.expected_wall_s)) {
+    cost.losses = {.checkpoint_fraction = run.checkpoint_s / run.expected_wall_s,
+                   .restart_fraction = run.restart_s / run.expected_wall_s,
+                   .lost_fraction = run.lost_s / run.expected_wall_s};
+  }
+  return cost;
 }
 
 }  // namespace packsim

@@ -1,12 +1,14 @@
 #pragma once
 
-#include "experiment/report.hpp"
+#include <optional>
+
+#include "experiment/strategy_result.hpp"
 #include "scenarios/scenario.hpp"
 
 namespace packsim {
 
-/// What the scenario's failures make of a run that takes work_s without them. Does nothing where the scenario
-/// has none. Closed forms; runs with a pool of spare units are simulated, with the scenario's seed.
-void set_failures(const Scenario& scenario, double work_s, StrategyResult& result);
+/// The cost of failures for a run that takes work_s without them; none where the scenario has no failures.
+/// Closed forms; runs with a pool of spare units are simulated, with the scenario's seed.
+std::optional<FailureCost> failure_cost(const Scenario& scenario, double work_s);
 
 }  // namespace packsim

@@ -42,7 +42,7 @@ void set_planning(const StrategySpec& spec, const PlannedStrategy& plan, std::sp
                   int n_gpus, StrategyResult& result) {
   if (plan.solves.empty()) return;
   const std::vector<double> batch_s = measured_s(plan);
-  result.solve_mean_s = sum(batch_s) / static_cast<double>(batch_s.size());
+  result.measured.solve_mean_s = sum(batch_s) / static_cast<double>(batch_s.size());
   const PlannerService service{.n_processes = spec.options.planner_processes,
                                .look_ahead_batches = spec.options.look_ahead_batches};
   const auto n_steps = static_cast<double>(step_s.size());
@@ -52,13 +52,13 @@ void set_planning(const StrategySpec& spec, const PlannedStrategy& plan, std::sp
   if (spec.options.solve_s > 0) {
     const std::vector<double> solve_s(step_s.size(), spec.options.solve_s);
     const double wait_s = waits_s(solve_s);
-    result.planning_exposed_s = wait_s / n_steps;
-    result.gpu_days_with_planning = result.gpu_days + wait_s / 86400 * n_gpus;
+    result.planning = {.exposed_s = wait_s / n_steps,
+                       .gpu_days = result.times->gpu_days + wait_s / 86400 * n_gpus};
     return;
   }
   std::vector<double> solve_s;
   for (const std::size_t batch : trained_batches(plan)) solve_s.push_back(batch_s[batch]);
-  result.measured_planning_exposed_s = waits_s(solve_s) / n_steps;
+  result.measured.planning_exposed_s = waits_s(solve_s) / n_steps;
 }
 
 }  // namespace packsim

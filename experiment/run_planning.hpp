@@ -3,7 +3,7 @@
 #include <span>
 
 #include "experiment/plan_strategy.hpp"
-#include "experiment/report.hpp"
+#include "experiment/strategy_result.hpp"
 #include "scenarios/scenario.hpp"
 
 namespace packsim {

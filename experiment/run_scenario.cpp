@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <exception>
 #include <functional>
 #include <iterator>
-#include <limits>
 #include <optional>
 #include <thread>
 
@@ -36,99 +34,58 @@ namespace {
 
 constexpr std::size_t kStepTimeBins = 400;
 constexpr std::size_t kSampledIterations = 8;
-constexpr std::array<std::pair<Cause, double StrategyResult::*>, kNCauses> kCauseFractions = {
-    {{Cause::linear, &StrategyResult::linear_fraction},
-     {Cause::attention, &StrategyResult::attention_fraction},
-     {Cause::recompute, &StrategyResult::recompute_fraction},
-     {Cause::sequence, &StrategyResult::sequence_fraction},
-     {Cause::tensor, &StrategyResult::tensor_fraction},
-     {Cause::expert, &StrategyResult::expert_fraction},
-     {Cause::pipeline, &StrategyResult::pipeline_fraction},
-     {Cause::states, &StrategyResult::states_fraction},
-     {Cause::optimizer, &StrategyResult::optimizer_fraction},
-     {Cause::overhead, &StrategyResult::overhead_fraction}}};
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-void count_samples(const Packing& packing, const Schedule& schedule, const ScheduleMetrics& metrics,
-                   StrategyResult& result) {
+DataCounts count_samples(const Packing& packing, const Schedule& schedule, const ScheduleMetrics& metrics) {
   const PackCounts& counts = packing.counts;
-  result.dropped_samples = counts.dropped_samples;
-  result.dropped_tokens = counts.dropped_tokens * schedule.epochs + schedule.dropped_tokens;
-  result.empty_samples = counts.empty_samples;
-  result.truncated_samples = counts.truncated_samples;
-  result.truncated_tokens = counts.truncated_tokens * schedule.epochs;
-  result.split_samples = counts.split_samples;
-  result.own_pack_samples = counts.own_pack_samples;
-  result.repeated_tokens = schedule.repeated_tokens;
-  result.padded_tokens = metrics.padded_tokens;
-  result.trained_tokens = metrics.trained_tokens;
-  result.curriculum_iterations = schedule.curriculum_iterations;
+  return {.dropped_samples = counts.dropped_samples,
+          .dropped_tokens = counts.dropped_tokens * schedule.epochs + schedule.dropped_tokens,
+          .empty_samples = counts.empty_samples,
+          .truncated_samples = counts.truncated_samples,
+          .truncated_tokens = counts.truncated_tokens * schedule.epochs,
+          .split_samples = counts.split_samples,
+          .own_pack_samples = counts.own_pack_samples,
+          .repeated_tokens = schedule.repeated_tokens,
+          .padded_tokens = metrics.padded_tokens,
+          .trained_tokens = metrics.trained_tokens};
 }
 
-void set_moves(const Packing& packing, const StrategySpec& spec, StrategyResult& result) {
-  if (packing.planned.iterations.empty()) return;
+std::optional<Reordering> reordering_of(const Packing& packing, const StrategySpec& spec) {
+  if (packing.planned.iterations.empty()) return std::nullopt;
   const OrderMoves moves = order_moves(packing, spec.options);
-  result.mean_move_iterations = moves.mean_move_iterations;
-  result.largest_move_iterations = static_cast<double>(moves.largest_move_iterations);
+  return Reordering{.mean_iterations = moves.mean_move_iterations,
+                    .largest_iterations = moves.largest_move_iterations};
 }
 
-void set_ratios(const ScheduleMetrics& metrics, StrategyResult& result) {
-  result.iterations = metrics.iterations;
-  result.abr = metrics.abr;
-  result.abr_slots = metrics.abr_slots;
-  result.abr_weighted = metrics.abr_weighted;
-  result.cr = metrics.cr;
-  result.dbr = metrics.dbr;
-  result.pr = metrics.pr;
-  result.ave_t_tokens = metrics.ave_t_tokens;
+RunTimes times_of(const SimulatedRun& run, int n_gpus) {
+  RunTimes times;
+  times.step_mean_s = run.step_mean_s;
+  times.step_p99_s = run.step_p99_s;
+  times.wall_hours = run.total_s / 3600;
+  times.gpu_days = run.total_s / 86400 * n_gpus;
+  times.shares = {.by_cause = run.fraction, .idle = run.idle_fraction};
+  times.steps = bin_step_times(run.step_s, kStepTimeBins);
+  return times;
 }
 
-void set_times(const SimulatedRun& run, int n_gpus, StrategyResult& result) {
-  result.step_mean_s = run.step_mean_s;
-  result.step_p99_s = run.step_p99_s;
-  result.wall_hours = run.total_s / 3600;
-  result.gpu_days = run.total_s / 86400 * n_gpus;
-  for (const auto& [cause, fraction] : kCauseFractions)
-    result.*fraction = run.fraction[static_cast<std::size_t>(cause)];
-  result.idle_fraction = run.idle_fraction;
-  result.step_times = bin_step_times(run.step_s, kStepTimeBins);
-}
-
-void set_no_times(StrategyResult& result) {
-  for (double* value : {&result.step_mean_s, &result.step_p99_s, &result.gpu_days, &result.gpu_days_low,
-                        &result.gpu_days_high, &result.wall_hours, &result.speedup, &result.idle_fraction,
-                        &result.measured_fraction, &result.extrapolated_fraction, &result.guessed_fraction}) {
-    *value = kNone;
-  }
-  for (const auto& [cause, fraction] : kCauseFractions) result.*fraction = kNone;
-}
-
-// How well the time is known that the schedule takes.
-void set_certainty(const Scenario& scenario, const PriceAccount& account, const SimulatedRun& run,
-                   StrategyResult& result) {
-  const auto standing = standing_fractions(run.fraction, account);
+// How well the times are known.
+void set_certainty(const Scenario& scenario, const PriceAccount& account, RunTimes& times) {
+  const auto standing = standing_fractions(times.shares.by_cause, account);
   const auto share = [&](Standing of) { return standing[static_cast<std::size_t>(of)]; };
-  result.measured_fraction = share(Standing::measured) + share(Standing::interpolated);
-  result.extrapolated_fraction = share(Standing::extrapolated);
-  result.guessed_fraction = share(Standing::missing);
-  const FrameworkProfile& profile = scenario.profile;
+  times.evidence = {.measured = share(Standing::measured) + share(Standing::interpolated),
+                    .extrapolated = share(Standing::extrapolated),
+                    .missing = share(Standing::missing)};
   // Its factors hold the level of the very kernels that they were fitted on.
   const bool is_fitted = scenario.is_model_of_profile && scenario.is_hardware_of_profile;
-  const Uncertainty uncertainty = run_uncertainty(run.fraction, account, profile, is_fitted);
-  result.gpu_days_low = uncertainty.low() * result.gpu_days;
-  result.gpu_days_high = uncertainty.high() * result.gpu_days;
-  if (!uncertainty.doubts.empty()) result.most_doubtful = uncertainty.doubts.front().measurement;
+  const Uncertainty uncertainty =
+      run_uncertainty(times.shares.by_cause, account, scenario.profile, is_fitted);
+  times.gpu_days_low = uncertainty.low() * times.gpu_days;
+  times.gpu_days_high = uncertainty.high() * times.gpu_days;
+  if (!uncertainty.doubts.empty()) times.largest_uncertainty = uncertainty.doubts.front().measurement;
 }
 
-// Ratios of nothing; 0 would read as perfect.
-void set_no_ratios(StrategyResult& result) {
-  for (double* value : {&result.abr, &result.abr_slots, &result.abr_weighted, &result.cr, &result.dbr,
-                        &result.pr, &result.ave_t_tokens}) {
-    *value = kNone;
-  }
-}
-
-void sample_iterations(const Schedule& schedule, const GroupBatches& batches, StrategyResult& result) {
+std::vector<SampledIteration> sample_iterations(const Schedule& schedule, const GroupBatches& batches,
+                                                std::span<const PlannedGroup> groups) {
+  std::vector<SampledIteration> samples;
   const std::size_t n = schedule.iterations.size();
   const std::size_t n_samples = std::min(n, kSampledIterations);
   for (std::size_t k = 0; k < n_samples; ++k) {
@@ -137,62 +94,64 @@ void sample_iterations(const Schedule& schedule, const GroupBatches& batches, St
     SampledIteration sample;
     sample.iteration = static_cast<std::int64_t>(index);
     for (const PlacedPack& placed : schedule.packs(iteration))
-      sample.capacity_tokens = std::max(sample.capacity_tokens, result.groups[placed.group].capacity_tokens);
+      sample.capacity_tokens = std::max(sample.capacity_tokens, groups[placed.group].capacity_tokens);
     sample.gpus_per_pack = schedule.gpus_per_pack(iteration);
     attention_work(schedule, iteration, batches, sample.attention_pairs);
     sample.abr = imbalance(sample.attention_pairs);
-    result.sampled_iterations.push_back(std::move(sample));
+    samples.push_back(std::move(sample));
   }
+  return samples;
 }
 
 using Say = std::function<void(const std::string&)>;
 
+// The simulated times of a plan that fits in memory and trains something, and what depends on them.
+void simulate_plan(const Scenario& scenario, const StrategySpec& spec, const PlannedStrategy& plan,
+                   const RunOptions& options, const Say& say, StrategyResult& result) {
+  const int n_gpus = scenario.cluster.n_gpus();
+  const PricedStrategy priced = price_strategy(scenario, plan);
+  const std::optional<Topology> topology =
+      options.level == Level::op ? std::optional<Topology>(std::in_place, scenario.cluster) : std::nullopt;
+  SimulationOptions simulation = simulation_options(scenario, topology ? &*topology : nullptr);
+  const SimulatedRun run = simulate(plan.schedule, priced.groups, simulation, [&](std::int64_t iteration) {
+    say(fmt::format("simulating iteration {} of {}", iteration, result.iterations));
+  });
+  result.times = times_of(run, n_gpus);
+  set_certainty(scenario, priced.account, *result.times);
+  set_planning(spec, plan, run.step_s, n_gpus, result);
+  if (scenario.variability.any()) {
+    simulation.variability = {};
+    const double even_s = simulate(plan.schedule, priced.groups, simulation).total_s;
+    result.times->gpu_days_without_variability = even_s / 86400 * n_gpus;
+  }
+  result.failures = failure_cost(scenario, run.total_s);
+}
+
 StrategyResult run_plan(const Scenario& scenario, const StrategySpec& spec, const PlannedStrategy& plan,
                         const RunOptions& options, const Say& say) {
-  StrategyResult result;
-  result.name = spec.name;
-  result.strategy = spec.strategy;
-  result.order = policy_name(kPackOrderNames, spec.order);
-  result.last_iteration = policy_name(kLastIterationNames, spec.last_iteration);
-  result.padding = policy_name(kPaddingNames, spec.padding);
-  result.over_long = policy_name(kOverLongNames, spec.over_long);
-
   const Stopwatch simulation_watch;
   const Packing& packing = plan.packing;
   const Schedule& schedule = plan.schedule;
-  result.packing_s = plan.packing_s;
-  result.packs = static_cast<std::int64_t>(packing.n_packs());
-  result.groups = plan.groups;
-  for (const GroupResult& group : plan.groups) result.feasible = result.feasible && group.feasible;
-
   const ScheduleMetrics metrics = measure(schedule, plan.batches);
-  set_ratios(metrics, result);
-  count_samples(packing, schedule, metrics, result);
-  set_moves(packing, spec, result);
-  sample_iterations(schedule, plan.batches, result);
+  StrategyResult result{.name = spec.name,
+                        .strategy = spec.strategy,
+                        .order = spec.order,
+                        .last_iteration = spec.last_iteration,
+                        .padding = spec.padding,
+                        .over_long = spec.over_long,
+                        .feasible = std::ranges::all_of(plan.groups, &PlannedGroup::feasible),
+                        .groups = plan.groups,
+                        .packs = static_cast<std::int64_t>(packing.n_packs()),
+                        .iterations = metrics.iterations,
+                        .curriculum_iterations = schedule.curriculum_iterations,
+                        .counts = count_samples(packing, schedule, metrics)};
+  result.reordering = reordering_of(packing, spec);
+  result.sampled_iterations = sample_iterations(schedule, plan.batches, plan.groups);
   result.loss_bias = loss_biases(packing, schedule, plan.loss_tokens);
-  if (result.feasible && metrics.iterations > 0) {
-    const PricedStrategy priced = price_strategy(scenario, plan);
-    const std::optional<Topology> topology =
-        options.level == Level::op ? std::optional<Topology>(std::in_place, scenario.cluster) : std::nullopt;
-    SimulationOptions simulation = simulation_options(scenario, topology ? &*topology : nullptr);
-    const SimulatedRun run = simulate(schedule, priced.groups, simulation, [&](std::int64_t iteration) {
-      say(fmt::format("simulating iteration {} of {}", iteration, metrics.iterations));
-    });
-    set_times(run, scenario.cluster.n_gpus(), result);
-    set_certainty(scenario, priced.account, run, result);
-    set_planning(spec, plan, run.step_s, scenario.cluster.n_gpus(), result);
-    if (scenario.variability.any()) {
-      simulation.variability = {};
-      const double even_s = simulate(schedule, priced.groups, simulation).total_s;
-      result.gpu_days_without_variability = even_s / 86400 * scenario.cluster.n_gpus();
-    }
-    set_failures(scenario, run.total_s, result);
-  } else {
-    set_no_times(result);
-  }
-  if (metrics.iterations == 0) set_no_ratios(result);
-  result.simulation_s = plan.scheduling_s + simulation_watch.seconds();
+  if (metrics.iterations > 0) result.balance = metrics;
+  if (result.feasible && metrics.iterations > 0) simulate_plan(scenario, spec, plan, options, say, result);
+  result.measured.packing_s = plan.packing_s;
+  result.measured.simulation_s = plan.scheduling_s + simulation_watch.seconds();
   return result;
 }
 
@@ -254,6 +213,15 @@ LengthSummary summarize(const DrawnLengths& drawn) {
   return summary;
 }
 
+// How much faster each run is than the baseline.
+void set_speedups(Report& report) {
+  const auto baseline = std::ranges::find(report.runs, report.baseline, &StrategyResult::name);
+  if (baseline == report.runs.end() || !baseline->times) return;
+  for (StrategyResult& run : report.runs) {
+    if (run.times) run.speedup = baseline->times->wall_hours / run.times->wall_hours;
+  }
+}
+
 // Runs all strategies of a scenario, each as make_plan says.
 Report run_plans(const Scenario& scenario, const LengthSummary& lengths, const RunOptions& options,
                  const std::function<PlannedStrategy(const StrategySpec&)>& make_plan) {
@@ -287,13 +255,7 @@ Report run_plans(const Scenario& scenario, const LengthSummary& lengths, const R
                       std::back_inserter(report.manifest.warnings));
   }
 
-  double baseline_hours = kNone;
-  for (const StrategyResult& run : report.runs) {
-    if (run.name == report.baseline) baseline_hours = run.wall_hours;
-  }
-  for (StrategyResult& run : report.runs) {
-    run.speedup = run.wall_hours > 0 ? baseline_hours / run.wall_hours : kNone;
-  }
+  set_speedups(report);
   return report;
 }
 

@@ -45,18 +45,14 @@ BoundSpace space_of(const Scenario& scenario, std::span<const TrainedData> train
 }
 
 BoundResult result_of(const LowerBound& bound) {
-  const auto of = [&](Cause cause) { return bound.packs_gpu_s[static_cast<std::size_t>(cause)] / kDay_s; };
-  return {
-      .zero_stage = bound.zero_stage,
-      .gpu_days = bound.gpu_s / kDay_s,
-      .iterations = bound.iterations,
-      .linear_gpu_days = of(Cause::linear),
-      .attention_gpu_days = of(Cause::attention),
-      .recompute_gpu_days = of(Cause::recompute),
-      .exchange_gpu_days = of(Cause::sequence) + of(Cause::tensor) + of(Cause::expert) + of(Cause::states),
-      .overhead_gpu_days = of(Cause::overhead),
-      .steps_gpu_days = bound.steps_gpu_s / kDay_s,
-      .waiting_gpu_days = bound.waiting_gpu_s / kDay_s};
+  BoundResult result{.zero_stage = bound.zero_stage,
+                     .gpu_days = bound.gpu_s / kDay_s,
+                     .iterations = bound.iterations,
+                     .steps_gpu_days = bound.steps_gpu_s / kDay_s,
+                     .waiting_gpu_days = bound.waiting_gpu_s / kDay_s};
+  for (std::size_t cause = 0; cause < kNCauses; ++cause)
+    result.pack_gpu_days[cause] = bound.packs_gpu_s[cause] / kDay_s;
+  return result;
 }
 
 // By ZeRO stage, with states beside computation or not.
@@ -81,8 +77,12 @@ class StageBounds {
   std::array<std::optional<LowerBounds>, 2> bounds_;  // without and with overlap of states
 };
 
-double even_gpu_days(const StrategyResult& run) {
-  return std::isfinite(run.gpu_days_without_variability) ? run.gpu_days_without_variability : run.gpu_days;
+BoundGap gap_of(const StrategyResult& run, double bound_gpu_days) {
+  BoundGap gap{.gpu_days = bound_gpu_days, .above_fraction = {}};
+  if (run.times)
+    gap.above_fraction =
+        run.times->gpu_days_without_variability.value_or(run.times->gpu_days) / bound_gpu_days - 1;
+  return gap;
 }
 
 }  // namespace
@@ -100,7 +100,7 @@ TrainedData trained_data(const PlannedStrategy& plan) {
       tokens += plan.batches[placed.group][placed.pack].tokens;
     data.most_iteration_tokens = std::max(data.most_iteration_tokens, tokens);
   }
-  for (const GroupResult& group : plan.groups) data.sequences.push_back(group.sequence);
+  for (const PlannedGroup& group : plan.groups) data.sequences.push_back(group.sequence);
   data.zero_stage = plan.groups.front().zero_stage;
   data.overlaps_states = plan.plans.front().overlaps_states;
   return data;
@@ -118,12 +118,11 @@ void set_bounds(const Scenario& scenario, std::span<const TrainedData> trained, 
     });
     const auto first = static_cast<std::size_t>(same - trained.begin());
     if (first < i) {
-      run.bound_gpu_days = report.runs[first].bound_gpu_days;
+      if (report.runs[first].bound) run.bound = gap_of(run, report.runs[first].bound->gpu_days);
     } else if (!trained[i].lengths.empty()) {
       if (const auto bound = bounds.at(trained[i].zero_stage, trained[i].overlaps_states, trained[i].lengths))
-        run.bound_gpu_days = result_of(*bound).gpu_days;
+        run.bound = gap_of(run, result_of(*bound).gpu_days);
     }
-    run.above_bound_fraction = even_gpu_days(run) / run.bound_gpu_days - 1;
   }
   const auto baseline = std::ranges::find(report.runs, report.baseline, &StrategyResult::name);
   if (baseline == report.runs.end()) return;

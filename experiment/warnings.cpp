@@ -52,23 +52,24 @@ std::vector<std::string> run_warnings(const StrategyResult& run, const Scenario&
     warnings.push_back(fmt::format("{}: no iteration runs; its packs are too few for one", run.name));
     return warnings;
   }
-  const double mean_tokens = static_cast<double>(run.trained_tokens) / static_cast<double>(run.iterations);
+  const double mean_tokens =
+      static_cast<double>(run.counts.trained_tokens) / static_cast<double>(run.iterations);
   if (std::abs(mean_tokens / asked_tokens - 1) > kNotable) {
     warnings.push_back(
         fmt::format("{}: iterations train {:.0f} tokens on average, not the {:.0f} of tokens_per_iteration",
                     run.name, mean_tokens, asked_tokens));
   }
-  if (std::isinf(run.gpu_days_with_failures)) {
+  if (run.failures && std::isinf(run.failures->gpu_days)) {
     warnings.push_back(
         fmt::format("{}: failures come faster than it gets on: no end of it is to be expected", run.name));
   }
   const double epoch_tokens = static_cast<double>(data_tokens) * scenario.training.epochs;
-  if (static_cast<double>(run.repeated_tokens) > kNotable * epoch_tokens) {
+  if (static_cast<double>(run.counts.repeated_tokens) > kNotable * epoch_tokens) {
     warnings.push_back(
         fmt::format("{}: {:.0f} % of the data is trained once more to fill last iterations; fewer "
                     "tokens_per_iteration or "
                     "last_iteration shorten avoid it",
-                    run.name, 100 * static_cast<double>(run.repeated_tokens) / epoch_tokens));
+                    run.name, 100 * static_cast<double>(run.counts.repeated_tokens) / epoch_tokens));
   }
   return warnings;
 }

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kMany = 8;
 
-bool is_one_row(const GroupResult& a, const GroupResult& b) {
+bool is_one_row(const PlannedGroup& a, const PlannedGroup& b) {
   return a.sequence == b.sequence && a.zero_stage == b.zero_stage;
 }
 
@@ -17,11 +17,11 @@ bool is_one_row(const GroupResult& a, const GroupResult& b) {
 std::vector<ShownGroup> shown_groups(const StrategyResult& run) {
   std::vector<ShownGroup> shown;
   if (run.groups.size() <= kMany) {
-    for (const GroupResult& group : run.groups) shown.push_back({group, std::to_string(group.gc_layers)});
+    for (const PlannedGroup& group : run.groups) shown.push_back({group, std::to_string(group.gc_layers)});
     return shown;
   }
   std::vector<std::pair<int, int>> layers;  // fewest and most
-  for (const GroupResult& group : run.groups) {
+  for (const PlannedGroup& group : run.groups) {
     const auto same =
         std::ranges::find_if(shown, [&](const ShownGroup& row) { return is_one_row(row.group, group); });
     if (same == shown.end()) {
@@ -29,7 +29,7 @@ std::vector<ShownGroup> shown_groups(const StrategyResult& run) {
       layers.emplace_back(group.gc_layers, group.gc_layers);
       continue;
     }
-    GroupResult& row = same->group;
+    PlannedGroup& row = same->group;
     std::pair<int, int>& row_layers = layers[static_cast<std::size_t>(same - shown.begin())];
     row_layers = {std::min(row_layers.first, group.gc_layers), std::max(row_layers.second, group.gc_layers)};
     const std::int64_t packs = row.packs + group.packs;

@@ -21,8 +21,8 @@ ValidationRow row_of(const std::string& name, double published, double predicted
 }
 
 ValidationRow gpu_days_row(const PublishedRun& run, const StrategyResult& result, double tolerance) {
-  ValidationRow row = row_of(run.name, run.gpu_days, result.gpu_days, "GPU-days", tolerance);
-  row.interval = Interval{result.gpu_days_low, result.gpu_days_high};
+  ValidationRow row = row_of(run.name, run.gpu_days, result.times->gpu_days, "GPU-days", tolerance);
+  row.interval = Interval{result.times->gpu_days_low, result.times->gpu_days_high};
   return row;
 }
 
@@ -30,14 +30,17 @@ ValidationRow gpu_days_row(const PublishedRun& run, const StrategyResult& result
 void add_ratio_rows(const PublishedRun& run, const StrategyResult& result, const PublishedTolerances& bounds,
                     std::vector<ValidationRow>& rows) {
   if (run.abr)
-    rows.push_back(row_of(run.name + ", ABR", *run.abr, result.abr, "ratio", bounds.flexsp_abr / *run.abr));
+    rows.push_back(
+        row_of(run.name + ", ABR", *run.abr, result.balance->abr, "ratio", bounds.flexsp_abr / *run.abr));
   if (run.cr)
-    rows.push_back(row_of(run.name + ", CR", *run.cr, result.cr, "ratio", bounds.flexsp_cr / *run.cr));
+    rows.push_back(
+        row_of(run.name + ", CR", *run.cr, result.balance->cr, "ratio", bounds.flexsp_cr / *run.cr));
 }
 
 ValidationRow wait_row(const PublishedWait& wait, const StrategyResult& result, double tolerance) {
-  ValidationRow row = row_of(wait.name + ", wait", wait.exposed_s, result.planning_exposed_s, "s", tolerance);
-  row.beside = fmt::format("step {:.2f} s ({:.2f}) without it", result.step_mean_s, wait.model_s);
+  ValidationRow row =
+      row_of(wait.name + ", wait", wait.exposed_s, result.planning->exposed_s, "s", tolerance);
+  row.beside = fmt::format("step {:.2f} s ({:.2f}) without it", result.times->step_mean_s, wait.model_s);
   return row;
 }
 

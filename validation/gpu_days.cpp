@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "experiment/run_scenario.hpp"
 #include "scenarios/loader/load_scenario.hpp"
@@ -14,16 +15,24 @@ namespace {
 constexpr double kSameRatio = 0.025;
 
 bool is_same_packing(const PublishedRun& run, const StrategyResult& result) {
+  if (!result.balance) return false;
   const auto near = [](const std::optional<double>& published, double ours) {
     return !published || std::abs(*published - ours) <= kSameRatio;
   };
-  return near(run.abr, result.abr_slots) && near(run.cr, result.cr);
+  return near(run.abr, result.balance->abr_slots) && near(run.cr, result.balance->cr);
+}
+
+// Not a number where the run does not fit or trains nothing.
+double gpu_days_of(const StrategyResult& result) {
+  return result.times ? result.times->gpu_days : std::numeric_limits<double>::quiet_NaN();
 }
 
 std::string ratios_beside(const PublishedRun& run, const StrategyResult& result) {
   std::string text;
-  if (run.abr) text += fmt::format("ABR {:.3f} ({:.3f})", result.abr_slots, *run.abr);
-  if (run.cr) text += fmt::format("{}CR {:.3f} ({:.3f})", text.empty() ? "" : ", ", result.cr, *run.cr);
+  if (!result.balance) return text;
+  if (run.abr) text += fmt::format("ABR {:.3f} ({:.3f})", result.balance->abr_slots, *run.abr);
+  if (run.cr)
+    text += fmt::format("{}CR {:.3f} ({:.3f})", text.empty() ? "" : ", ", result.balance->cr, *run.cr);
   return text;
 }
 
@@ -32,19 +41,19 @@ ValidationRow run_row(const PublishedRun& run, const StrategyResult& result, std
                       bool only_same) {
   ValidationRow row{.name = run.name,
                     .published = run.gpu_days,
-                    .predicted = result.gpu_days,
+                    .predicted = gpu_days_of(result),
                     .unit = "GPU-days",
-                    .error = relative_error(result.gpu_days, run.gpu_days),
+                    .error = relative_error(gpu_days_of(result), run.gpu_days),
                     .tolerance = tolerance,
-                    .interval = Interval{result.gpu_days_low, result.gpu_days_high},
+                    .interval = {},
                     .beside = ratios_beside(run, result),
                     .note = run.note};
   if (!result.feasible) {
     row.outcome = tolerance ? Outcome::missed : Outcome::refused;
     row.note = "does not fit in memory";
-    row.interval.reset();
     return row;
   }
+  if (result.times) row.interval = Interval{result.times->gpu_days_low, result.times->gpu_days_high};
   if (only_same && !is_same_packing(run, result)) row.tolerance.reset();
   row.outcome = outcome_of(row.error, row.tolerance);
   return row;
@@ -60,15 +69,15 @@ ValidationSet run_set(const std::string& name, const std::string& title,
 }
 
 ValidationRow ratio_row(const PublishedRatio& published, double tolerance, ScenarioRuns& runs) {
-  const StrategyResult& over = runs.run(published.scenario, published.over);
-  const StrategyResult& under = runs.run(published.scenario, published.under);
+  const double over = gpu_days_of(runs.run(published.scenario, published.over));
+  const double under = gpu_days_of(runs.run(published.scenario, published.under));
   ValidationRow row{.name = published.name + ", " + published.over + " over " + published.under,
                     .published = published.ratio,
-                    .predicted = over.gpu_days / under.gpu_days,
+                    .predicted = over / under,
                     .unit = "ratio",
-                    .error = relative_error(over.gpu_days / under.gpu_days, published.ratio),
+                    .error = relative_error(over / under, published.ratio),
                     .tolerance = tolerance,
-                    .beside = fmt::format("GPU-days {:.1f} and {:.1f}", over.gpu_days, under.gpu_days),
+                    .beside = fmt::format("GPU-days {:.1f} and {:.1f}", over, under),
                     .note = published.note};
   row.outcome = outcome_of(row.error, row.tolerance);
   if (std::isnan(row.predicted)) row.outcome = Outcome::missed;

@@ -34,7 +34,7 @@ ProfiledCase planned_case(const Scenario& scenario, std::int64_t pack_tokens, in
   const std::int64_t tokens_per_iteration = scenario.training.tokens_per_iteration;
   const GroupSpec spec{
       .capacity_tokens = pack_tokens, .sequence = {.ulysses = sp_degree}, .gc_layers = std::nullopt};
-  const GroupResult group = plan_group(
+  const PlannedGroup group = plan_group(
       scenario, spec, pack_tokens,
       micro_batches_that_fit(tokens_per_iteration, packed_gpus(scenario) / sp_degree, pack_tokens));
   one.gc_layers = group.gc_layers;

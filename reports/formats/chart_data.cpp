@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -28,10 +29,9 @@ double five_digits(double value) {
 
 std::string gpu_days_label(const StrategyResult& run, const Report& report) {
   if (!run.feasible) return "does not fit: " + memory_excess(run);
-  const std::string days = quantity(run.gpu_days);
+  const std::string days = run.times ? quantity(run.times->gpu_days) : "-";
   if (run.name == report.baseline) return days + " (baseline)";
-  return std::isfinite(run.speedup) && run.speedup > 0 ? fmt::format("{} ({:.2f}x)", days, run.speedup)
-                                                       : days;
+  return run.speedup ? fmt::format("{} ({:.2f}x)", days, *run.speedup) : days;
 }
 
 Json runs(const Report& report) {
@@ -40,7 +40,7 @@ Json runs(const Report& report) {
     rows.push_back({{"run", run.name},
                     {"role", run.name == report.baseline ? "baseline" : "compared"},
                     {"feasible", run.feasible},
-                    {"gpu_days", has_time(run) ? five_digits(run.gpu_days) : 0.0},
+                    {"gpu_days", has_time(run) ? five_digits(run.times->gpu_days) : 0.0},
                     {"label", gpu_days_label(run, report)},
                     {"misfit", run.feasible ? "" : "does not fit in memory"}});
   }
@@ -49,27 +49,33 @@ Json runs(const Report& report) {
 
 struct Part {
   std::string_view name;
-  double StrategyResult::*fraction;
+  std::optional<Cause> cause;  // none: idle
 };
 
 // In the order of the stack.
-constexpr std::array<Part, 11> kParts = {{{"linear layers", &StrategyResult::linear_fraction},
-                                          {"attention", &StrategyResult::attention_fraction},
-                                          {"recompute", &StrategyResult::recompute_fraction},
-                                          {"sequence exchange", &StrategyResult::sequence_fraction},
-                                          {"tensor exchange", &StrategyResult::tensor_fraction},
-                                          {"expert exchange", &StrategyResult::expert_fraction},
-                                          {"pipeline transfer", &StrategyResult::pipeline_fraction},
-                                          {"gradients, weights", &StrategyResult::states_fraction},
-                                          {"optimizer", &StrategyResult::optimizer_fraction},
-                                          {"fixed overhead", &StrategyResult::overhead_fraction},
-                                          {"idle", &StrategyResult::idle_fraction}}};
+constexpr std::array<Part, kNCauses + 1> kParts = {{{"linear layers", Cause::linear},
+                                                    {"attention", Cause::attention},
+                                                    {"recompute", Cause::recompute},
+                                                    {"sequence exchange", Cause::sequence},
+                                                    {"tensor exchange", Cause::tensor},
+                                                    {"expert exchange", Cause::expert},
+                                                    {"pipeline transfer", Cause::pipeline},
+                                                    {"gradients, weights", Cause::states},
+                                                    {"optimizer", Cause::optimizer},
+                                                    {"fixed overhead", Cause::overhead},
+                                                    {"idle", std::nullopt}}};
+
+double fraction_of(const Part& part, const StrategyResult& run) {
+  return part.cause ? run.times->shares.of(*part.cause) : run.times->shares.idle;
+}
 
 // What no run has would be an empty entry of the legend.
 std::vector<Part> parts_of(const Report& report) {
   std::vector<Part> parts;
   for (const Part& part : kParts) {
-    const auto has_it = [&](const StrategyResult& run) { return has_time(run) && run.*part.fraction > 0; };
+    const auto has_it = [&](const StrategyResult& run) {
+      return has_time(run) && fraction_of(part, run) > 0;
+    };
     if (std::ranges::any_of(report.runs, has_it)) parts.push_back(part);
   }
   return parts;
@@ -86,17 +92,18 @@ Json time_parts(const Report& report) {
   for (const Part& part : parts_of(report)) {
     for (const StrategyResult& run : report.runs) {
       if (!has_time(run)) continue;
-      const double fraction = run.*part.fraction;
+      const double fraction = fraction_of(part, run);
       rows.push_back({{"run", run.name},
                       {"part", part.name},
                       {"fraction", five_digits(fraction)},
-                      {"gpu_days", five_digits(fraction * run.gpu_days)}});
+                      {"gpu_days", five_digits(fraction * run.times->gpu_days)}});
     }
   }
   return rows;
 }
 
-Json lengths_data(const LengthSummary& lengths) {
+Json lengths(const Report& report) {
+  const LengthSummary& lengths = report.lengths;
   const auto share = [](std::int64_t part, std::int64_t whole) {
     return whole == 0 ? 0.0 : five_digits(static_cast<double>(part) / static_cast<double>(whole));
   };
@@ -118,9 +125,9 @@ Json step_times(const Report& report) {
   Json rows = Json::array();
   for (std::size_t r = 0; r < report.runs.size(); ++r) {
     const StrategyResult& run = report.runs[r];
-    if (run.step_times.empty()) continue;
+    if (!run.times || run.times->steps.empty()) continue;
     Json row = {{"run", run.name}, {"run_index", r}};
-    for (const StepTimeBin& bin : run.step_times) {
+    for (const StepTimeBin& bin : run.times->steps) {
       row["first"].push_back(bin.first_iteration);
       row["last"].push_back(bin.last_iteration);
       row["min_s"].push_back(five_digits(bin.min_s));
@@ -178,16 +185,37 @@ Json rank_work(const Report& report) {
   return rows;
 }
 
+// A data set that specs may name.
+struct DataSet {
+  std::string_view name;
+  Json (*rows)(const Report&);
+};
+
+constexpr DataSet kDataSets[] = {
+    {"runs", runs},
+    {"parts", parts},  // what some run spends time on
+    {"time_parts", time_parts},
+    {"lengths", lengths},
+    {"step_times", step_times},
+    {"rank_work", rank_work},
+};
+
 }  // namespace
 
-std::string chart_data(const Report& report) {
-  const Json data = {{"runs", runs(report)},
-                     {"parts", parts(report)},
-                     {"time_parts", time_parts(report)},
-                     {"lengths", lengths_data(report.lengths)},
-                     {"step_times", step_times(report)},
-                     {"rank_work", rank_work(report)}};
-  return data.dump(-1, ' ', false, Json::error_handler_t::replace);
+bool ChartData::has_rows(std::string_view name) const {
+  return std::ranges::find(with_rows, name) != with_rows.end();
+}
+
+ChartData chart_data(const Report& report) {
+  ChartData data;
+  Json all;
+  for (const DataSet& set : kDataSets) {
+    Json rows = set.rows(report);
+    if (!rows.empty()) data.with_rows.emplace_back(set.name);
+    all[std::string(set.name)] = std::move(rows);
+  }
+  data.json = all.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return data;
 }
 
 }  // namespace packsim::formats_detail

@@ -13,7 +13,7 @@ namespace packsim::formats_detail {
 namespace {
 
 std::int64_t untrained_tokens(const StrategyResult& run) {
-  return run.dropped_tokens + run.truncated_tokens;
+  return run.counts.dropped_tokens + run.counts.truncated_tokens;
 }
 
 // A run can be fast because it leaves data out or cuts documents up; a sentence that calls it fast has to say
@@ -25,8 +25,8 @@ std::string data_caveat(const StrategyResult& fast, const StrategyResult* other)
     caveats.push_back(fmt::format("leaves {}{} tokens untrained", token_count(more_tokens),
                                   other == nullptr ? "" : " more"));
   }
-  if (fast.split_samples > (other == nullptr ? 0 : other->split_samples)) {
-    caveats.push_back(fmt::format("cuts {} samples into pieces", grouped(fast.split_samples)));
+  if (fast.counts.split_samples > (other == nullptr ? 0 : other->counts.split_samples)) {
+    caveats.push_back(fmt::format("cuts {} samples into pieces", grouped(fast.counts.split_samples)));
   }
   return caveats.empty() ? "." : fmt::format(", but {} {}.", fast.name, fmt::join(caveats, " and "));
 }
@@ -36,7 +36,7 @@ const StrategyResult* fastest_besides(const Report& report, const StrategyResult
   const StrategyResult* fastest = nullptr;
   for (const StrategyResult& run : report.runs) {
     if (&run == excluded || !has_time(run)) continue;
-    if (fastest == nullptr || run.gpu_days < fastest->gpu_days) fastest = &run;
+    if (fastest == nullptr || run.times->gpu_days < fastest->times->gpu_days) fastest = &run;
   }
   return fastest;
 }
@@ -44,7 +44,7 @@ const StrategyResult* fastest_besides(const Report& report, const StrategyResult
 }  // namespace
 
 bool has_time(const StrategyResult& run) {
-  return run.feasible && std::isfinite(run.gpu_days) && run.gpu_days > 0;
+  return run.times && run.times->gpu_days > 0;
 }
 
 const StrategyResult* baseline_run(const Report& report) {
@@ -74,32 +74,35 @@ std::string verdict(const Report& report) {
                             : fmt::format("; the baseline {} {}", baseline->name,
                                           baseline->feasible ? "has no iteration" : "does not fit in memory");
     return fmt::format("{} takes the least of what fits, {} GPU-days{}{}", winner->name,
-                       quantity(winner->gpu_days), reason, data_caveat(*winner, nullptr));
+                       quantity(winner->times->gpu_days), reason, data_caveat(*winner, nullptr));
   }
   if (winner != baseline) {
     return fmt::format("{} is {:.2f}x faster than {}: {} vs {} GPU-days{}", winner->name,
-                       baseline->gpu_days / winner->gpu_days, baseline->name, quantity(winner->gpu_days),
-                       quantity(baseline->gpu_days), data_caveat(*winner, baseline));
+                       baseline->times->gpu_days / winner->times->gpu_days, baseline->name,
+                       quantity(winner->times->gpu_days), quantity(baseline->times->gpu_days),
+                       data_caveat(*winner, baseline));
   }
   const StrategyResult* next = fastest_besides(report, baseline);
   if (next == nullptr) {
-    return fmt::format("{} takes {} GPU-days, {} h of wall time.", winner->name, quantity(winner->gpu_days),
-                       quantity(winner->wall_hours));
+    return fmt::format("{} takes {} GPU-days, {} h of wall time.", winner->name,
+                       quantity(winner->times->gpu_days), quantity(winner->times->wall_hours));
   }
   return fmt::format("Nothing is faster than the baseline {}: {} GPU-days; {} follows with {} ({:.2f}x){}",
-                     winner->name, quantity(winner->gpu_days), next->name, quantity(next->gpu_days),
-                     baseline->gpu_days / next->gpu_days, data_caveat(*winner, next));
+                     winner->name, quantity(winner->times->gpu_days), next->name,
+                     quantity(next->times->gpu_days), baseline->times->gpu_days / next->times->gpu_days,
+                     data_caveat(*winner, next));
 }
 
 // What the fastest run takes with failures; nothing where there are none.
 std::string with_failures(const Report& report) {
   const StrategyResult* winner = fastest_run(report);
-  if (!report.manifest.failures || winner == nullptr) return "";
-  if (!std::isfinite(winner->gpu_days_with_failures))
-    return fmt::format(" With failures no end of {} is to be expected.", winner->name);
+  if (winner == nullptr || !winner->failures) return "";
+  const FailureCost& cost = *winner->failures;
+  if (!std::isfinite(cost.gpu_days))
+    return fmt::format(" With failures {} would never finish: they come faster than it makes progress.",
+                       winner->name);
   return fmt::format(" With failures {} takes {} GPU-days ({} to {} in 90 % of runs).", winner->name,
-                     quantity(winner->gpu_days_with_failures), quantity(winner->gpu_days_with_failures_p05),
-                     quantity(winner->gpu_days_with_failures_p95));
+                     quantity(cost.gpu_days), quantity(cost.gpu_days_p05), quantity(cost.gpu_days_p95));
 }
 
 }  // namespace
@@ -109,11 +112,11 @@ std::string conclusion(const Report& report) {
 }
 
 std::string memory_excess(const StrategyResult& run) {
-  const GroupResult* worst = nullptr;
-  const auto excess_bytes = [](const GroupResult& group) {
+  const PlannedGroup* worst = nullptr;
+  const auto excess_bytes = [](const PlannedGroup& group) {
     return group.peak_memory_bytes - group.gpu_memory_bytes;
   };
-  for (const GroupResult& group : run.groups) {
+  for (const PlannedGroup& group : run.groups) {
     if (group.feasible) continue;
     if (worst == nullptr || excess_bytes(group) > excess_bytes(*worst)) worst = &group;
   }
@@ -124,8 +127,10 @@ std::string memory_excess(const StrategyResult& run) {
 }
 
 std::string policies(const StrategyResult& run) {
-  return fmt::format("order {}; last iteration {}; padding {}; over-long {}", run.order, run.last_iteration,
-                     run.padding, run.over_long);
+  return fmt::format("order {}; last iteration {}; padding {}; over-long {}",
+                     policy_name(kPackOrderNames, run.order),
+                     policy_name(kLastIterationNames, run.last_iteration),
+                     policy_name(kPaddingNames, run.padding), policy_name(kOverLongNames, run.over_long));
 }
 
 }  // namespace packsim::formats_detail

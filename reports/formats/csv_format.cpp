@@ -4,10 +4,9 @@
 
 #include <cmath>
 #include <string_view>
-#include <type_traits>
 #include <variant>
 
-#include "reports/formats/run_fields.hpp"
+#include "reports/run_values.hpp"
 
 namespace packsim {
 namespace {
@@ -22,20 +21,18 @@ std::string csv_field(std::string_view text) {
   return cell + '"';
 }
 
-template <typename Value>
 std::string cell(const Value& value) {
-  if constexpr (std::is_same_v<Value, std::string>) {
-    return csv_field(value);
-  } else if constexpr (std::is_same_v<Value, double>) {
-    return std::isfinite(value) ? fmt::format("{}", value) : "";
-  } else {
-    return fmt::format("{}", value);
-  }
+  if (const auto* text = std::get_if<std::string>(&value)) return csv_field(*text);
+  if (const auto* number = std::get_if<double>(&value))
+    return std::isfinite(*number) ? fmt::format("{}", *number) : "";
+  if (const auto* count = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *count);
+  if (const auto* truth = std::get_if<bool>(&value)) return *truth ? "true" : "false";
+  return "";
 }
 
 std::string group_summary(const StrategyResult& run) {
   std::string summary;
-  for (const GroupResult& group : run.groups) {
+  for (const PlannedGroup& group : run.groups) {
     if (!summary.empty()) summary += ';';
     summary += fmt::format("{}:{}:{}", group.capacity_tokens, group.sequence.ulysses, group.gc_layers);
   }
@@ -46,13 +43,13 @@ std::string group_summary(const StrategyResult& run) {
 
 std::string to_csv(const Report& report) {
   std::string csv;
-  for (const formats_detail::RunField& field : formats_detail::run_fields()) {
-    csv += fmt::format("{},", field.key);
+  for (const RunValue& value : run_values()) {
+    if (!value.key.empty()) csv += value.key + ',';
   }
   csv += "groups\r\n";
   for (const StrategyResult& run : report.runs) {
-    for (const formats_detail::RunField& field : formats_detail::run_fields()) {
-      csv += std::visit([&](const auto member) { return cell(run.*member); }, field.member) + ',';
+    for (const RunValue& value : run_values()) {
+      if (!value.key.empty()) csv += cell(value.value(run)) + ',';
     }
     csv += group_summary(run) + "\r\n";
   }

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "reports/embedded.hpp"
 #include "reports/formats/bound_rows.hpp"
 #include "reports/formats/chart_data.hpp"
+#include "reports/formats/charts.hpp"
 #include "reports/formats/conclusion.hpp"
 #include "reports/formats/html_tables.hpp"
 #include "reports/formats/html_text.hpp"
@@ -19,48 +22,6 @@ namespace packsim {
 namespace {
 
 using namespace formats_detail;
-
-// A chart of the page: its spec is reports/charts/<name>.vl.json.
-struct Chart {
-  std::string_view name;
-  std::string_view title;
-  std::string_view caption;
-  bool (*has_data)(const Report&);
-};
-
-bool any_run(const Report& report, bool (*has)(const StrategyResult&)) {
-  for (const StrategyResult& run : report.runs) {
-    if (has(run)) return true;
-  }
-  return false;
-}
-
-constexpr Chart kCharts[] = {
-    {"gpu_days", "GPU-days",
-     "What the whole run costs, with its speed-up over the baseline (dashed). Shorter is better.",
-     [](const Report& report) { return fastest_run(report) != nullptr; }},
-    {"time_parts", "Where the GPU time goes",
-     "All GPUs of the run together. Communication that computation hides is in none. Idle is time spent "
-     "waiting for the rank that has more to do.",
-     [](const Report& report) { return fastest_run(report) != nullptr; }},
-    {"lengths", "Sample lengths",
-     "Each bin is twice as wide as the one before. Few long samples can hold most of the tokens, and as "
-     "attention "
-     "grows with the square of the length, even more of the work.",
-     [](const Report& report) { return report.lengths.n_samples > 0; }},
-    {"step_times", "Step time over the run",
-     "Line: mean of neighbouring iterations. Band: from the fastest to the slowest of them.",
-     [](const Report& report) {
-       return any_run(report, [](const StrategyResult& run) { return !run.step_times.empty(); });
-     }},
-    {"rank_work", "Attention work of each DP rank",
-     "Each box is one sampled iteration and each bar a DP rank, or a GPU where SP degrees are mixed, the "
-     "busiest first, in percent of the busiest. The red area is what the others have less: its share of the "
-     "box is the iteration's ABR, and they wait so long where no other work fills it.",
-     [](const Report& report) {
-       return any_run(report, [](const StrategyResult& run) { return !run.sampled_iterations.empty(); });
-     }},
-};
 
 std::string item(std::string_view term, std::string_view escaped_text) {
   return fmt::format("<div><dt>{}</dt><dd>{}</dd></div>\n", term, escaped_text);
@@ -115,19 +76,23 @@ std::string cards(const Report& report) {
 
   std::string text;
   if (compares && baseline_has_time) {
-    text += card("Speed-up over the baseline", fmt::format("{:.2f}x", baseline->gpu_days / winner->gpu_days),
+    text += card("Speed-up over the baseline",
+                 fmt::format("{:.2f}x", baseline->times->gpu_days / winner->times->gpu_days),
                  html_escaped(fmt::format("{} over {}", winner->name, baseline->name)));
   } else {
     text += card("Fastest run", html_escaped(winner->name), "");
   }
-  const auto time_beside = [&](const std::string& value) { return baseline_has_time ? beside(value) : ""; };
-  text += card("GPU-days", quantity(winner->gpu_days), time_beside(quantity(other.gpu_days)));
-  text +=
-      card("Wall time", quantity(winner->wall_hours) + " h", time_beside(quantity(other.wall_hours) + " h"));
-  text += card("GPU time idle", percent(winner->idle_fraction), time_beside(percent(other.idle_fraction)));
-  text += card("ABR", ratio(winner->abr), beside(ratio(other.abr)));
+  // Of the times: the winner's, and the baseline's where it has some.
+  const auto timed_card = [&](std::string_view title, const auto& text_of) {
+    text += card(title, text_of(*winner->times), baseline_has_time ? beside(text_of(*other.times)) : "");
+  };
+  timed_card("GPU-days", [](const RunTimes& times) { return quantity(times.gpu_days); });
+  timed_card("Wall time", [](const RunTimes& times) { return quantity(times.wall_hours) + " h"; });
+  timed_card("GPU time idle", [](const RunTimes& times) { return percent(times.shares.idle); });
+  const auto abr_text = [](const StrategyResult& run) { return run.balance ? ratio(run.balance->abr) : "-"; };
+  text += card("ABR", abr_text(*winner), beside(abr_text(other)));
   const auto untrained = [](const StrategyResult& run) {
-    return token_count(run.dropped_tokens + run.truncated_tokens);
+    return token_count(run.counts.dropped_tokens + run.counts.truncated_tokens);
   };
   text += card("Tokens dropped or cut off", untrained(*winner), beside(untrained(other)));
   return fmt::format("<div class=\"cards\">\n{}</div>\n", text);
@@ -143,12 +108,11 @@ std::string misfits_html(const Report& report) {
   return items.empty() ? "" : fmt::format("<ul class=\"oom\">\n{}</ul>\n", items);
 }
 
-std::string figure(const Chart& chart, const Report& report) {
-  if (!chart.has_data(report)) return "";
+std::string figure(const Chart& chart) {
   return fmt::format(
       "<section><h2>{}</h2>\n<figure data-chart=\"{}\"><figcaption>{}</figcaption>\n"
       "<div class=\"plot\"><noscript>This chart needs JavaScript.</noscript></div></figure></section>\n",
-      chart.title, chart.name, chart.caption);
+      html_escaped(chart.title), chart.name, html_escaped(chart.caption));
 }
 
 std::string provenance(const Report& report) {
@@ -174,17 +138,15 @@ std::string provenance(const Report& report) {
 }
 
 // The specs, their theme and their data, for page.js.
-std::string chart_json(const Report& report) {
+std::string chart_json(std::span<const Chart> charts, const ChartData& data) {
   std::string specs;
-  for (const Chart& chart : kCharts) {
-    specs += fmt::format("{}\"{}\":{}", specs.empty() ? "" : ",", chart.name,
-                         embedded_file(fmt::format("{}.vl.json", chart.name)));
-  }
+  for (const Chart& chart : charts)
+    specs += fmt::format("{}\"{}\":{}", specs.empty() ? "" : ",", chart.name, chart.spec);
   return fmt::format("{{\"theme\":{},\"specs\":{{{}}},\"datasets\":{}}}", embedded_file("theme.json"), specs,
-                     chart_data(report));
+                     data.json);
 }
 
-std::string body(const Report& report) {
+std::string body(const Report& report, std::span<const Chart> charts) {
   std::string text = fmt::format(
       "<p class=\"kicker\">packsim: packing strategies compared</p>\n<h1>{}</h1>\n<p>{}</p>\n",
       html_escaped(report.manifest.scenario_name), html_escaped(report.manifest.scenario_description));
@@ -196,7 +158,7 @@ std::string body(const Report& report) {
       "exactly none. k, M and B are powers of 1000, K is 1024. Column heads explain themselves on hover, and "
       "below. The fastest run is bold.</p>\n";
   text += comparison_table(report) + misfits_html(report);
-  for (const Chart& chart : kCharts) text += figure(chart, report);
+  for (const Chart& chart : charts) text += figure(chart);
   if (!report.bounds.empty()) {
     text += fmt::format("<h2>Lower bound</h2>\n<p class=\"note\">{}</p>\n", kBoundNote) + bound_table(report);
   }
@@ -244,9 +206,11 @@ std::string to_html(const Report& report) {
 </body>
 </html>
 )";
+  const ChartData data = chart_data(report);
+  const std::vector<Chart> charts = charts_of(data);
   return fmt::format(kPage, fmt::arg("title", html_escaped(report.manifest.scenario_name)),
-                     fmt::arg("style", embedded_file("page.css")), fmt::arg("body", body(report)),
-                     fmt::arg("charts", script_escaped(chart_json(report))),
+                     fmt::arg("style", embedded_file("page.css")), fmt::arg("body", body(report, charts)),
+                     fmt::arg("charts", script_escaped(chart_json(charts, data))),
                      fmt::arg("vega", embedded_file("vega_bundle.js")),
                      fmt::arg("script", embedded_file("page.js")));
 }

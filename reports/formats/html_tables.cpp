@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "reports/formats/bound_rows.hpp"
-#include "reports/formats/columns.hpp"
 #include "reports/formats/conclusion.hpp"
 #include "reports/formats/html_text.hpp"
 #include "reports/formats/loss_rows.hpp"
 #include "reports/formats/numbers.hpp"
 #include "reports/formats/plan_text.hpp"
+#include "reports/run_values.hpp"
 #include "reports/shown_groups.hpp"
 
 namespace packsim::formats_detail {
@@ -79,7 +79,7 @@ constexpr std::array<MemoryPart, 6> kMemoryParts = {
      {"reserved", [](const Peak& p) { return p.reserved_bytes; }}}};
 
 // A stacked bar with a mark where the GPU's memory ends. All bars of a page have the scale full_bytes.
-std::string memory_bar(const GroupResult& group, double full_bytes) {
+std::string memory_bar(const PlannedGroup& group, double full_bytes) {
   if (full_bytes <= 0) return "";
   std::string parts;
   for (const MemoryPart& part : kMemoryParts) {
@@ -93,7 +93,7 @@ std::string memory_bar(const GroupResult& group, double full_bytes) {
 }
 
 std::string plan_row(const ShownGroup& shown, double full_bytes) {
-  const GroupResult& group = shown.group;
+  const PlannedGroup& group = shown.group;
   std::string cells;
   for (const std::string& text :
        {capacity(group.capacity_tokens), sequence_text(group.sequence), shown.gc_layers,
@@ -161,7 +161,7 @@ std::string loss_table(const Report& report) {
 std::string plan_table(const Report& report) {
   double full_bytes = 0;
   for (const StrategyResult& run : report.runs) {
-    for (const GroupResult& group : run.groups) {
+    for (const PlannedGroup& group : run.groups) {
       full_bytes = std::max({full_bytes, group.peak_memory_bytes, group.gpu_memory_bytes});
     }
   }
@@ -197,10 +197,11 @@ std::string accounting_table(const Report& report) {
     rows += fmt::format("<tr>{}<td class=\"text policies\">{}</td>", run_header(run, report),
                         html_escaped(run.strategy + "; " + policies(run)));
     for (const std::string& text :
-         {grouped(run.trained_tokens), grouped(run.dropped_samples), with_share(run.dropped_tokens, report),
-          grouped(run.truncated_samples), with_share(run.truncated_tokens, report),
-          grouped(run.split_samples), grouped(run.own_pack_samples), grouped(run.empty_samples),
-          with_share(run.padded_tokens, report), with_share(run.repeated_tokens, report),
+         {grouped(run.counts.trained_tokens), grouped(run.counts.dropped_samples),
+          with_share(run.counts.dropped_tokens, report), grouped(run.counts.truncated_samples),
+          with_share(run.counts.truncated_tokens, report), grouped(run.counts.split_samples),
+          grouped(run.counts.own_pack_samples), grouped(run.counts.empty_samples),
+          with_share(run.counts.padded_tokens, report), with_share(run.counts.repeated_tokens, report),
           grouped(run.curriculum_iterations)}) {
       rows += fmt::format("<td>{}</td>", text);
     }

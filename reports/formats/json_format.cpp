@@ -2,10 +2,12 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 #include <variant>
 
 #include "models/plan_names.hpp"
-#include "reports/formats/run_fields.hpp"
+#include "reports/formats/bound_rows.hpp"
+#include "reports/run_values.hpp"
 
 namespace packsim {
 namespace {
@@ -13,7 +15,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Counts changes of the shape that a reader of older files would stumble over.
-constexpr int kFormat = 2;
+constexpr int kFormat = 3;
+
+template <typename T>
+Json optional_json(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
 
 Json variability(const Variability& variability) {
   if (!variability.any()) return nullptr;
@@ -115,14 +122,14 @@ Json lengths_json(const LengthSummary& lengths) {
           {"histogram", histogram}};
 }
 
-Json group(const GroupResult& group) {
+Json group(const PlannedGroup& group) {
   return {{"capacity_tokens", group.capacity_tokens},
           {"sp_degree", group.sequence.ulysses},
           {"cp_degree", group.sequence.ring},
           {"gc_layers", group.gc_layers},
           {"zero_stage", group.zero_stage},
           {"n_dp_ranks", group.n_dp_ranks},
-          {"micro_batches_per_rank", group.micro_batches_per_rank},
+          {"micro_batches_per_rank", optional_json(group.micro_batches_per_rank)},
           {"packs", group.packs},
           {"iterations", group.iterations},
           {"feasible", group.feasible},
@@ -145,14 +152,25 @@ Json group(const GroupResult& group) {
             {"host_bytes", group.memory.host_bytes}}}};
 }
 
+Json value_json(const Value& value) {
+  return std::visit(
+      [](const auto& one) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(one)>, std::monostate>) {
+          return Json();
+        } else {
+          return Json(one);
+        }
+      },
+      value);
+}
+
 Json run(const StrategyResult& result) {
   Json run;
-  for (const formats_detail::RunField& field : formats_detail::run_fields()) {
-    run[std::string(field.key)] =
-        std::visit([&](const auto member) { return Json(result.*member); }, field.member);
+  for (const RunValue& value : run_values()) {
+    if (!value.key.empty()) run[value.key] = value_json(value.value(result));
   }
   run["groups"] = Json::array();
-  for (const GroupResult& each : result.groups) run["groups"].push_back(group(each));
+  for (const PlannedGroup& each : result.groups) run["groups"].push_back(group(each));
   run["loss_bias"] = Json::array();
   for (const LossBiasResult& bias : result.loss_bias) {
     run["loss_bias"].push_back({{"normaliser", bias.normaliser},
@@ -162,7 +180,7 @@ Json run(const StrategyResult& result) {
                                 {"most_sum", bias.most_sum}});
   }
   run["step_times"] = Json::array();
-  for (const StepTimeBin& bin : result.step_times) {
+  for (const StepTimeBin& bin : result.times ? result.times->steps : std::vector<StepTimeBin>()) {
     run["step_times"].push_back({{"first_iteration", bin.first_iteration},
                                  {"last_iteration", bin.last_iteration},
                                  {"min_s", bin.min_s},
@@ -171,37 +189,31 @@ Json run(const StrategyResult& result) {
   }
   run["sampled_iterations"] = Json::array();
   for (const SampledIteration& sample : result.sampled_iterations) {
-    run["sampled_iterations"].push_back(
-        {{"iteration", sample.iteration},
-         {"capacity_tokens", sample.capacity_tokens},
-         {"gpus_per_pack", sample.gpus_per_pack ? Json(*sample.gpus_per_pack) : Json()},
-         {"abr", sample.abr},
-         {"attention_pairs", sample.attention_pairs}});
+    run["sampled_iterations"].push_back({{"iteration", sample.iteration},
+                                         {"capacity_tokens", sample.capacity_tokens},
+                                         {"gpus_per_pack", optional_json(sample.gpus_per_pack)},
+                                         {"abr", sample.abr},
+                                         {"attention_pairs", sample.attention_pairs}});
   }
   return run;
 }
 
 Json bound(const BoundResult& bound) {
-  return {{"zero_stage", bound.zero_stage},
-          {"gpu_days", bound.gpu_days},
-          {"iterations", bound.iterations},
-          {"linear_gpu_days", bound.linear_gpu_days},
-          {"attention_gpu_days", bound.attention_gpu_days},
-          {"recompute_gpu_days", bound.recompute_gpu_days},
-          {"exchange_gpu_days", bound.exchange_gpu_days},
-          {"overhead_gpu_days", bound.overhead_gpu_days},
-          {"steps_gpu_days", bound.steps_gpu_days},
-          {"waiting_gpu_days", bound.waiting_gpu_days}};
+  Json json = {
+      {"zero_stage", bound.zero_stage}, {"gpu_days", bound.gpu_days}, {"iterations", bound.iterations}};
+  for (const formats_detail::BoundPart& part : formats_detail::bound_parts())
+    json[std::string(part.name) + "_gpu_days"] = part.gpu_days(bound);
+  return json;
 }
 
 Json timings(const Report& report) {
   Json runs = Json::array();
   for (const StrategyResult& result : report.runs) {
+    const MeasuredTimes& measured = result.measured;
     Json run = {
-        {"name", result.name}, {"packing_s", result.packing_s}, {"simulation_s", result.simulation_s}};
-    if (std::isfinite(result.solve_mean_s)) run["solve_mean_s"] = result.solve_mean_s;
-    if (std::isfinite(result.measured_planning_exposed_s))
-      run["planning_exposed_s"] = result.measured_planning_exposed_s;
+        {"name", result.name}, {"packing_s", measured.packing_s}, {"simulation_s", measured.simulation_s}};
+    if (measured.solve_mean_s) run["solve_mean_s"] = *measured.solve_mean_s;
+    if (measured.planning_exposed_s) run["planning_exposed_s"] = *measured.planning_exposed_s;
     runs.push_back(run);
   }
   return {{"total_s", report.total_s}, {"peak_memory_bytes", report.peak_memory_bytes}, {"runs", runs}};

@@ -79,8 +79,8 @@ std::string gibibytes_used(double peak_bytes, double available_bytes) {
   return fmt::format("{} of {} GiB", gibibytes(peak_bytes), gibibytes(available_bytes));
 }
 
-std::string micro_batches_text(int micro_batches_per_rank) {
-  return micro_batches_per_rank > 0 ? grouped(micro_batches_per_rank) : "-";
+std::string micro_batches_text(std::optional<int> micro_batches_per_rank) {
+  return micro_batches_per_rank ? grouped(*micro_batches_per_rank) : "-";
 }
 
 }  // namespace packsim::formats_detail

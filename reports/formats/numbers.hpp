@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 /// Numbers as people read them. Machine-readable formats do not use these.
@@ -15,7 +16,7 @@ std::string quantity(double value);            ///< 0.0531, 5.22, 52.2, 1,234; -
 std::string gibibytes(double size_bytes);      ///< 79.6
 std::string gibibytes_used(double peak_bytes, double available_bytes);  ///< 92.1 of 80.0 GiB
 
-/// A number of micro-batches that is the same in every iteration; "-" for 0, where it is not.
-std::string micro_batches_text(int micro_batches_per_rank);
+/// Micro-batches of a rank in an iteration; "-" where iterations differ.
+std::string micro_batches_text(std::optional<int> micro_batches_per_rank);
 
 }  // namespace packsim::formats_detail

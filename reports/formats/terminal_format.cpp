@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "reports/formats/bound_rows.hpp"
-#include "reports/formats/columns.hpp"
 #include "reports/formats/conclusion.hpp"
 #include "reports/formats/loss_rows.hpp"
 #include "reports/formats/numbers.hpp"
 #include "reports/formats/plan_text.hpp"
 #include "reports/formats/reliability_text.hpp"
 #include "reports/formats/text_table.hpp"
+#include "reports/run_values.hpp"
 #include "reports/shown_groups.hpp"
 
 namespace packsim {
@@ -158,31 +158,32 @@ std::string sample_changes(const Report& report, int width_columns) {
       if (n_samples > 0)
         changes += fmt::format("{}{} samples {}", changes.empty() ? "" : ", ", grouped(n_samples), what);
     };
-    add(run.split_samples, "cut into pieces that do not attend to each other");
-    add(run.truncated_samples, "cut short");
-    add(run.dropped_samples, "over-long and left out");
-    add(run.own_pack_samples, "over-long and in packs of their own");
-    add(run.empty_samples, "without tokens and left out");
+    add(run.counts.split_samples, "cut into pieces that do not attend to each other");
+    add(run.counts.truncated_samples, "cut short");
+    add(run.counts.dropped_samples, "over-long and left out");
+    add(run.counts.own_pack_samples, "over-long and in packs of their own");
+    add(run.counts.empty_samples, "without tokens and left out");
     if (!changes.empty()) text += wrapped(printable(run.name) + ": " + changes, width_columns, 2);
   }
   return text;
 }
 
 // What to measure, each measurement once with the runs whose interval it would narrow most.
-std::string doubts(const Report& report, int width_columns) {
-  std::vector<std::pair<std::string, std::string>> runs_by_doubt;
+std::string worth_measuring(const Report& report, int width_columns) {
+  std::vector<std::pair<std::string, std::string>> runs_by_measurement;
   for (const StrategyResult& run : report.runs) {
-    if (run.most_doubtful.empty()) continue;
+    if (!run.times || !run.times->largest_uncertainty) continue;
+    const std::string& measurement = *run.times->largest_uncertainty;
     auto found =
-        std::ranges::find(runs_by_doubt, run.most_doubtful, &std::pair<std::string, std::string>::first);
-    if (found == runs_by_doubt.end()) found = runs_by_doubt.insert(found, {run.most_doubtful, ""});
+        std::ranges::find(runs_by_measurement, measurement, &std::pair<std::string, std::string>::first);
+    if (found == runs_by_measurement.end()) found = runs_by_measurement.insert(found, {measurement, ""});
     found->second += (found->second.empty() ? "" : ", ") + printable(run.name);
   }
   std::string text;
-  for (const auto& [doubt, runs] : runs_by_doubt) {
-    const bool is_all = runs_by_doubt.size() == 1;
+  for (const auto& [measurement, runs] : runs_by_measurement) {
+    const bool is_all = runs_by_measurement.size() == 1;
     text += wrapped(fmt::format("The 90% interval{} would be narrowed most by measuring {}.",
-                                is_all ? "" : " of " + runs, printable(doubt)),
+                                is_all ? "" : " of " + runs, printable(measurement)),
                     width_columns, 2);
   }
   return text;
@@ -197,8 +198,8 @@ std::string to_terminal(const Report& report, int width_columns) {
   if (!misfit_lines.empty()) text += misfit_lines + "\n";
   const std::string changes = sample_changes(report, wrap_columns);
   if (!changes.empty()) text += changes + "\n";
-  const std::string doubtful = doubts(report, wrap_columns);
-  if (!doubtful.empty()) text += doubtful + "\n";
+  const std::string measurements = worth_measuring(report, wrap_columns);
+  if (!measurements.empty()) text += measurements + "\n";
   return text + bounds(report, wrap_columns) + losses(report, wrap_columns) + notes(report, wrap_columns) +
          "\n" + plans(report) + "\n" + shared_policies(report, wrap_columns) + "\n" +
          wrapped(printable(conclusion(report)), wrap_columns, 0);

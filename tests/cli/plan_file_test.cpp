@@ -92,7 +92,7 @@ TEST_CASE("A plan of another ZeRO stage than the scenario's is replayed at its o
   const Report written = run_scenario(scenario, options);
   REQUIRE(zero_stage != scenario.plan.zero_stage);
   const Report replayed = run_plan_file(scenario, path, {});
-  CHECK(replayed.runs[0].gpu_days == written.runs[0].gpu_days);
+  CHECK(replayed.runs[0].times->gpu_days == written.runs[0].times->gpu_days);
   CHECK(replayed.runs[0].groups[0].zero_stage == zero_stage);
 }
 

@@ -71,7 +71,7 @@ TEST_CASE("report.json keeps its shape") {
   INFO(run.err);
   REQUIRE(run.exit_code == 0);
   const json report = json::parse(run.out);
-  CHECK(report["format"] == 2);
+  CHECK(report["format"] == 3);
   for (const char* key : {"version", "scenario_hash", "profile_hash", "seed", "command"}) {
     CHECK(report["manifest"].contains(key));
   }

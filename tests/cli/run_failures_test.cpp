@@ -30,26 +30,22 @@ constexpr double kWork_s = 5 * 86400;
 TEST_CASE("a run without failures has nothing of them") {
   Scenario scenario = scenario_of(kModel);
   scenario.failures.reset();
-  StrategyResult result;
-  set_failures(scenario, kWork_s, result);
-  CHECK(std::isnan(result.gpu_days_with_failures));
-  CHECK(std::isnan(result.effective_fraction));
+  CHECK_FALSE(failure_cost(scenario, kWork_s));
 }
 
 TEST_CASE("what failures make of a run is the closed form's, in GPU-days and shares that add up to 1") {
-  StrategyResult result;
-  set_failures(scenario_of(kModel), kWork_s, result);
+  const FailureCost result = failure_cost(scenario_of(kModel), kWork_s).value();
   const ReliabilityResult expected = expected_run(kWork_s, 64, kModel);
-  CHECK(result.gpu_days_with_failures == expected.gpu_days);
-  CHECK(result.gpu_days_with_failures_p05 == expected.quantiles.p05_s * 64 / 86400);
-  CHECK(result.gpu_days_with_failures_p50 == expected.quantiles.p50_s * 64 / 86400);
-  CHECK(result.gpu_days_with_failures_p95 == expected.quantiles.p95_s * 64 / 86400);
-  CHECK(result.wall_hours_with_failures * 64 / 24 == Approx(result.gpu_days_with_failures));
-  CHECK(result.expected_failures == expected.n_failures);
+  CHECK(result.gpu_days == expected.gpu_days);
+  CHECK(result.gpu_days_p05 == expected.quantiles.p05_s * 64 / 86400);
+  CHECK(result.gpu_days_p50 == expected.quantiles.p50_s * 64 / 86400);
+  CHECK(result.gpu_days_p95 == expected.quantiles.p95_s * 64 / 86400);
+  CHECK(result.wall_hours * 64 / 24 == Approx(result.gpu_days));
+  CHECK(result.n_failures == expected.n_failures);
   CHECK(result.checkpoint_interval_s == expected.checkpoint_interval_s);
   CHECK(result.effective_fraction == Approx(kWork_s / expected.expected_wall_s));
-  CHECK(result.effective_fraction + result.checkpoint_fraction + result.restart_fraction +
-            result.lost_fraction ==
+  CHECK(result.effective_fraction + result.losses->checkpoint_fraction + result.losses->restart_fraction +
+            result.losses->lost_fraction ==
         Approx(1).epsilon(1e-12));
 }
 
@@ -57,35 +53,31 @@ TEST_CASE("with a pool of spare units the run is simulated, and its spares are p
   // As many spares as are ever needed make the closed form's run, plus the spares.
   FailureModel model = kModel;
   model.spares = SparePool{.n_units = 64, .repair_s = 3600};
-  StrategyResult result;
-  set_failures(scenario_of(model), kWork_s, result);
+  const FailureCost result = failure_cost(scenario_of(model), kWork_s).value();
   const double expected = 2 * expected_run(kWork_s, 64, kModel).gpu_days;
   // 10 000 runs know the mean to a hundredth of the spread, which here is under 2 % of it.
-  CHECK(result.gpu_days_with_failures == Approx(expected).epsilon(4 * 0.01 * 0.02));
+  CHECK(result.gpu_days == Approx(expected).epsilon(4 * 0.01 * 0.02));
   // The same seed gives the same runs.
-  StrategyResult again;
-  set_failures(scenario_of(model), kWork_s, again);
-  CHECK(again.gpu_days_with_failures == result.gpu_days_with_failures);
+  const FailureCost again = failure_cost(scenario_of(model), kWork_s).value();
+  CHECK(again.gpu_days == result.gpu_days);
   // One spare and repairs of two days, in which five units fail: the run waits.
   model.spares = SparePool{.n_units = 1, .repair_s = 2 * 86400};
-  StrategyResult waiting;
-  set_failures(scenario_of(model), kWork_s, waiting);
-  CHECK(waiting.wall_hours_with_failures > 1.5 * result.wall_hours_with_failures);
+  const FailureCost waiting = failure_cost(scenario_of(model), kWork_s).value();
+  CHECK(waiting.wall_hours > 1.5 * result.wall_hours);
 }
 
-TEST_CASE("a run of which no end is to be expected takes for ever") {
+TEST_CASE("a run that cannot finish takes infinite time") {
   FailureModel never = kModel;
   never.checkpoint_interval_s = 1e8;
   FailureModel no_repair = kModel;
   no_repair.spares = SparePool{.n_units = 2, .repair_s = 40 * 86400};
   for (const auto& [model, work_s] : {std::pair(never, 1e8), std::pair(no_repair, kWork_s)}) {
-    StrategyResult result;
-    set_failures(scenario_of(model), work_s, result);
-    CHECK(std::isinf(result.gpu_days_with_failures));
-    CHECK(std::isinf(result.gpu_days_with_failures_p95));
-    CHECK(std::isinf(result.expected_failures));
+    const FailureCost result = failure_cost(scenario_of(model), work_s).value();
+    CHECK(std::isinf(result.gpu_days));
+    CHECK(std::isinf(result.gpu_days_p95));
+    CHECK(std::isinf(result.n_failures));
     CHECK(result.effective_fraction == 0);
-    CHECK(std::isnan(result.lost_fraction));
+    CHECK_FALSE(result.losses);
   }
 }
 

@@ -34,7 +34,7 @@ void check_planner_is_first(std::int64_t n_iterations) {
     for (const StrategyResult& run : report.runs) {
       if (!run.feasible || run.strategy == "planner") continue;
       CAPTURE(run.name);
-      CHECK(planner->gpu_days <= run.gpu_days);
+      CHECK(planner->times->gpu_days <= run.times->gpu_days);
     }
   }
 }

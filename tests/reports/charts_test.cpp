@@ -24,7 +24,7 @@ void collect_data_names(const Json& node, std::set<std::string>& names) {
 }
 
 Json data() {
-  return Json::parse(formats_detail::chart_data(example_report()));
+  return Json::parse(formats_detail::chart_data(example_report()).json);
 }
 
 }  // namespace
@@ -41,6 +41,7 @@ TEST_CASE("every chart spec parses, is on the page, and names data sets that exi
     std::set<std::string> names;
     collect_data_names(spec, names);
     CHECK_FALSE(names.empty());
+    CHECK(data().contains(spec["usermeta"]["shown_with"].get<std::string>()));
     for (const std::string& name : names) CHECK(data().contains(name));
     const std::string chart(file.name.substr(0, file.name.size() - std::string_view(".vl.json").size()));
     CHECK(html.find("data-chart=\"" + chart + "\"") != std::string::npos);
@@ -67,10 +68,9 @@ TEST_CASE("a run's parts of GPU time add up to its GPU-days") {
 
 TEST_CASE("the legend of GPU time has what some run that fits spends time on, in the order of the stack") {
   Report report = example_report();
-  report.runs[1].pipeline_fraction = 0.125;
+  report.runs[1].times->shares.by_cause[static_cast<std::size_t>(Cause::pipeline)] = 0.125;
   report.runs.push_back(example_misfit("large"));
-  report.runs.back().attention_fraction = 0.5;
-  const Json datasets = Json::parse(formats_detail::chart_data(report));
+  const Json datasets = Json::parse(formats_detail::chart_data(report).json);
   CHECK(datasets["parts"] == Json({{{"part", "linear layers"}, {"position", 0}},
                                    {{"part", "pipeline transfer"}, {"position", 1}},
                                    {{"part", "idle"}, {"position", 2}}}));
@@ -81,15 +81,10 @@ TEST_CASE("the legend of GPU time has what some run that fits spends time on, in
 
 TEST_CASE("each part of GPU time has a colour, the same in every report") {
   Report report = example_report();
-  for (double StrategyResult::*part : {&StrategyResult::linear_fraction, &StrategyResult::attention_fraction,
-                                       &StrategyResult::recompute_fraction,
-                                       &StrategyResult::sequence_fraction, &StrategyResult::tensor_fraction,
-                                       &StrategyResult::expert_fraction, &StrategyResult::pipeline_fraction,
-                                       &StrategyResult::states_fraction, &StrategyResult::optimizer_fraction,
-                                       &StrategyResult::overhead_fraction, &StrategyResult::idle_fraction})
-    report.runs[0].*part = 1.0 / 11;
+  report.runs[0].times->shares.by_cause.fill(1.0 / 11);
+  report.runs[0].times->shares.idle = 1.0 / 11;
   Json names = Json::array();
-  const Json datasets = Json::parse(formats_detail::chart_data(report));
+  const Json datasets = Json::parse(formats_detail::chart_data(report).json);
   for (const Json& row : datasets["parts"]) names.push_back(row["part"]);
   const Json spec = Json::parse(embedded_file("time_parts.vl.json"));
   const Json colour = spec["layer"][1]["layer"][0]["encoding"]["color"];
@@ -116,7 +111,7 @@ TEST_CASE("a chart shows four of many sampled iterations and 128 of many ranks, 
     report.runs[0].sampled_iterations.push_back(sample);
   }
   report.runs.resize(1);
-  const Json rows = Json::parse(formats_detail::chart_data(report))["rank_work"];
+  const Json rows = Json::parse(formats_detail::chart_data(report).json)["rank_work"];
   REQUIRE(rows.size() == 4);
   CHECK(rows[0]["iteration"] == 0);
   CHECK(rows[3]["iteration"] == 9);

@@ -12,20 +12,20 @@ inline StrategyResult example_run(const std::string& name, double gpu_days) {
   StrategyResult run;
   run.name = name;
   run.strategy = "isf";
-  run.order = "shuffled";
-  run.last_iteration = "repeat";
-  run.padding = "none";
-  run.over_long = "drop";
+  run.over_long = OverLong::drop;
   run.packs = 800;
   run.iterations = 100;
-  run.abr = 0.25;
-  run.step_mean_s = 1.5;
-  run.step_p99_s = 2;
-  run.gpu_days = gpu_days;
-  run.wall_hours = gpu_days * 24 / 8;
+  run.balance = ScheduleMetrics{};
+  run.balance->abr = 0.25;
+  run.times = RunTimes{};
+  run.times->step_mean_s = 1.5;
+  run.times->step_p99_s = 2;
+  run.times->gpu_days = gpu_days;
+  run.times->wall_hours = gpu_days * 24 / 8;
+  run.times->shares.by_cause[static_cast<std::size_t>(Cause::linear)] = 0.75;
+  run.times->shares.idle = 0.25;
+  run.times->steps = {{.first_iteration = 0, .last_iteration = 99, .min_s = 1, .mean_s = 1.5, .max_s = 2}};
   run.speedup = 1;
-  run.linear_fraction = 0.75;
-  run.idle_fraction = 0.25;
   run.groups = {{.capacity_tokens = 131072,
                  .sequence = {.ulysses = 8},
                  .gc_layers = 32,
@@ -34,25 +34,23 @@ inline StrategyResult example_run(const std::string& name, double gpu_days) {
                  .peak_memory_bytes = 64e9,
                  .gpu_memory_bytes = 80e9,
                  .memory = {.weights_bytes = 40e9, .activations_bytes = 24e9}}};
-  run.step_times = {{.first_iteration = 0, .last_iteration = 99, .min_s = 1, .mean_s = 1.5, .max_s = 2}};
   run.sampled_iterations = {{.iteration = 7,
                              .capacity_tokens = 131072,
                              .gpus_per_pack = 8,
                              .abr = 0.25,
                              .attention_pairs = {4e9, 8e9}}};
-  run.packing_s = 0.125;
+  run.measured.packing_s = 0.125;
   return run;
 }
 
 /// A run as the simulator gives it when a group needs 96 GB of 80 GB: its times do not exist.
 inline StrategyResult example_misfit(const std::string& name) {
-  StrategyResult run = example_run(name, std::numeric_limits<double>::quiet_NaN());
+  StrategyResult run = example_run(name, 0);
   run.feasible = false;
-  run.step_mean_s = run.step_p99_s = run.wall_hours = run.speedup = std::numeric_limits<double>::quiet_NaN();
-  run.gpu_days_low = run.gpu_days_high = std::numeric_limits<double>::quiet_NaN();
+  run.times.reset();
+  run.speedup.reset();
   run.groups[0].feasible = false;
   run.groups[0].peak_memory_bytes = 96e9;
-  run.step_times.clear();
   return run;
 }
 
@@ -75,16 +73,17 @@ inline Report example_report() {
 
 /// 3.2 GPU-days under ZeRO 1, a part of each kind.
 inline BoundResult example_bound() {
-  return {.zero_stage = 1,
-          .gpu_days = 3.2,
-          .iterations = 90,
-          .linear_gpu_days = 1.6,
-          .attention_gpu_days = 0.4,
-          .recompute_gpu_days = 0.5,
-          .exchange_gpu_days = 0.2,
-          .overhead_gpu_days = 0.3,
-          .steps_gpu_days = 0.2,
-          .waiting_gpu_days = 0};
+  BoundResult bound{.zero_stage = 1, .gpu_days = 3.2, .iterations = 90, .steps_gpu_days = 0.2};
+  const auto set = [&](Cause cause, double gpu_days) {
+    bound.pack_gpu_days[static_cast<std::size_t>(cause)] = gpu_days;
+  };
+  set(Cause::linear, 1.6);
+  set(Cause::attention, 0.4);
+  set(Cause::recompute, 0.5);
+  set(Cause::sequence, 0.15);
+  set(Cause::states, 0.05);
+  set(Cause::overhead, 0.3);
+  return bound;
 }
 
 /// The same of a scenario with variability and failures. The baseline never ends.
@@ -102,19 +101,18 @@ inline Report failing_report() {
                                           .load_s = 90,
                                           .spares = SparePool{.n_units = 2, .repair_s = 43200}};
   for (StrategyResult& run : report.runs) {
-    run.gpu_days_without_variability = run.gpu_days / 1.08;
-    run.checkpoint_interval_s = 1800;
+    run.times->gpu_days_without_variability = run.times->gpu_days / 1.08;
+    run.failures = FailureCost{.checkpoint_interval_s = 1800};
   }
   constexpr double kNever = std::numeric_limits<double>::infinity();
-  StrategyResult& endless = report.runs[0];
-  endless.gpu_days_with_failures = endless.gpu_days_with_failures_p95 = endless.expected_failures = kNever;
-  endless.effective_fraction = 0;
-  StrategyResult& run = report.runs[1];
-  run.gpu_days_with_failures = 4.5;
-  run.gpu_days_with_failures_p05 = 4.25;
-  run.gpu_days_with_failures_p95 = 5.25;
-  run.expected_failures = 0.25;
-  run.effective_fraction = 0.888;
+  FailureCost& endless = *report.runs[0].failures;
+  endless.gpu_days = endless.gpu_days_p95 = endless.n_failures = kNever;
+  FailureCost& cost = *report.runs[1].failures;
+  cost.gpu_days = 4.5;
+  cost.gpu_days_p05 = 4.25;
+  cost.gpu_days_p95 = 5.25;
+  cost.n_failures = 0.25;
+  cost.effective_fraction = 0.888;
   return report;
 }
 

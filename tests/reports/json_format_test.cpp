@@ -22,7 +22,7 @@ std::vector<std::string> keys(const OrderedJson& object) {
 
 TEST_CASE("report.json keeps its keys and their order, timings last") {
   const OrderedJson written = OrderedJson::parse(to_json(example_report()));
-  CHECK(written["format"] == 2);
+  CHECK(written["format"] == 3);
   CHECK(keys(written) ==
         std::vector<std::string>{"format", "manifest", "lengths", "baseline", "bounds", "runs", "timings"});
   CHECK(keys(written["runs"][0]) == std::vector<std::string>{"name",
@@ -34,19 +34,19 @@ TEST_CASE("report.json keeps its keys and their order, timings last") {
                                                              "feasible",
                                                              "packs",
                                                              "iterations",
+                                                             "ave_t_tokens",
                                                              "abr",
                                                              "abr_slots",
                                                              "abr_weighted",
-                                                             "cr",
                                                              "dbr",
+                                                             "cr",
                                                              "pr",
-                                                             "ave_t_tokens",
                                                              "step_mean_s",
                                                              "step_p99_s",
                                                              "gpu_days",
                                                              "gpu_days_low",
                                                              "gpu_days_high",
-                                                             "most_doubtful",
+                                                             "largest_uncertainty",
                                                              "wall_hours",
                                                              "speedup",
                                                              "bound_gpu_days",
@@ -78,9 +78,9 @@ TEST_CASE("report.json keeps its keys and their order, timings last") {
                                                              "idle_fraction",
                                                              "measured_fraction",
                                                              "extrapolated_fraction",
-                                                             "guessed_fraction",
-                                                             "mean_move_iterations",
-                                                             "largest_move_iterations",
+                                                             "unmeasured_fraction",
+                                                             "mean_reordering_iterations",
+                                                             "largest_reordering_iterations",
                                                              "dropped_samples",
                                                              "dropped_tokens",
                                                              "empty_samples",
@@ -88,8 +88,8 @@ TEST_CASE("report.json keeps its keys and their order, timings last") {
                                                              "truncated_tokens",
                                                              "split_samples",
                                                              "own_pack_samples",
-                                                             "repeated_tokens",
                                                              "padded_tokens",
+                                                             "repeated_tokens",
                                                              "trained_tokens",
                                                              "curriculum_iterations",
                                                              "groups",
@@ -107,7 +107,7 @@ TEST_CASE("a lower bound has its ZeRO stage and the parts that it consists of") 
   Report report = example_report();
   CHECK(OrderedJson::parse(to_json(report))["bounds"].empty());
   report.bounds = {example_bound()};
-  report.runs[0].above_bound_fraction = 0.25;
+  report.runs[0].bound = BoundGap{.gpu_days = 4, .above_fraction = 0.25};
   const OrderedJson written = OrderedJson::parse(to_json(report));
   CHECK(keys(written["bounds"][0]) ==
         std::vector<std::string>{"zero_stage", "gpu_days", "iterations", "linear_gpu_days",
@@ -138,8 +138,8 @@ TEST_CASE("what this machine measured is under timings only") {
   slower.total_s = 99;
   slower.peak_memory_bytes = 1 << 20;
   for (StrategyResult& run : slower.runs) {
-    run.packing_s = run.simulation_s = 42;
-    run.solve_mean_s = run.measured_planning_exposed_s = 7;
+    run.measured.packing_s = run.measured.simulation_s = 42;
+    run.measured.solve_mean_s = run.measured.planning_exposed_s = 7;
   }
   OrderedJson first = OrderedJson::parse(to_json(example_report()));
   OrderedJson second = OrderedJson::parse(to_json(slower));
@@ -188,8 +188,8 @@ TEST_CASE(
 
 TEST_CASE("numbers are written in the shortest form that reads back the same") {
   Report report = example_report();
-  report.runs[0].abr = 0.1;
-  report.runs[0].cr = 1.0 / 3.0;
+  report.runs[0].balance->abr = 0.1;
+  report.runs[0].balance->cr = 1.0 / 3.0;
   const std::string text = to_json(report);
   CHECK(text.find("\"abr\": 0.1,") != std::string::npos);
   CHECK(OrderedJson::parse(text)["runs"][0]["cr"] == 1.0 / 3.0);

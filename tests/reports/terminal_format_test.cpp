@@ -43,7 +43,7 @@ bool contains(const std::string& text, const std::string& part) {
 TEST_CASE("the table is aligned: every line ends in the same column, whatever the names") {
   Report report = example_report();
   report.runs[1].name = "h\u00fcbsch, and a good deal longer";
-  report.runs[1].repeated_tokens = 1'234'567;
+  report.runs[1].counts.repeated_tokens = 1'234'567;
   const auto table = lines_from(to_terminal(report, 100), "run ");
   REQUIRE(table[1].ends_with("tokens"));
   for (std::size_t line = 1; line < 4; ++line) CHECK(columns_of(table[line]) == columns_of(table[0]));
@@ -56,8 +56,9 @@ TEST_CASE("eight runs fit in 180 columns") {
   report.runs.resize(8, example_run("first_fit_decreasing", 123.4));
   for (StrategyResult& run : report.runs) {
     run.packs = 1'234'567;
-    run.ave_t_tokens = 1'048'576;
-    run.dropped_tokens = run.truncated_tokens = run.padded_tokens = run.repeated_tokens = 123'456'789;
+    run.balance->ave_t_tokens = 1'048'576;
+    run.counts.dropped_tokens = run.counts.truncated_tokens = run.counts.padded_tokens =
+        run.counts.repeated_tokens = 123'456'789;
   }
   for (const std::string& line : lines_of(to_terminal(report, 180))) CHECK(columns_of(line) <= 180);
 }
@@ -82,7 +83,7 @@ TEST_CASE("a run that does not fit shows OOM for its times and by how much memor
 TEST_CASE("the last line says who wins, by how much, and at what loss of data") {
   Report report = example_report();
   CHECK(lines_of(to_terminal(report, 160)).back() == "hbp is 1.25x faster than isf: 4.00 vs 5.00 GPU-days.");
-  report.runs[1].dropped_tokens = 1'500;
+  report.runs[1].counts.dropped_tokens = 1'500;
   CHECK(lines_of(to_terminal(report, 160)).back() ==
         "hbp is 1.25x faster than isf: 4.00 vs 5.00 GPU-days, but hbp leaves 1.50k more tokens untrained.");
   report.runs = {example_run("isf", 5)};
@@ -118,8 +119,10 @@ TEST_CASE("variability and failures have their columns, lines and sentence where
   Report one = failing_report();
   one.runs.resize(1);
   one.manifest.variability = {};
-  CHECK(lines_of(to_terminal(one, 180)).back() ==
-        "isf takes 5.00 GPU-days, 15.0 h of wall time. With failures no end of isf is to be expected.");
+  CHECK(
+      lines_of(to_terminal(one, 180)).back() ==
+      "isf takes 5.00 GPU-days, 15.0 h of wall time. With failures isf would never finish: they come faster "
+      "than it makes progress.");
   CHECK_FALSE(contains(to_terminal(one, 180), "variability"));
   one.manifest.failures = FailureModel{.unit_mtbf_h = 100, .checkpoint_write_s = 7};
   CHECK(contains(
@@ -132,8 +135,7 @@ TEST_CASE("the lower bound has a column beside every run and a table of its part
   Report report = example_report();
   CHECK(!contains(to_terminal(report, 100), "lower bound  "));
   report.bounds = {example_bound()};
-  report.runs[1].bound_gpu_days = 3.2;
-  report.runs[1].above_bound_fraction = 0.25;
+  report.runs[1].bound = BoundGap{.gpu_days = 3.2, .above_fraction = 0.25};
   const auto table = lines_from(to_terminal(report, 200), "lower bound");
   CHECK(contains(table[1], "ZeRO 1, as planned"));
   // 1.6, 0.4, 0.5, 0.2, 0.3, 0.2 and 0 of 3.2.
@@ -171,8 +173,7 @@ TEST_CASE("what normalisers do to each run's loss has a table, where a run has b
 TEST_CASE("waits for plans have their columns where a run has them") {
   Report report = example_report();
   CHECK_FALSE(contains(to_terminal(report, 240), "plan wait"));
-  report.runs[1].planning_exposed_s = 3.43;
-  report.runs[1].gpu_days_with_planning = 9.25;
+  report.runs[1].planning = PlanningCost{.exposed_s = 3.43, .gpu_days = 9.25};
   const auto table = lines_from(to_terminal(report, 240), "run ");
   CHECK(contains(table[0], "plan wait  + planning"));
   CHECK(contains(table[2], "        -           -"));

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "models/memory/peak_memory.hpp"
+#include "packing/sequence_parallelism.hpp"
+
+namespace packsim {
+
+/// How the packs of a group run, and whether they fit in memory.
+struct PlannedGroup {
+  std::int64_t capacity_tokens = 0;
+  SequenceParallelism sequence = {};
+  int gc_layers = 0;
+  int zero_stage = 1;
+  int n_dp_ranks = 1;
+  std::optional<int> micro_batches_per_rank = {};  ///< in an iteration; none where iterations differ
+  std::int64_t packs = 0;
+  std::int64_t iterations = 0;  ///< over all epochs
+  bool feasible = true;
+  double peak_memory_bytes = 0;  ///< of one GPU, with the largest pack
+  double gpu_memory_bytes = 0;
+  MemoryPeak memory = {};
+};
+
+}  // namespace packsim

@@ -44,16 +44,7 @@ int run_commands(int argc, char** argv) {
       "packsim");
   app.set_version_flag("--version", std::string("packsim ") + PACKSIM_VERSION);
   app.require_subcommand(1);
-  add_compare_command(app, context);
-  add_run_command(app, context);
-  add_trace_command(app, context);
-  add_pack_command(app, context);
-  add_plan_command(app, context);
-  add_list_command(app, context);
-  add_check_command(app, context);
-  add_calibrate_command(app, context);
-  add_tune_command(app, context);
-  add_validate_command(app, context);
+  for (const auto add_command : kCommands) add_command(app, context);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& done) {  // --help, --version

@@ -24,5 +24,5 @@ packsim_data(calibration/profiles *.json)
 packsim_data(calibration/plans *.txt)   # named on the command line of packsim calibrate run
 packsim_data(calibration/steps *.py)    # what packsim calibrate run --with torch starts
 packsim_data(scenarios *.json)
-packsim_data(scenarios/lengths *.csv *.md)
+packsim_data(scenarios/lengths *.csv *.npy *.md)
 packsim_data(validation *.json)

@@ -10,7 +10,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -19,6 +19,7 @@
 #include "packing/flexsp/global_batch.hpp"
 #include "packing/shuffle.hpp"
 #include "planning/cbc_assignment_solver.hpp"
+#include "scenarios/loader/lengths/read_lengths.hpp"
 #include "tests/paths.hpp"
 
 namespace {
@@ -29,15 +30,12 @@ constexpr int kGpus = 32;
 constexpr std::int64_t kGpuTokens = 16384;
 constexpr std::int64_t kBatchTokens = 524288;
 
-std::vector<std::int32_t> read_lengths() {
-  std::vector<std::int32_t> lengths;
-  for (const char* name : {"tulu3_like_939344", "longcite_like_2k"}) {
-    std::ifstream file(packsim_test::source_dir() + "/scenarios/lengths/" + name + ".csv");
-    std::string line;
-    std::getline(file, line);
-    while (std::getline(file, line)) lengths.push_back(std::stoi(line));
-  }
-  return lengths;
+std::vector<std::int32_t> shipped_lengths() {
+  std::vector<std::int32_t> all;
+  for (const char* name : {"tulu3_like_939344.npy", "longcite_like_2k.csv"})
+    std::ranges::copy(read_lengths(packsim_test::source_dir() + "/scenarios/lengths/" + name),
+                      std::back_inserter(all));
+  return all;
 }
 
 // Round numbers of the size of an 8B model's on H100, to time solvers with and no more: 0.02 s a micro-batch,
@@ -79,7 +77,7 @@ struct Sums {
 
 int main(int argc, char** argv) {
   if (argc < 6) return 2;
-  const std::vector<std::int32_t> lengths = read_lengths();
+  const std::vector<std::int32_t> lengths = shipped_lengths();
   const flexsp::Cluster cluster = cluster_of(argv[1], std::atoi(argv[2]));
   const BatchSetting setting{.groups = {}, .n_gpus = kGpus, .tokens_per_iteration = kBatchTokens};
   const auto batches = global_batches(

@@ -1,12 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <fstream>
 #include <random>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "scenarios/loader/lengths/read_lengths.hpp"
 #include "tests/paths.hpp"
 
 namespace packsim {
@@ -14,13 +13,7 @@ namespace packsim {
 using Lengths = std::vector<std::int32_t>;
 
 inline Lengths shipped_lengths(const std::string& name) {
-  const std::string path = packsim_test::source_dir() + "/scenarios/lengths/" + name;
-  std::ifstream file(path);
-  std::string line;
-  if (!std::getline(file, line)) throw std::runtime_error(path + ": cannot read");
-  Lengths lengths;
-  while (std::getline(file, line)) lengths.push_back(std::stoi(line));
-  return lengths;
+  return read_lengths(packsim_test::source_dir() + "/scenarios/lengths/" + name);
 }
 
 /// The fitted stand-ins for the HBP paper's data: all short samples, the 2000 long ones, and short ones drawn
@@ -28,7 +21,7 @@ inline Lengths shipped_lengths(const std::string& name) {
 inline const Lengths& one_million_lengths() {
   static const Lengths kLengths = [] {
     constexpr std::size_t kSamples = 1'000'000;
-    Lengths lengths = shipped_lengths("tulu3_like_939344.csv");
+    Lengths lengths = shipped_lengths("tulu3_like_939344.npy");
     const std::size_t n_short = lengths.size();
     const Lengths long_tail = shipped_lengths("longcite_like_2k.csv");
     lengths.insert(lengths.end(), long_tail.begin(), long_tail.end());

@@ -7,31 +7,18 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <string>
 
 #include "packing/pack.hpp"
 #include "packing/shuffle.hpp"
+#include "scenarios/loader/lengths/read_lengths.hpp"
 #include "tests/paths.hpp"
-
-namespace {
-
-std::vector<std::int32_t> read_tokens(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  std::vector<std::int32_t> lengths;
-  while (std::getline(file, line)) lengths.push_back(std::stoi(line));
-  return lengths;
-}
-
-}  // namespace
 
 int main(int argc, char** argv) {
   const std::string strategy = argc > 1 ? argv[1] : "hbp";
   const std::size_t n = (argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 100) * 1'000'000;
   const std::vector<std::int32_t> sample =
-      read_tokens(packsim_test::source_dir() + "/scenarios/lengths/tulu3_like_939344.csv");
+      packsim::read_lengths(packsim_test::source_dir() + "/scenarios/lengths/tulu3_like_939344.npy");
   if (sample.empty()) return EXIT_FAILURE;
   std::vector<std::int32_t> lengths(n);
   packsim::Generator generator(1024);

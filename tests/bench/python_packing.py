@@ -34,13 +34,16 @@ HBP_CAPACITIES_TOKENS = (16384, 131072)
 
 
 def shipped_lengths(name: str) -> list[int]:
-    return [int(line) for line in (REPOSITORY / "scenarios/lengths" / name).read_text().split()[1:]]
+    path = REPOSITORY / "scenarios/lengths" / name
+    if path.suffix == ".npy":
+        return np.load(path).tolist()
+    return [int(line) for line in path.read_text().split()[1:]]
 
 
 def one_million_lengths() -> NDArray[np.int32]:
     """The lengths of tests/bench/one_million_lengths.hpp, draw for draw."""
     n_samples = 1_000_000
-    lengths = shipped_lengths("tulu3_like_939344.csv")
+    lengths = shipped_lengths("tulu3_like_939344.npy")
     n_short = len(lengths)
     lengths += shipped_lengths("longcite_like_2k.csv")
     generator = np.random.MT19937()

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <numeric>
 
 #include "messages.hpp"
 #include "temp_folder.hpp"
@@ -184,7 +185,12 @@ TEST_CASE("read_lengths throws the user's mistakes and the machine's errors apar
 
 TEST_CASE("the shipped data sets have the sizes that their README gives") {
   const std::string folder = packsim_test::source_dir() + "/scenarios/lengths/";
-  CHECK(read_lengths(folder + "tulu3_like_939344.csv").size() == 939344);
+  const Lengths tulu3 = read_lengths(folder + "tulu3_like_939344.npy");
+  CHECK(tulu3.size() == 939344);
+  CHECK(std::accumulate(tulu3.begin(), tulu3.end(), std::int64_t{0}) == 769534595);
+  // The first and the last line of the text file that this data set was at first.
+  CHECK(tulu3.front() == 2411);
+  CHECK(tulu3.back() == 1659);
   CHECK(read_lengths(folder + "longcite_like_2k.csv").size() == 2000);
   CHECK(read_lengths(folder + "t0_p3.csv").size() == 55185);
   CHECK(read_lengths(folder + "qmsum.csv").size() == 232);

@@ -19,7 +19,7 @@
 #include "reports/write_file.hpp"
 #include "scenarios/loader/draw_lengths.hpp"
 #include "scenarios/loader/load_scenario.hpp"
-#include "sim/trace_step.hpp"
+#include "sim/run/trace_step.hpp"
 
 namespace packsim {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "experiment/plan_strategy.hpp"
 #include "planning/candidate_groups.hpp"
-#include "sim/plan_cost.hpp"
+#include "sim/run/plan_cost.hpp"
 
 namespace packsim {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "experiment/plan_strategy.hpp"
 #include "models/step/step_pricer.hpp"
-#include "sim/simulate.hpp"
+#include "sim/run/simulate.hpp"
 
 namespace packsim {
 

@@ -27,7 +27,7 @@
 #include "packing/order_moves.hpp"
 #include "packing/pack.hpp"
 #include "scenarios/loader/draw_lengths.hpp"
-#include "sim/simulate.hpp"
+#include "sim/run/simulate.hpp"
 
 namespace packsim {
 namespace {

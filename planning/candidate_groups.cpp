@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "models/step/step_pricer.hpp"
-#include "sim/plan_cost.hpp"
+#include "sim/run/plan_cost.hpp"
 
 namespace packsim {
 

@@ -4,9 +4,9 @@
 
 #include "models/step/overlap.hpp"
 #include "models/step/step_pricer.hpp"
-#include "sim/op_account.hpp"
-#include "sim/op_engine.hpp"
-#include "sim/step_builder.hpp"
+#include "sim/engine/op_account.hpp"
+#include "sim/engine/op_engine.hpp"
+#include "sim/step/step_builder.hpp"
 
 namespace packsim {
 namespace {

@@ -18,7 +18,7 @@ double seconds(std::int64_t time_ns) {
   return static_cast<double>(time_ns) * 1e-9;
 }
 
-// What computation waits for in a step of so many micro-batches; see sim/step_builder.hpp.
+// What computation waits for in a step of so many micro-batches; see sim/step/step_builder.hpp.
 std::int64_t states_ns(const StatesPrice& states, const ParallelPlan& plan, std::int64_t n_micro_batches) {
   std::int64_t gather_ns = 0;
   std::int64_t reduce_ns = 0;

@@ -13,7 +13,7 @@
 #include "packing/metrics.hpp"
 #include "packing/shuffle.hpp"
 #include "reports/formats/numbers.hpp"
-#include "sim/simulate.hpp"
+#include "sim/run/simulate.hpp"
 
 namespace packsim {
 namespace {

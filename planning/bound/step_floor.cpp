@@ -1,6 +1,6 @@
 #include "planning/bound/step_floor.hpp"
 
-#include "sim/state_exchange.hpp"
+#include "sim/step/state_exchange.hpp"
 
 namespace packsim {
 namespace {

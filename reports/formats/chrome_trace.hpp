@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "sim/trace_step.hpp"
+#include "sim/run/trace_step.hpp"
 
 namespace packsim {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/flow_network.hpp"
+#include "sim/engine/flow_network.hpp"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "sim/op_account.hpp"
-#include "sim/op_engine.hpp"
+#include "sim/engine/op_account.hpp"
+#include "sim/engine/op_engine.hpp"
 
 namespace {
 

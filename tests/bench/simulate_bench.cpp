@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "models/step/step_pricer.hpp"
-#include "sim/simulate.hpp"
+#include "sim/run/simulate.hpp"
 #include "tests/models/llama_8b.hpp"
 #include "tests/sim/hand_schedule.hpp"
 

@@ -1,4 +1,4 @@
-#include "sim/collective_links.hpp"
+#include "sim/network/collective_links.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/network_closed_forms.hpp"
+#include "sim/network/network_closed_forms.hpp"
 
 namespace packsim {
 namespace {

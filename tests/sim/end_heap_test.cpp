@@ -1,4 +1,4 @@
-#include "sim/end_heap.hpp"
+#include "sim/engine/end_heap.hpp"
 
 #include <catch2/catch.hpp>
 #include <cstdint>

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "sim/flow_network.hpp"
+#include "sim/engine/flow_network.hpp"
 
 namespace packsim {
 namespace {

@@ -1,4 +1,4 @@
-#include "sim/flow_network.hpp"
+#include "sim/engine/flow_network.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "sim/network_closed_forms.hpp"
+#include "sim/network/network_closed_forms.hpp"
 
 namespace packsim {
 namespace {

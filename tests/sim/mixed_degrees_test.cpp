@@ -5,8 +5,8 @@
 #include <random>
 #include <vector>
 
-#include "sim/simulate.hpp"
-#include "sim/trace_step.hpp"
+#include "sim/run/simulate.hpp"
+#include "sim/run/trace_step.hpp"
 #include "tests/sim/random_steps.hpp"
 
 namespace packsim {

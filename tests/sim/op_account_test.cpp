@@ -1,4 +1,4 @@
-#include "sim/op_account.hpp"
+#include "sim/engine/op_account.hpp"
 
 #include <array>
 #include <catch2/catch.hpp>

@@ -1,13 +1,13 @@
 // Graphs whose time can be told with pencil and paper, to the nanosecond.
 
-#include "sim/op_closed_forms.hpp"
+#include "sim/engine/op_closed_forms.hpp"
 
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
 #include <optional>
 
-#include "sim/op_engine.hpp"
+#include "sim/engine/op_engine.hpp"
 #include "tests/sim/run_graph.hpp"
 
 namespace packsim {

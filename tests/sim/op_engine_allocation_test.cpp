@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "sim/op_engine.hpp"
+#include "sim/engine/op_engine.hpp"
 
 namespace {
 std::atomic<std::size_t> n_allocations = 0;

@@ -5,8 +5,8 @@
 #include <catch2/catch.hpp>
 #include <numeric>
 
-#include "sim/op_account.hpp"
-#include "sim/op_engine.hpp"
+#include "sim/engine/op_account.hpp"
+#include "sim/engine/op_engine.hpp"
 #include "tests/sim/naive_op_engine.hpp"
 #include "tests/sim/random_op_graph.hpp"
 

@@ -1,4 +1,4 @@
-#include "sim/op_engine.hpp"
+#include "sim/engine/op_engine.hpp"
 
 #include <array>
 #include <catch2/catch.hpp>
@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "rank_streams.hpp"
-#include "sim/op_trace.hpp"
+#include "sim/engine/op_trace.hpp"
 #include "tests/sim/run_graph.hpp"
 
 namespace packsim {

@@ -1,11 +1,11 @@
-#include "sim/op_graph.hpp"
+#include "sim/engine/op_graph.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <limits>
 #include <stdexcept>
 
-#include "sim/op_engine.hpp"
+#include "sim/engine/op_engine.hpp"
 #include "tests/sim/run_graph.hpp"
 
 namespace packsim {

@@ -1,4 +1,4 @@
-#include "sim/pipeline_order.hpp"
+#include "sim/step/pipeline_order.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

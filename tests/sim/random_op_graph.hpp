@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "sim/op_graph.hpp"
+#include "sim/engine/op_graph.hpp"
 
 namespace packsim {
 

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "sim/simulate.hpp"
+#include "sim/run/simulate.hpp"
 #include "tests/sim/hand_schedule.hpp"
 #include "tests/sim/random_steps.hpp"
 

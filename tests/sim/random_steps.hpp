@@ -8,8 +8,8 @@
 #include <random>
 #include <vector>
 
-#include "sim/op_engine.hpp"
-#include "sim/step_builder.hpp"
+#include "sim/engine/op_engine.hpp"
+#include "sim/step/step_builder.hpp"
 
 namespace packsim {
 

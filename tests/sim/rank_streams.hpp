@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "sim/op_graph.hpp"
+#include "sim/engine/op_graph.hpp"
 
 namespace packsim {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sim/op_engine.hpp"
+#include "sim/engine/op_engine.hpp"
 
 namespace packsim {
 

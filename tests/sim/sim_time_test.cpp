@@ -1,4 +1,4 @@
-#include "sim/sim_time.hpp"
+#include "sim/engine/sim_time.hpp"
 
 #include <catch2/catch.hpp>
 #include <cstdint>

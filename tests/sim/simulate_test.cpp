@@ -1,4 +1,4 @@
-#include "sim/simulate.hpp"
+#include "sim/run/simulate.hpp"
 #include "tests/sim/hand_schedule.hpp"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include <numeric>
 #include <set>
 
-#include "sim/alike_ranks.hpp"
+#include "sim/run/alike_ranks.hpp"
 #include "tests/sim/random_run.hpp"
 
 namespace packsim {

@@ -2,9 +2,9 @@
 #include <cmath>
 #include <thread>
 
-#include "sim/pass_spread.hpp"
-#include "sim/rank_slow_down.hpp"
-#include "sim/simulate.hpp"
+#include "sim/run/pass_spread.hpp"
+#include "sim/run/rank_slow_down.hpp"
+#include "sim/run/simulate.hpp"
 #include "tests/sim/hand_schedule.hpp"
 #include "tests/sim/random_run.hpp"
 

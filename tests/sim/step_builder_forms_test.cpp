@@ -2,9 +2,9 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "sim/network_closed_forms.hpp"
-#include "sim/op_closed_forms.hpp"
-#include "sim/pipeline_order.hpp"
+#include "sim/engine/op_closed_forms.hpp"
+#include "sim/network/network_closed_forms.hpp"
+#include "sim/step/pipeline_order.hpp"
 #include "tests/sim/random_steps.hpp"
 
 // Steps whose time can be worked out by hand.

@@ -1,9 +1,9 @@
-#include "sim/step_builder.hpp"
+#include "sim/step/step_builder.hpp"
 
 #include <catch2/catch.hpp>
 #include <numeric>
 
-#include "sim/op_account.hpp"
+#include "sim/engine/op_account.hpp"
 #include "tests/sim/random_steps.hpp"
 
 // What must hold of any step, on random ones.

@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "sim/network_closed_forms.hpp"
+#include "sim/network/network_closed_forms.hpp"
 #include "tests/sim/random_steps.hpp"
 
 // Steps of ranks that share links.

@@ -1,4 +1,4 @@
-#include "sim/topology.hpp"
+#include "sim/network/topology.hpp"
 
 #include <algorithm>
 #include <boost/graph/adjacency_list.hpp>

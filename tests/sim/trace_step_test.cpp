@@ -1,10 +1,10 @@
-#include "sim/trace_step.hpp"
+#include "sim/run/trace_step.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "sim/simulate.hpp"
+#include "sim/run/simulate.hpp"
 #include "tests/sim/random_run.hpp"
 
 namespace packsim {

@@ -7,7 +7,7 @@
 #include <numbers>
 #include <set>
 
-#include "sim/op_engine.hpp"
+#include "sim/engine/op_engine.hpp"
 #include "sim/variability/counter_random.hpp"
 #include "sim/variability/normal.hpp"
 

@@ -1,0 +1,260 @@
+#include "sim/engine/op_engine.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace packsim {
+namespace {
+
+constexpr double kMaxSlowDown = 1000;
+
+}  // namespace
+
+// Unless computation is slowed down, the end of a local operation is known with its start, and so is that of
+// a collective without contention. Such ends are no events: what waits for them is told at once when they
+// will be. Transfers that contend, and everything where computation is slowed down, happen in the order of
+// time.
+SimTime OpEngine::run(const OpGraph& graph, FlowNetwork* network, const OpEngineOptions& options,
+                      SimTime start) {
+  reset(graph, network, options, start);
+  start_ready(start);
+  while (n_ended_ < ops_.size()) {
+    if (!next_event()) deadlock();
+  }
+  for (const OpGraph::Stream& stream : graph.streams()) {
+    if (stream.last != OpGraph::kNone) run_end_ = std::max(run_end_, ops_[stream.last].end);
+  }
+  return run_end_;
+}
+
+void OpEngine::reset(const OpGraph& graph, FlowNetwork* network, const OpEngineOptions& options,
+                     SimTime start) {
+  if (!(options.slow_down >= 1 && options.slow_down <= kMaxSlowDown)) {
+    throw std::invalid_argument("slow_down: expected 1 to 1000, got " + std::to_string(options.slow_down));
+  }
+  graph_ = &graph;
+  network_ = network;
+  if (network != nullptr) network->clear();
+  full_speed_ = std::llround(options.slow_down * static_cast<double>(kSlowedSpeed));
+  slows_down_ = full_speed_ != kSlowedSpeed;
+  run_start_ = start;
+  run_end_ = start;
+  n_ended_ = 0;
+  n_started_ = 0;
+  queue_.clear();
+  ready_.clear();
+  changed_.clear();
+  ranks_.assign(slows_down_ ? graph.n_ranks() : 0, {});
+
+  collectives_.resize(graph.collectives().size());
+  for (std::size_t i = 0; i < collectives_.size(); ++i) {
+    collectives_[i] = {.start = start, .n_missing = graph.collectives()[i].n_ops};
+  }
+  ops_.resize(graph.ops().size());
+  for (OpId op = 0; op < ops_.size(); ++op) {
+    ops_[op] = {.start = start, .end = kNever, .n_waits = graph.n_waits(op)};
+  }
+  for (const OpGraph::Stream& stream : graph.streams()) {
+    if (stream.first != OpGraph::kNone && ops_[stream.first].n_waits == 0) ready_.push_back(stream.first);
+  }
+}
+
+void OpEngine::start_ready(SimTime now) {
+  while (!ready_.empty()) {
+    const OpId op = ready_.back();
+    ready_.pop_back();
+    start_op(op);
+  }
+  for (const std::uint32_t rank : changed_) settle(ranks_[rank], now);
+  changed_.clear();
+}
+
+// Whether there was one.
+bool OpEngine::next_event() {
+  const auto transfer = network_ != nullptr ? network_->next_end() : std::nullopt;
+  if (transfer && (queue_.empty() || transfer->time <= queue_.top().time)) {
+    network_->finish(transfer->transfer, transfer->time);
+    end_collective(transfers_[transfer->transfer], transfer->time);
+    start_ready(transfer->time);
+    return true;
+  }
+  if (queue_.empty()) return false;
+  const auto event = queue_.pop();
+  switch (event.priority) {
+    case Priority::finish:
+      end_of_op(event.payload, event.time);
+      break;
+    case Priority::barrier:
+      end_collective(event.payload, event.time);
+      break;
+    case Priority::start:
+      start_transfer(event.payload, event.time);
+      break;
+  }
+  start_ready(event.time);
+  return true;
+}
+
+void OpEngine::start_op(OpId op) {
+  const Op& what = graph_->ops()[op];
+  if (!what.is_local()) {
+    come(op, what.collective);
+  } else if (!slows_down_) {
+    end_op(op, ops_[op].start + what.duration);
+  } else if (const OpGraph::Stream& stream = graph_->streams()[what.stream];
+             stream.kind == StreamKind::compute) {
+    compute(op, stream.rank);
+  } else {
+    queue_.push(ops_[op].start + what.duration, Priority::finish, op);
+  }
+}
+
+void OpEngine::end_op(OpId op, SimTime at) {
+  ops_[op].end = at;
+  ++n_ended_;
+  if (const OpId next = graph_->next(op); next != OpGraph::kNone) saw_end(next, at);
+  graph_->for_each_waiting(op, [&](OpId waiting) { saw_end(waiting, at); });
+}
+
+// An operation has seen one of the ends that it waits for.
+void OpEngine::saw_end(OpId op, SimTime at) {
+  OpState& state = ops_[op];
+  state.start = std::max(state.start, at);
+  if (--state.n_waits == 0) ready_.push_back(op);
+}
+
+// A participant comes to a collective.
+void OpEngine::come(OpId op, CollectiveId id) {
+  CollectiveState& state = collectives_[id];
+  state.start = std::max(state.start, ops_[op].start);
+  ops_[op].came_before = state.last_came;
+  state.last_came = op;
+  if (--state.n_missing > 0) return;
+
+  ++n_started_;
+  const Collective& collective = graph_->collectives()[id];
+  const SimTime end = state.start + collective.alone;
+  if (network_ != nullptr && collective.n_uses > 0) {
+    queue_.push(state.start, Priority::start, id);
+  } else if (slows_down_) {
+    count_in_flight(id, 1);
+    queue_.push(end, Priority::barrier, id);
+  } else {
+    for_each_participant(id, [&](OpId participant) { end_op(participant, end); });
+  }
+}
+
+void OpEngine::start_transfer(CollectiveId id, SimTime now) {
+  const TransferId transfer = network_->start(now, graph_->collectives()[id].alone, graph_->link_uses(id));
+  if (transfer >= transfers_.size()) transfers_.resize(transfer + 1);
+  transfers_[transfer] = id;
+  count_in_flight(id, 1);
+}
+
+void OpEngine::end_collective(CollectiveId id, SimTime at) {
+  count_in_flight(id, -1);
+  for_each_participant(id, [&](OpId participant) { end_op(participant, at); });
+}
+
+template <typename Visit>
+void OpEngine::for_each_participant(CollectiveId id, Visit visit) const {
+  for (OpId op = collectives_[id].last_came; op != OpGraph::kNone; op = ops_[op].came_before) visit(op);
+}
+
+// Those on the compute stream itself count too: it then has nothing else to run.
+void OpEngine::count_in_flight(CollectiveId id, std::int32_t change) {
+  if (!slows_down_) return;
+  for_each_participant(id, [&](OpId op) {
+    const std::uint32_t rank = graph_->streams()[graph_->ops()[op].stream].rank;
+    ranks_[rank].n_in_flight += change;
+    will_settle(rank);
+  });
+}
+
+void OpEngine::compute(OpId op, std::uint32_t rank) {
+  RankState& state = ranks_[rank];
+  state.running = op;
+  state.left = full_speed_ * graph_->ops()[op].duration.ns;
+  state.since = ops_[op].start;
+  state.event = kNever;
+  will_settle(rank);
+}
+
+// What an event says of an operation's end: of one on a compute stream it may be too early, as the rank has
+// been slowed down since, or out of date.
+void OpEngine::end_of_op(OpId op, SimTime now) {
+  const OpGraph::Stream& stream = graph_->streams()[graph_->ops()[op].stream];
+  if (stream.kind == StreamKind::compute) {
+    RankState& state = ranks_[stream.rank];
+    if (state.running != op || state.event != now) return;
+    if (state.end > now) {
+      state.event = state.end;
+      queue_.push(state.end, Priority::finish, op);
+      return;
+    }
+    state.running = OpGraph::kNone;
+  }
+  end_op(op, now);
+}
+
+void OpEngine::will_settle(std::uint32_t rank) {
+  if (std::exchange(ranks_[rank].will_settle, true)) return;
+  changed_.push_back(rank);
+}
+
+// Finds the end of what the rank computes. An event too many costs less than one moved: one that is too early
+// is put off when its time comes.
+void OpEngine::settle(RankState& rank, SimTime now) {
+  rank.will_settle = false;
+  rank.left -= (rank.slowed ? kSlowedSpeed : full_speed_) * (now - rank.since).ns;
+  rank.since = now;
+  rank.slowed = rank.n_in_flight > 0;
+  if (rank.running == OpGraph::kNone) return;
+
+  const Work speed = rank.slowed ? kSlowedSpeed : full_speed_;
+  const Work left_ns = rank.left > 0 ? (rank.left + speed - 1) / speed : 0;
+  if (left_ns >= kNever.ns) throw std::logic_error("simulated time is over 292 years");
+  rank.end = now + SimTime{static_cast<std::int64_t>(left_ns)};
+  if (rank.end >= rank.event) return;
+  rank.event = rank.end;
+  queue_.push(rank.end, Priority::finish, rank.running);
+}
+
+void OpEngine::deadlock() const {
+  constexpr int kMaxNamed = 8;
+  std::string what = "deadlock: " + std::to_string(ops_.size() - n_ended_) + " of " +
+                     std::to_string(ops_.size()) + " operations never end:";
+  int n_named = 0;
+  for (const OpGraph::Stream& stream : graph_->streams()) {
+    OpId op = stream.first;
+    while (op != OpGraph::kNone && ops_[op].end != kNever) op = graph_->next(op);
+    if (op == OpGraph::kNone) continue;
+    if (n_named++ == kMaxNamed) {
+      what += " and more;";
+      break;
+    }
+    what += " operation " + std::to_string(op) + " (" + std::string(cause_name(graph_->ops()[op].cause)) +
+            ", rank " + std::to_string(stream.rank) + ") " + held_up_by(op) + ";";
+  }
+  what.pop_back();
+  throw std::logic_error(what);
+}
+
+// What the first operation of its stream that has not ended waits for.
+std::string OpEngine::held_up_by(OpId op) const {
+  if (ops_[op].n_waits == 0) {
+    const CollectiveId collective = graph_->ops()[op].collective;
+    return "waits in collective " + std::to_string(collective) + " for " +
+           std::to_string(collectives_[collective].n_missing) + " of " +
+           std::to_string(graph_->collectives()[collective].n_ops) + " participants";
+  }
+  const auto after = graph_->after(op);
+  const auto missing = std::ranges::find_if(after, [&](OpId before) { return ops_[before].end == kNever; });
+  return "waits for operation " + std::to_string(*missing);
+}
+
+}  // namespace packsim

@@ -1,0 +1,97 @@
+#include "sim/run/plan_cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "sim/engine/op_engine.hpp"
+#include "sim/step/step_builder.hpp"
+
+namespace packsim {
+namespace {
+
+constexpr double kPointsPerOctave = 16;
+
+// From 1 to `last`, both included.
+std::vector<std::int64_t> grid_up_to(std::int64_t last) {
+  std::vector<std::int64_t> points;
+  for (int i = 0;; ++i) {
+    const std::int64_t point = std::llround(std::exp2(i / kPointsPerOctave));
+    if (point >= last) break;
+    if (points.empty() || point > points.back()) points.push_back(point);
+  }
+  points.push_back(last);
+  return points;
+}
+
+// Steps of one rank, every pack of which has so many tokens on each GPU and no attention.
+class RankTimes {
+ public:
+  explicit RankTimes(StepPricer& pricer)
+      : pricer_(pricer),
+        plan_(price_plan(pricer)),
+        builder_(StepDetail::micro_batches, nullptr),
+        graph_(true) {}
+
+  double step_s(std::int64_t tokens_per_gpu, int n_packs) {
+    const MicroBatchPrice price = pricer_.micro_batch(tokens_per_gpu * pricer_.plan().sequence_gpus(), {});
+    const RankWork work{
+        .plan = &plan_,
+        .micro_batches = std::vector<const MicroBatchPrice*>(static_cast<std::size_t>(n_packs), &price)};
+    builder_.build({&work, 1}, graph_);
+    return to_seconds(engine_.run(graph_, nullptr, {}, SimTime{}));
+  }
+
+  // What one more pack adds; pipelines need whole rounds of packs.
+  double pack_s(std::int64_t tokens_per_gpu) {
+    const int round = plan_.plan.pp_degree;
+    return (step_s(tokens_per_gpu, 2 * round) - step_s(tokens_per_gpu, round)) / round;
+  }
+
+ private:
+  StepPricer& pricer_;
+  PricedPlan plan_;
+  StepBuilder builder_;
+  OpGraph graph_;
+  OpEngine engine_;
+};
+
+// Layers' attention of one micro-batch, of the mean pipeline stage.
+double of_layers(const StepPricer& pricer, const StepPricer::AttentionCost& layer) {
+  const ParallelPlan& plan = pricer.plan();
+  const double recomputed =
+      plan.checkpointing == Checkpointing::full || plan.gc_layers > 0 ? plan.gc_layers : 0;
+  return (pricer.model().n_layers * (layer.forward_s + layer.backward_s) + recomputed * layer.forward_s) /
+         plan.pp_degree;
+}
+
+}  // namespace
+
+double fill_rounds(const ParallelPlan& plan) {
+  return static_cast<double>(plan.pp_degree - 1) / plan.virtual_stages;
+}
+
+PlanCost plan_cost(StepPricer& pricer, std::int64_t capacity_tokens) {
+  const int gpus = pricer.plan().sequence_gpus();
+  RankTimes rank(pricer);
+  const double launch_s = of_layers(pricer, pricer.attention_launch());
+  PlanCost cost;
+  CostCurve& tokens = cost.pack.tokens_s;
+  for (const std::int64_t point : grid_up_to((capacity_tokens + gpus - 1) / gpus)) {
+    tokens.tokens.push_back(point * gpus);
+    tokens.time_s.push_back(rank.pack_s(point) + launch_s);
+  }
+  CostCurve& document = cost.pack.document_s;
+  for (const std::int64_t point : grid_up_to(capacity_tokens)) {
+    document.tokens.push_back(point);
+    document.time_s.push_back(of_layers(pricer, pricer.document_cost(static_cast<std::int32_t>(point))));
+  }
+  cost.pack.longest_s_per_token = of_layers(pricer, pricer.longest_cost_per_token());
+  const int round = pricer.plan().pp_degree;
+  const std::int64_t full = tokens.tokens.back() / gpus;
+  cost.step_s =
+      rank.step_s(full, round) - (round + fill_rounds(pricer.plan())) * (tokens.time_s.back() - launch_s);
+  return cost;
+}
+
+}  // namespace packsim

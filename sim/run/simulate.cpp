@@ -1,0 +1,98 @@
+#include "sim/run/simulate.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "sim/engine/op_account.hpp"
+#include "sim/engine/op_engine.hpp"
+#include "sim/run/step_ranks.hpp"
+#include "sim/step/step_builder.hpp"
+
+namespace packsim {
+namespace {
+
+constexpr std::int64_t kProgressEvery = 256;
+
+// The smallest value that 99 % of the values do not exceed.
+double p99(std::vector<double> values) {
+  const std::size_t rank = (99 * values.size() + 99) / 100;
+  const auto nth = values.begin() + static_cast<std::ptrdiff_t>(rank) - 1;
+  std::nth_element(values.begin(), nth, values.end());
+  return *nth;
+}
+
+// GPU seconds of the whole run.
+struct GpuTime {
+  std::array<double, kNCauses> by_cause = {};
+  double idle = 0;
+
+  // One lane in one step, which stands for so many GPUs. work: what it takes where nothing slows it down.
+  void add(const WorkTime& work, const RankAccount& account, StepDetail detail, double gpus) {
+    double scale = 0;
+    if (detail == StepDetail::micro_batches && work.total_ns > 0) {
+      // Operations are of several causes; what slows them down, slows all of these down.
+      SimTime busy;
+      for (const SimTime time : account.busy) busy += time;
+      scale = static_cast<double>(busy.ns) / static_cast<double>(work.total_ns);
+    }
+    for (std::size_t c = 0; c < by_cause.size(); ++c) {
+      const double busy_s = detail == StepDetail::stages
+                                ? to_seconds(account.busy[c])
+                                : 1e-9 * scale * static_cast<double>(work.by_cause_ns[c]);
+      by_cause[c] += gpus * (busy_s + to_seconds(account.exposed[c]));
+    }
+    idle += gpus * to_seconds(account.idle);
+  }
+
+  void write(SimulatedRun& run) const {
+    const double all = std::accumulate(by_cause.begin(), by_cause.end(), idle);
+    if (all <= 0) return;
+    for (std::size_t c = 0; c < by_cause.size(); ++c) run.fraction[c] = by_cause[c] / all;
+    run.idle_fraction = idle / all;
+  }
+};
+
+}  // namespace
+
+SimulatedRun simulate(const Schedule& schedule, std::span<const PricedGroup> groups,
+                      const SimulationOptions& options, const std::function<void(std::int64_t)>& progress) {
+  const auto n_iterations = static_cast<std::int64_t>(schedule.iterations.size());
+  SimulatedRun run;
+  StepRanks step_ranks(schedule, groups, options);
+  if (n_iterations == 0) return run;
+
+  StepBuilder builder(options.detail, options.topology);
+  std::optional<FlowNetwork> network;
+  if (options.topology != nullptr) network.emplace(options.topology->link_bytes_per_s());
+  OpGraph graph(options.detail == StepDetail::micro_batches);
+  OpEngine engine;
+  OpAccount account;
+  GpuTime gpu_time;
+  SimTime now;
+  run.step_s.reserve(schedule.iterations.size());
+  for (std::size_t i = 0; i < schedule.iterations.size(); ++i) {
+    const std::span<const RankWork> ranks = step_ranks.of(i);
+    builder.build(ranks, graph);
+    const SimTime end =
+        engine.run(graph, network ? &*network : nullptr, {.slow_down = options.slow_down}, now);
+    take_account(graph, engine, account);
+    const std::span<const WorkTime> work = builder.work();
+    const std::size_t n_stages = work.size() / ranks.size();
+    for (std::size_t lane = 0; lane < work.size(); ++lane)
+      gpu_time.add(work[lane], account.ranks[lane], options.detail, step_ranks.gpus_of_lane(lane / n_stages));
+    run.n_events += engine.n_events();
+    run.step_s.push_back(to_seconds(end - now));
+    now = end;
+
+    const auto done = static_cast<std::int64_t>(run.step_s.size());
+    if (progress && (done % kProgressEvery == 0 || done == n_iterations)) progress(done);
+  }
+  run.total_s = to_seconds(now);
+  run.step_mean_s = run.total_s / static_cast<double>(n_iterations);
+  run.step_p99_s = p99(run.step_s);
+  gpu_time.write(run);
+  return run;
+}
+
+}  // namespace packsim

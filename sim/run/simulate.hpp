@@ -1,0 +1,38 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "models/step/step_price.hpp"
+#include "packing/schedule.hpp"
+#include "sim/run/step_ranks.hpp"
+
+namespace packsim {
+
+/// What running a schedule showed. Times are in seconds of simulated time.
+struct SimulatedRun {
+  std::vector<double> step_s;  ///< [n_iterations]
+  double total_s = 0;
+  double step_mean_s = 0;
+  double step_p99_s = 0;  ///< nearest rank: the smallest step that 99 % of the steps do not exceed
+
+  /// GPU time by cause, as a share of all GPU time; communication that computation hides is not in it. With
+  /// idle_fraction the sum is 1.
+  std::array<double, kNCauses> fraction = {};
+  double idle_fraction = 0;  ///< waiting for slower ranks and other pipeline stages
+  std::uint64_t n_events = 0;
+};
+
+/// Runs every iteration of the schedule in simulated time, one after another.
+///
+/// groups: [n_groups of the schedule]. progress, where given, is called now and then with the iterations
+/// done. Throws what StepBuilder::build() and OpEngine::run() throw, and std::invalid_argument for mistakes
+/// in the variability of the plans' GPUs.
+SimulatedRun simulate(const Schedule& schedule, std::span<const PricedGroup> groups,
+                      const SimulationOptions& options = {},
+                      const std::function<void(std::int64_t)>& progress = {});
+
+}  // namespace packsim

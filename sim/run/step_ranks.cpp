@@ -1,0 +1,201 @@
+#include "sim/run/step_ranks.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <stdexcept>
+#include <string>
+
+#include "sim/run/check_schedule.hpp"
+#include "sim/step/expert_meetings.hpp"
+
+namespace packsim {
+namespace {
+
+void check_variability(std::span<const PricedGroup> groups, const Variability& variability) {
+  int n_gpus = 0;
+  for (const PricedGroup& group : groups) n_gpus = std::max(n_gpus, group.plan.plan.n_gpus);
+  std::string all;
+  for (const std::string& mistake : variability_mistakes(variability, n_gpus))
+    all += (all.empty() ? "" : "; ") + mistake;
+  if (!all.empty()) throw std::invalid_argument(all);
+}
+
+constexpr std::uint32_t kNoPack = std::numeric_limits<std::uint32_t>::max();
+
+// Of a rank that takes part in a round's exchange of states and trains nothing.
+const MicroBatchPrice& no_pack() {
+  static const TokenPrices kNoTokens;
+  static const MicroBatchPrice kNoPrice{.tokens = &kNoTokens};
+  return kNoPrice;
+}
+
+}  // namespace
+
+StepRanks::StepRanks(const Schedule& schedule, std::span<const PricedGroup> groups,
+                     const SimulationOptions& options)
+    : schedule_(schedule),
+      groups_(groups),
+      merges_(options.topology == nullptr && options.merges_alike && !options.variability.any()) {
+  std::vector<std::size_t> n_packs;
+  for (const PricedGroup& group : groups) n_packs.push_back(group.packs.size());
+  check_schedule(schedule, n_packs);
+  check_variability(groups, options.variability);
+  if (options.variability.any()) slow_down_.emplace(options.variability);
+  if (!merges_) return;
+  for (const PricedGroup& group : groups) classes_.push_back(price_classes(group.packs));
+}
+
+// Barriers come first, in their order; then the shared packs.
+void StepRanks::name_meetings(const Iteration& iteration) {
+  const std::span<const PlacedPack> packs = schedule_.packs(iteration);
+  barrier_rounds_.clear();
+  for (const PlacedPack& placed : packs) {
+    const bool is_known = !barrier_rounds_.empty() && barrier_rounds_.back() == placed.round;
+    if (placed.after_barrier && !is_known) barrier_rounds_.push_back(placed.round);
+  }
+  auto next = static_cast<std::uint32_t>(barrier_rounds_.size());
+  shared_ids_.assign(packs.size(), 0);
+  for (std::size_t i = 0; i < packs.size(); ++i) {
+    if (mesh_.is_shared(i)) shared_ids_[i] = next++;
+  }
+}
+
+// The block's packs; where all GPUs exchange states in every micro-batch, and shared packs or barriers tie
+// the rounds of blocks together, kNoPack for each round in which others have one and this block has not, up
+// to its last.
+void StepRanks::set_rounds(const Iteration& iteration, std::size_t block) {
+  const std::span<const PlacedPack> packs = schedule_.packs(iteration);
+  const bool fills_gaps = groups_[packs.front().group].plan.plan.zero_stage >= 2 &&
+                          (mesh_.has_shared() || !barrier_rounds_.empty());
+  rounds_.clear();
+  std::uint32_t round = 0;
+  for (const std::uint32_t position : mesh_.packs(block)) {
+    for (; fills_gaps && round < packs[position].round; ++round) rounds_.push_back(kNoPack);
+    rounds_.push_back(position);
+    ++round;
+  }
+}
+
+void StepRanks::set_work(const Iteration& iteration, std::size_t block, RankWork& work) const {
+  const std::span<const PlacedPack> packs = schedule_.packs(iteration);
+  const std::span<const std::uint32_t> own = mesh_.packs(block);
+  const PlacedPack& first = own.empty() ? packs.front() : packs[own.front()];
+  // GPUs of a pipeline stage, of which tensor parallelism makes more than the schedule knows.
+  const auto stage_gpus = [&](std::uint32_t group, int n) {
+    return n * groups_[group].plan.plan.sequence_gpus() / schedule_.groups[group].gpus_per_pack;
+  };
+  work.plan = &groups_[first.group].plan;
+  work.first_gpu = stage_gpus(first.group, mesh_.blocks()[block].first_gpu);
+  work.own_stage_gpus = stage_gpus(first.group, mesh_.blocks()[block].n_gpus);
+  work.micro_batches.clear();
+  work.places.clear();
+  bool is_plain = true;
+  for (const std::uint32_t position : rounds_) {
+    if (position == kNoPack) {
+      work.micro_batches.push_back(&no_pack());
+      continue;
+    }
+    const PlacedPack& placed = packs[position];
+    work.micro_batches.push_back(&groups_[placed.group].packs[placed.pack]);
+    is_plain = is_plain && placed.group == first.group && !mesh_.is_shared(position);
+  }
+  for (const std::uint32_t position : is_plain ? std::span<const std::uint32_t>() : rounds_) {
+    if (position == kNoPack) {
+      work.places.push_back({.plan = work.plan, .first_gpu = work.first_gpu});
+      continue;
+    }
+    const PlacedPack& placed = packs[position];
+    work.places.push_back({.plan = &groups_[placed.group].plan,
+                           .first_gpu = stage_gpus(placed.group, static_cast<int>(placed.first_gpu)),
+                           .id = position});
+  }
+}
+
+void StepRanks::set_meetings(const Iteration& iteration, RankWork& work) const {
+  const std::span<const PlacedPack> packs = schedule_.packs(iteration);
+  work.meetings.clear();
+  std::uint32_t next_barrier = 0;
+  std::uint32_t micro_batch = 0;
+  const auto meet_up_to = [&](std::uint32_t round) {
+    for (; next_barrier < barrier_rounds_.size() && barrier_rounds_[next_barrier] <= round; ++next_barrier)
+      work.meetings.push_back({.before = micro_batch, .id = next_barrier});
+  };
+  for (const std::uint32_t position : rounds_) {
+    // Where gaps are filled, the micro-batch of a round has its number.
+    meet_up_to(position != kNoPack ? packs[position].round : micro_batch);
+    if (position != kNoPack && mesh_.is_shared(position))
+      work.meetings.push_back({.before = micro_batch, .id = shared_ids_[position], .is_shared = true});
+    ++micro_batch;
+  }
+  meet_up_to(packs.back().round);
+}
+
+void StepRanks::set_kinds(const Iteration& iteration) {
+  const std::span<const PlacedPack> packs = schedule_.packs(iteration);
+  kinds_.clear();
+  for (std::size_t block = 0; block < mesh_.blocks().size(); ++block) {
+    kinds_.kinds.push_back(static_cast<std::uint64_t>(mesh_.blocks()[block].n_gpus));
+    for (const std::uint32_t position : mesh_.packs(block)) {
+      const PlacedPack& placed = packs[position];
+      // Ranks that come to barriers at other times are not alike.
+      const std::uint64_t round = barrier_rounds_.empty() ? 0 : placed.round;
+      const std::uint64_t group = placed.group;
+      kinds_.kinds.push_back(round << 48U | group << 32U | classes_[placed.group][placed.pack]);
+    }
+    kinds_.end_rank();
+  }
+}
+
+// Ranks that hold experts together meet in recomputed layers too.
+void StepRanks::check_checkpointing(std::size_t iteration_index) const {
+  const Iteration& iteration = schedule_.iterations[iteration_index];
+  if (ranks_of_experts(groups_[schedule_.packs(iteration).front().group].plan.plan) == 1) return;
+  std::map<std::uint16_t, int> gc_layers_of;  // by round
+  for (const PlacedPack& placed : schedule_.packs(iteration)) {
+    const int gc_layers = groups_[placed.group].plan.plan.gc_layers;
+    const auto [known, is_new] = gc_layers_of.try_emplace(placed.round, gc_layers);
+    if (is_new || known->second == gc_layers) continue;
+    throw std::invalid_argument("iterations[" + std::to_string(iteration_index) + "], round " +
+                                std::to_string(placed.round) +
+                                ": expected as many checkpointed layers in all packs, whose ranks share "
+                                "experts, got " +
+                                std::to_string(known->second) + " and " + std::to_string(gc_layers));
+  }
+}
+
+std::span<const RankWork> StepRanks::of(std::size_t iteration_index) {
+  const Iteration& iteration = schedule_.iterations[iteration_index];
+  check_checkpointing(iteration_index);
+  mesh_.set(schedule_, iteration);
+  name_meetings(iteration);
+  const PricedGroup& first = groups_[schedule_.packs(iteration).front().group];
+  const std::size_t n_ranks = mesh_.blocks().size();
+  // Ranks that share packs are all there.
+  const bool merges = merges_ && !mesh_.has_shared();
+  std::size_t block = merges ? ranks_of_experts(first.plan.plan) : n_ranks;
+  if (n_ranks % block != 0) block = n_ranks;
+  if (merges) {
+    set_kinds(iteration);
+    find_alike(kinds_, block, alike_);
+  } else {
+    alike_.kinds.assign(1, {.first_block = 0, .n_blocks = 1});
+  }
+  const std::size_t n_works = alike_.kinds.size() * block;
+  if (works_.size() < n_works) works_.resize(n_works);
+  gpus_.clear();
+  for (const AlikeRanks::Kind& kind : alike_.kinds) {
+    for (std::size_t r = 0; r < block; ++r) {
+      RankWork& work = works_[gpus_.size()];
+      set_rounds(iteration, kind.first_block * block + r);
+      set_work(iteration, kind.first_block * block + r, work);
+      set_meetings(iteration, work);
+      if (slow_down_) slow_down_->set(iteration_index, work);
+      const double gpus = mesh_.blocks()[kind.first_block * block + r].n_gpus;
+      gpus_.push_back(gpus * static_cast<double>(kind.n_blocks) / work.plan->plan.pp_degree);
+    }
+  }
+  return {works_.data(), n_works};
+}
+
+}  // namespace packsim

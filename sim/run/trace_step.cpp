@@ -1,0 +1,73 @@
+#include "sim/run/trace_step.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "sim/step/step_builder.hpp"
+
+namespace packsim {
+namespace {
+
+std::vector<TracedLane> traced_lanes(std::span<const RankWork> ranks) {
+  std::vector<TracedLane> lanes;
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    const ParallelPlan& plan = ranks[r].plan->plan;
+    for (int stage = 0; stage < plan.pp_degree; ++stage) {
+      lanes.push_back({.rank = static_cast<int>(r),
+                       .stage = stage,
+                       .first_gpu = ranks[r].stage_gpu(static_cast<std::size_t>(stage)),
+                       .n_gpus = ranks[r].stage_gpus()});
+    }
+  }
+  return lanes;
+}
+
+// From its first operation on the lane's compute stream to its last one there; nothing where it has none.
+std::optional<TracedPass> traced_pass(const MadePass& made, StreamId stream, std::span<const TracedOp> ops) {
+  TracedPass pass{.lane = made.lane,
+                  .stream = stream,
+                  .chunk = made.chunk,
+                  .micro_batch = made.micro_batch,
+                  .is_forward = made.is_forward};
+  bool is_first = true;
+  for (const TracedOp& op : ops.subspan(made.first_op, made.end_op - made.first_op)) {
+    if (op.stream != stream) continue;
+    if (is_first) pass.start = op.start;
+    pass.end = std::max(pass.end, op.end);
+    is_first = false;
+  }
+  if (is_first) return std::nullopt;
+  return pass;
+}
+
+}  // namespace
+
+TracedStep trace_step(const Schedule& schedule, std::span<const PricedGroup> groups,
+                      SimulationOptions options, std::size_t iteration_index) {
+  if (iteration_index >= schedule.iterations.size()) {
+    throw std::out_of_range("iteration " + std::to_string(iteration_index) + " of a schedule of " +
+                            std::to_string(schedule.iterations.size()));
+  }
+  options.merges_alike = false;
+  StepRanks step_ranks(schedule, groups, options);
+  const std::span<const RankWork> ranks = step_ranks.of(iteration_index);
+  StepBuilder builder(StepDetail::stages, options.topology);
+  OpGraph graph(false);
+  builder.build(ranks, graph);
+  std::optional<FlowNetwork> network;
+  if (options.topology != nullptr) network.emplace(options.topology->link_bytes_per_s());
+  OpEngine engine;
+  TracedStep step;
+  step.end = engine.run(graph, network ? &*network : nullptr, {.slow_down = options.slow_down}, SimTime{});
+  step.lanes = traced_lanes(ranks);
+  trace(graph, engine, step.ops);
+  for (const MadePass& made : builder.passes()) {
+    if (const auto pass = traced_pass(made, graph.compute_stream(made.lane), step.ops))
+      step.passes.push_back(*pass);
+  }
+  return step;
+}
+
+}  // namespace packsim

@@ -1,0 +1,114 @@
+#include "sim/step/lane.hpp"
+
+namespace packsim {
+
+void Lane::begin(OpGraph& graph, std::uint32_t rank, int gpu, StepDetail detail, GroupLinks* links) {
+  graph_ = &graph;
+  rank_ = rank;
+  gpu_ = gpu;
+  detail_ = detail;
+  slow_down_ = 1;
+  links_ = links;
+  compute_ = graph.add_stream(rank, StreamKind::compute);
+  exchange_ = states_ = OpGraph::kNone;
+  send_ = {OpGraph::kNone, OpGraph::kNone};
+  shared_ = nullptr;
+  waits_.clear();
+  time_ = {};
+}
+
+StreamId Lane::stream(StreamId& communication) {
+  if (communication == OpGraph::kNone) communication = graph_->add_stream(rank_, StreamKind::communication);
+  return communication;
+}
+
+void Lane::wait_for(OpId op) {
+  if (op != OpGraph::kNone) waits_.push_back(op);
+}
+
+OpId Lane::computed() {
+  if (!waits_.empty()) compute(0, Cause::linear);
+  return graph_->last_op(compute_);
+}
+
+void Lane::compute(std::int64_t time_ns, Cause cause) {
+  if (time_ns == 0 && waits_.empty()) return;
+  // One cause for all lets operations merge; time() knows the causes.
+  const Cause booked = detail_ == StepDetail::micro_batches ? Cause::linear : cause;
+  graph_->add_work(compute_, SimTime{time_ns}, booked, waits_);
+  waits_.clear();
+}
+
+void Lane::work(std::int64_t time_ns, Cause cause) {
+  const std::int64_t on_this_gpu_ns = cause == Cause::overhead ? time_ns : slowed_ns(time_ns, slow_down_);
+  time_.add(cause, on_this_gpu_ns);
+  compute(on_this_gpu_ns, cause);
+}
+
+void Lane::merged_work(std::int64_t time_ns) {
+  compute(time_ns, Cause::linear);
+}
+
+OpId Lane::travel(StreamId on, std::int64_t time_ns, Cause cause, std::span<const LinkUse> uses) {
+  wait_for(graph_->last_op(compute_));
+  if (shared_ != nullptr)
+    return graph_->join(on, shared_->at(n_shared_++, SimTime{time_ns}, uses), cause, waits_);
+  if (uses.empty()) return graph_->add_op(on, SimTime{time_ns}, cause, waits_);
+  return graph_->join(on, graph_->add_collective(SimTime{time_ns}, uses), cause, waits_);
+}
+
+void Lane::share_exchanges(SharedExchanges* shared) {
+  shared_ = shared;
+  n_shared_ = 0;
+}
+
+void Lane::exchange(const PricedStage& stage) {
+  if (stage.time_ns == 0) return;
+  time_.add(stage.cause, stage.time_ns);
+  if (detail_ == StepDetail::micro_batches) {
+    compute(stage.time_ns, stage.cause);
+    return;
+  }
+  const std::span<const LinkUse> uses =
+      needs_links() ? links_->of_group(gpu_, stage) : std::span<const LinkUse>();
+  const OpId done = travel(stream(exchange_), stage.time_ns, stage.cause, uses);
+  waits_.assign(1, done);
+}
+
+void Lane::meet(CollectiveId collective, Cause cause) {
+  wait_for(graph_->last_op(compute_));
+  const OpId done = graph_->join(stream(exchange_), collective, cause, waits_);
+  waits_.assign(1, done);
+}
+
+std::span<const LinkUse> Lane::ring_links(const RingPrice& ring) const {
+  if (!needs_links()) return {};
+  return links_->of_ring(gpu_, ring.steps, ring.stride, static_cast<double>(ring.bytes));
+}
+
+void Lane::attention(const RingPrice& ring, Cause cause) {
+  const WorkTime time = attention_time(ring, cause, slow_down_);
+  time_ += time;
+  if (ring.steps == 1 || detail_ == StepDetail::micro_batches) {
+    compute(time.total_ns, cause);
+    return;
+  }
+  for (int step = 0; step < ring.steps; ++step) {
+    OpId arrived = OpGraph::kNone;
+    // The next block is on its way while this one is computed with.
+    if (step + 1 < ring.steps)
+      arrived = travel(stream(exchange_), ring.transfer_ns, Cause::sequence, ring_links(ring));
+    compute(slowed_ns(ring.compute_ns, slow_down_), cause);
+    wait_for(arrived);
+  }
+}
+
+OpId Lane::send(const MicroBatchPrice& price, bool is_forward, int to_gpu, bool is_in_node) {
+  std::span<const LinkUse> uses;
+  if (links_ != nullptr)
+    uses = links_->of_transfer(gpu_, to_gpu, static_cast<double>(price.stage_transfer_bytes));
+  const std::int64_t time_ns = is_in_node ? price.stage_transfer_in_node_ns : price.stage_transfer_ns;
+  return travel(stream(send_[is_forward ? 0 : 1]), time_ns, Cause::pipeline, uses);
+}
+
+}  // namespace packsim

@@ -1,0 +1,262 @@
+#include "sim/step/rank_steps.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace packsim {
+namespace {
+
+// The layers of a chunk in forward order.
+struct Layer {
+  bool has_experts = false;
+  bool is_checkpointed = false;
+  bool operator==(const Layer&) const = default;
+};
+Layer layer_of(const ChunkShape& chunk, int index) {
+  return {index >= chunk.n_dense, index < chunk.n_checkpointed};
+}
+
+}  // namespace
+
+void RankSteps::make(const RankWork& work, std::size_t rank, std::span<Lane> lanes,
+                     std::span<StateExchange> states, ExpertMeetings& experts, RankMeetings& meetings,
+                     std::vector<MadePass>& passes) {
+  work_ = &work;
+  plan_ = work.plan;
+  rank_ = rank;
+  lanes_ = lanes;
+  states_ = states;
+  experts_ = &experts;
+  meetings_ = &meetings;
+  next_meeting_ = 0;
+  passes_ = &passes;
+  next_.assign(lanes.size(), 0);
+  const std::size_t n_passes = plan_->chunks.size() * work.micro_batches.size();
+  forward_.assign(n_passes, {});
+  backward_.assign(n_passes, {});
+  for (std::size_t chunk = 0; chunk < states_.size(); ++chunk) states_[chunk].begin_turn(lane_of(chunk));
+
+  const Orders& orders = this->orders(static_cast<int>(work.micro_batches.size()));
+  while (advance(orders)) {
+  }
+  meet_before(work.micro_batches.size());
+  for (std::size_t stage = 0; stage < lanes_.size(); ++stage)
+    lanes_[stage].set_slow_down(work.slow_down(stage));
+  for (StateExchange& of_chunk : states_) of_chunk.wait_for_gradients();
+  for (std::size_t chunk = 0; chunk < states_.size(); ++chunk)
+    lane_of(chunk).work(plan_->states[chunk].optimizer_ns, Cause::optimizer);
+  for (StateExchange& of_chunk : states_) of_chunk.gather_changed();
+  for (Lane& lane : lanes_) lane.work(plan_->states.front().step_ns, Cause::overhead);
+}
+
+std::size_t RankSteps::index(std::size_t chunk, int micro_batch) const {
+  return chunk * work_->micro_batches.size() + static_cast<std::size_t>(micro_batch);
+}
+
+const RankSteps::Orders& RankSteps::orders(int n_micro_batches) {
+  const ParallelPlan& plan = plan_->plan;
+  const auto [place, is_new] = orders_.try_emplace({plan.pp_degree, plan.virtual_stages, n_micro_batches});
+  if (is_new) {
+    Orders orders;
+    for (int stage = 0; stage < plan.pp_degree; ++stage)
+      orders.push_back(pipeline_order(plan.pp_degree, stage, plan.virtual_stages, n_micro_batches));
+    place->second = std::move(orders);
+  }
+  return place->second;
+}
+
+// From a chunk to the next and back.
+bool RankSteps::sends_in_node(std::size_t chunk) const {
+  return !plan_->sends_in_node.empty() && plan_->sends_in_node[chunk % lanes_.size()];
+}
+
+// The pass that this one waits for; null for the first.
+const RankSteps::Pass* RankSteps::before(std::size_t chunk, const PipelinePass& pass) const {
+  if (pass.is_forward) return chunk == 0 ? nullptr : &forward_[index(chunk - 1, pass.micro_batch)];
+  return chunk == last_chunk() ? &forward_[index(chunk, pass.micro_batch)]
+                               : &backward_[index(chunk + 1, pass.micro_batch)];
+}
+
+// One pass of every stage that can go on; false where all are done.
+bool RankSteps::advance(const Orders& orders) {
+  bool is_done = true;
+  bool has_moved = false;
+  for (std::size_t stage = 0; stage < orders.size(); ++stage) {
+    if (next_[stage] == orders[stage].size()) continue;
+    is_done = false;
+    const PipelinePass& pass = orders[stage][next_[stage]];
+    const std::size_t chunk = static_cast<std::size_t>(pass.chunk) * orders.size() + stage;
+    const Pass* waits_for = before(chunk, pass);
+    if (waits_for != nullptr && !waits_for->is_made) continue;
+    make_pass(chunk, pass, waits_for);
+    ++next_[stage];
+    has_moved = true;
+  }
+  if (!is_done && !has_moved) throw std::logic_error("a pipeline's stages wait for each other");
+  return !is_done;
+}
+
+// Without a pipeline, and so one lane.
+void RankSteps::meet_before(std::size_t micro_batch) {
+  Lane& lane = lanes_.front();
+  lane.share_exchanges(nullptr);
+  for (; next_meeting_ < work_->meetings.size(); ++next_meeting_) {
+    const RankMeeting& meeting = work_->meetings[next_meeting_];
+    if (meeting.before > micro_batch) break;
+    lane.meet(meetings_->meeting(meeting.id), Cause::sequence);
+    if (meeting.is_shared) lane.share_exchanges(&meetings_->exchanges(meeting.id));
+  }
+}
+
+void RankSteps::make_pass(std::size_t chunk, const PipelinePass& pass, const Pass* waits_for) {
+  Lane& lane = lane_of(chunk);
+  const auto micro_batch = static_cast<std::size_t>(pass.micro_batch);
+  const MicroBatchPrice& price = *work_->micro_batches[micro_batch];
+  const ChunkShape& shape = work_->plan_of(micro_batch).chunks[chunk];
+  // The last chunk turns round by itself.
+  const bool is_turn = !pass.is_forward && chunk == last_chunk();
+  if (waits_for != nullptr && !is_turn) lane.wait_for(waits_for->sent);
+  lane.set_slow_down(work_->slow_down(chunk, micro_batch, pass.is_forward));
+  if (experts_->any()) experts_->begin_pass({rank_, chunk, micro_batch, pass.is_forward});
+  if (pass.is_forward && chunk == 0 && !work_->meetings.empty()) meet_before(micro_batch);
+  const OpId first_op = lane.n_ops();
+  Pass& made = (pass.is_forward ? forward_ : backward_)[index(chunk, pass.micro_batch)];
+  made.is_made = true;
+  if (pass.is_forward) {
+    forward(chunk, shape, price, micro_batch == 0);
+    if (chunk < last_chunk())
+      made.sent = lane.send(price, true, lane_of(chunk + 1).gpu(), sends_in_node(chunk));
+  } else {
+    backward(chunk, shape, price, micro_batch == 0, micro_batch + 1 == work_->micro_batches.size());
+    if (chunk > 0) made.sent = lane.send(price, false, lane_of(chunk - 1).gpu(), sends_in_node(chunk - 1));
+  }
+  passes_->push_back({.lane = static_cast<std::uint32_t>(rank_ * lanes_.size() + chunk % lanes_.size()),
+                      .chunk = static_cast<std::uint32_t>(chunk),
+                      .micro_batch = static_cast<std::uint32_t>(micro_batch),
+                      .is_forward = pass.is_forward,
+                      .first_op = first_op,
+                      .end_op = lane.n_ops()});
+}
+
+void RankSteps::forward(std::size_t chunk_index, const ChunkShape& chunk, const MicroBatchPrice& price,
+                        bool is_first) {
+  Lane& lane = lane_of(chunk_index);
+  const bool gathers = plan_->plan.zero_stage == 3 || (is_first && gathers_in_forward(plan_->plan));
+  if (by_stage()) {
+    lane.work(price.overhead_ns, Cause::overhead);
+  } else {
+    const WorkTime time = forward_time(price, chunk, lane.slow_down());
+    lane.book(time);
+    lane.merged_work(gathers ? price.overhead_ns : time.total_ns);
+    if (!gathers) return;
+  }
+  for (const StateUnit& unit : plan_->states[chunk_index].units) {
+    if (gathers) states_[chunk_index].gather_ahead(unit);
+    if (unit.has_embedding) edge_phase(lane, price.tokens->embedding_forward);
+    forward_layers(lane, chunk, unit, price);
+    if (unit.has_head) edge_phase(lane, price.tokens->head_forward);
+  }
+}
+
+void RankSteps::backward(std::size_t chunk_index, const ChunkShape& chunk, const MicroBatchPrice& price,
+                         bool is_first, bool is_last) {
+  Lane& lane = lane_of(chunk_index);
+  StateExchange& states = states_[chunk_index];
+  const std::vector<StateUnit>& units = plan_->states[chunk_index].units;
+  const int zero_stage = plan_->plan.zero_stage;
+  const bool reduces = zero_stage >= 2 || is_last;
+  const bool in_between = zero_stage >= 2 || (is_last && plan_->plan.overlaps_states);
+  if (!by_stage()) {
+    const WorkTime time = backward_time(price, chunk, lane.slow_down());
+    lane.book(time);
+    if (!in_between) lane.merged_work(time.total_ns);
+  }
+  for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
+    if (zero_stage == 3) states.gather_ahead(*unit);
+    if (zero_stage == 2) states.wait_for_buffer();
+    if (by_stage() || in_between) {
+      if (unit->has_head) edge_phase(lane, price.tokens->head_backward);
+      backward_layers(lane, chunk, *unit, price);
+      if (unit->has_embedding) edge_phase(lane, price.tokens->embedding_backward);
+    }
+    if (!is_first) lane.work(unit->sum_ns, Cause::linear);
+    if (reduces) states.reduce(*unit);
+  }
+}
+
+void RankSteps::forward_layers(Lane& lane, const ChunkShape& chunk, const StateUnit& unit,
+                               const MicroBatchPrice& price) {
+  for (int i = 0; by_stage() && i < unit.n_layers; ++i) {
+    layer_phase(lane, &LayerPrices::forward, layer_of(chunk, unit.first_layer + i).has_experts, price);
+  }
+  if (by_stage()) return;
+  const int n_dense = std::clamp(chunk.n_dense - unit.first_layer, 0, unit.n_layers);
+  for (const bool has_experts : {false, true}) {
+    const int n_layers = has_experts ? unit.n_layers - n_dense : n_dense;
+    if (n_layers == 0) continue;
+    lane.merged_work(n_layers * layer_forward_time(price, has_experts, lane.slow_down()).total_ns);
+  }
+}
+
+void RankSteps::backward_layers(Lane& lane, const ChunkShape& chunk, const StateUnit& unit,
+                                const MicroBatchPrice& price) {
+  std::int64_t total_ns = 0;
+  std::int64_t layer_ns = 0;
+  Layer before;
+  for (int i = unit.n_layers; i-- > 0;) {
+    const Layer layer = layer_of(chunk, unit.first_layer + i);
+    if (by_stage()) {
+      if (layer.is_checkpointed) layer_phase(lane, &LayerPrices::recompute, layer.has_experts, price);
+      layer_phase(lane, &LayerPrices::backward, layer.has_experts, price);
+      continue;
+    }
+    if (i + 1 == unit.n_layers || layer != before) {
+      layer_ns =
+          layer_backward_time(price, layer.has_experts, layer.is_checkpointed, lane.slow_down()).total_ns;
+    }
+    before = layer;
+    total_ns += layer_ns;
+  }
+  if (total_ns > 0) lane.merged_work(total_ns);
+}
+
+void RankSteps::layer_phase(Lane& lane, PricedPhase LayerPrices::*phase, bool has_experts,
+                            const MicroBatchPrice& price) {
+  const PricedPhase& own = price.tokens->layers[has_experts ? 1 : 0].*phase;
+  const bool is_backward = phase == &LayerPrices::backward;
+  for (std::size_t i = 0; i < own.stages.size(); ++i) {
+    const PricedStage& stage = own.stages[i];
+    switch (stage.kind) {
+      case PricedStage::Kind::compute:
+        lane.work(stage.time_ns, stage.cause);
+        break;
+      case PricedStage::Kind::attention:
+        lane.attention(is_backward ? price.attention_backward : price.attention_forward, stage.cause);
+        break;
+      case PricedStage::Kind::exchange:
+        if (stage.cause == Cause::expert && experts_->any()) {
+          lane.meet(experts_->next(phase, i, lane.gpu()), stage.cause);
+        } else {
+          lane.exchange(stage);
+        }
+        break;
+    }
+  }
+}
+
+// The embedding or the head.
+void RankSteps::edge_phase(Lane& lane, const PricedPhase& phase) {
+  if (!by_stage()) {
+    lane.merged_work(phase_time(phase, lane.slow_down()).total_ns);
+    return;
+  }
+  for (const PricedStage& stage : phase.stages) {
+    if (stage.kind == PricedStage::Kind::exchange) {
+      lane.exchange(stage);
+    } else {
+      lane.work(stage.time_ns, stage.cause);
+    }
+  }
+}
+
+}  // namespace packsim

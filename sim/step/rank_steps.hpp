@@ -1,0 +1,87 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "sim/step/expert_meetings.hpp"
+#include "sim/step/lane.hpp"
+#include "sim/step/pipeline_order.hpp"
+#include "sim/step/rank_meetings.hpp"
+#include "sim/step/rank_work.hpp"
+#include "sim/step/state_exchange.hpp"
+
+namespace packsim {
+
+/// A micro-batch's pass through a chunk: operations first_op to end_op - 1 are those of its lane, its sends
+/// and the exchange of states that it asks for.
+struct MadePass {
+  std::uint32_t lane = 0;
+  std::uint32_t chunk = 0;
+  std::uint32_t micro_batch = 0;  ///< of the rank's
+  bool is_forward = true;
+  OpId first_op = 0;
+  OpId end_op = 0;
+};
+
+/// Makes the operations of one data-parallel rank's step: the passes of its micro-batches through the chunks
+/// of a pipeline, gradients, optimizer and weights. Keeps its memory from rank to rank.
+class RankSteps {
+ public:
+  explicit RankSteps(StepDetail detail) : detail_(detail) {}
+
+  /// The rank is of this number. lanes: [n_stages]. states: [n_chunks]; begins their turn. Adds its passes to
+  /// the end of passes.
+  void make(const RankWork& work, std::size_t rank, std::span<Lane> lanes, std::span<StateExchange> states,
+            ExpertMeetings& experts, RankMeetings& meetings, std::vector<MadePass>& passes);
+
+ private:
+  // A pass of a micro-batch through a chunk, once it has been made.
+  struct Pass {
+    bool is_made = false;
+    OpId sent = OpGraph::kNone;  // to the chunk that comes next
+  };
+  using Orders = std::vector<std::vector<PipelinePass>>;  // [n_stages]
+
+  // Whether every stage of a layer is made by itself; else layers of a unit are one.
+  bool by_stage() const { return detail_ == StepDetail::stages || experts_->any(); }
+  Lane& lane_of(std::size_t chunk) { return lanes_[chunk % lanes_.size()]; }
+  std::size_t last_chunk() const { return plan_->chunks.size() - 1; }
+  std::size_t index(std::size_t chunk, int micro_batch) const;
+  bool sends_in_node(std::size_t chunk) const;
+  const Orders& orders(int n_micro_batches);
+  const Pass* before(std::size_t chunk, const PipelinePass& pass) const;
+  bool advance(const Orders& orders);
+  void make_pass(std::size_t chunk, const PipelinePass& pass, const Pass* waits_for);
+
+  void meet_before(std::size_t micro_batch);
+  void forward(std::size_t chunk_index, const ChunkShape& chunk, const MicroBatchPrice& price, bool is_first);
+  void backward(std::size_t chunk_index, const ChunkShape& chunk, const MicroBatchPrice& price, bool is_first,
+                bool is_last);
+  void forward_layers(Lane& lane, const ChunkShape& chunk, const StateUnit& unit,
+                      const MicroBatchPrice& price);
+  void backward_layers(Lane& lane, const ChunkShape& chunk, const StateUnit& unit,
+                       const MicroBatchPrice& price);
+  void layer_phase(Lane& lane, PricedPhase LayerPrices::*phase, bool has_experts,
+                   const MicroBatchPrice& price);
+  void edge_phase(Lane& lane, const PricedPhase& phase);
+
+  StepDetail detail_;
+  const RankWork* work_ = nullptr;
+  const PricedPlan* plan_ = nullptr;
+  std::span<Lane> lanes_;
+  std::span<StateExchange> states_;
+  ExpertMeetings* experts_ = nullptr;
+  RankMeetings* meetings_ = nullptr;
+  std::size_t next_meeting_ = 0;
+  std::vector<MadePass>* passes_ = nullptr;
+  std::size_t rank_ = 0;
+
+  std::vector<std::size_t> next_;  // [n_stages]
+  std::vector<Pass> forward_;      // [n_chunks x n_micro_batches]
+  std::vector<Pass> backward_;
+  std::map<std::tuple<int, int, int>, Orders> orders_;  // by stages, virtual stages, micro-batches
+};
+
+}  // namespace packsim

@@ -1,0 +1,112 @@
+#include "sim/step/state_exchange.hpp"
+
+namespace packsim {
+
+bool gathers_in_forward(const ParallelPlan& plan) {
+  return plan.overlaps_gather && (plan.zero_stage == 1 || plan.zero_stage == 2);
+}
+
+void StateExchange::begin(OpGraph& graph, const StatesPrice& states, const ParallelPlan& plan,
+                          GroupLinks* links) {
+  graph_ = &graph;
+  states_ = &states;
+  plan_ = &plan;
+  links_ = links;
+  representatives_.clear();
+  for (Meetings* meetings : {&gathers_, &reductions_, &at_end_}) meetings->ids.clear();
+}
+
+void StateExchange::begin_turn(Lane& lane) {
+  lane_ = &lane;
+  for (Meetings* meetings : {&gathers_, &reductions_, &at_end_}) meetings->next = 0;
+  reduced_.clear();
+  put_off_.clear();
+  held_back_.clear();
+  before_last_ = OpGraph::kNone;
+}
+
+OpId StateExchange::join(Meetings& meetings, const Travel& travel) {
+  if (meetings.next == meetings.ids.size()) {
+    std::span<const LinkUse> uses;
+    if (links_ != nullptr) {
+      uses = links_->of_states(travel.op, representatives_.front(), states_->gpus, states_->stride,
+                               representatives_, static_cast<double>(travel.bytes));
+    }
+    meetings.ids.push_back(graph_->add_collective(SimTime{travel.time_ns}, uses));
+  }
+  const CollectiveId id = meetings.ids[meetings.next++];
+  const bool waits = travel.after != OpGraph::kNone;
+  return graph_->join(lane_->states_stream(), id, Cause::states,
+                      std::span<const OpId>(&travel.after, waits ? 1 : 0));
+}
+
+OpId StateExchange::join_all(Meetings& meetings, const std::vector<Travel>& travels) {
+  Travel all{.after = lane_->computed()};
+  OpId last = OpGraph::kNone;
+  for (const Travel& travel : travels) {
+    if (links_ != nullptr && travel.time_ns > 0)
+      last = join(meetings, {travel.op, travel.time_ns, travel.bytes, all.after});
+    all.time_ns += travel.time_ns;
+  }
+  if (links_ == nullptr && all.time_ns > 0) last = join(meetings, all);
+  return last;
+}
+
+void StateExchange::send_held_back() {
+  for (const Travel& travel : held_back_) reduced_.push_back(join(reductions_, travel));
+  held_back_.clear();
+}
+
+void StateExchange::gather_ahead(const StateUnit& unit) {
+  const OpId computed = lane_->computed();
+  if (unit.gather_ns > 0) {
+    OpId after = plan_->overlaps_states ? before_last_ : computed;
+    // Whole weights have room from the start: their gathers follow each other in the order of use.
+    if (gathers_in_forward(*plan_)) after = OpGraph::kNone;
+    lane_->wait_for(join(gathers_, {"all_gather", unit.gather_ns, unit.gather_bytes, after}));
+  }
+  before_last_ = computed;
+  send_held_back();
+}
+
+void StateExchange::wait_for_buffer() {
+  if (reduced_.size() >= 2) lane_->wait_for(reduced_[reduced_.size() - 2]);
+}
+
+StateExchange::Travel StateExchange::reduction(const StateUnit& unit) const {
+  return {.op = plan_->zero_stage == 0 ? "all_reduce" : "reduce_scatter",
+          .time_ns = unit.reduce_ns,
+          .bytes = unit.reduce_bytes};
+}
+
+void StateExchange::reduce(const StateUnit& unit) {
+  if (unit.reduce_ns == 0) return;
+  Travel travel = reduction(unit);
+  if (!plan_->overlaps_states && plan_->zero_stage < 2) {
+    put_off_.push_back(travel);
+    return;
+  }
+  travel.after = lane_->computed();
+  if (plan_->overlaps_states && plan_->zero_stage == 3) {
+    held_back_.push_back(travel);
+    return;
+  }
+  reduced_.push_back(join(reductions_, travel));
+  if (!plan_->overlaps_states) lane_->wait_for(reduced_.back());
+}
+
+void StateExchange::wait_for_gradients() {
+  send_held_back();
+  if (!put_off_.empty()) reduced_.push_back(join_all(reductions_, put_off_));
+  if (!reduced_.empty()) lane_->wait_for(reduced_.back());
+}
+
+void StateExchange::gather_changed() {
+  if ((plan_->zero_stage != 1 && plan_->zero_stage != 2) || gathers_in_forward(*plan_)) return;
+  changed_.clear();
+  for (const StateUnit& unit : states_->units)
+    changed_.push_back({.op = "all_gather", .time_ns = unit.gather_ns, .bytes = unit.gather_bytes});
+  lane_->wait_for(join_all(at_end_, changed_));
+}
+
+}  // namespace packsim

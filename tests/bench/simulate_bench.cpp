@@ -11,7 +11,7 @@
 #include "models/step/step_pricer.hpp"
 #include "sim/run/simulate.hpp"
 #include "tests/models/llama_8b.hpp"
-#include "tests/sim/hand_schedule.hpp"
+#include "tests/sim/run/hand_schedule.hpp"
 
 namespace {
 

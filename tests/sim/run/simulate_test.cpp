@@ -1,5 +1,5 @@
 #include "sim/run/simulate.hpp"
-#include "tests/sim/hand_schedule.hpp"
+#include "tests/sim/run/hand_schedule.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -8,7 +8,7 @@
 #include <set>
 
 #include "sim/run/alike_ranks.hpp"
-#include "tests/sim/random_run.hpp"
+#include "tests/sim/run/random_run.hpp"
 
 namespace packsim {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "sim/engine/op_account.hpp"
 #include "sim/engine/op_engine.hpp"
-#include "tests/sim/naive_op_engine.hpp"
-#include "tests/sim/random_op_graph.hpp"
+#include "tests/sim/engine/naive_op_engine.hpp"
+#include "tests/sim/engine/random_op_graph.hpp"
 
 namespace packsim {
 namespace {

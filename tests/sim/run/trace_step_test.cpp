@@ -5,7 +5,7 @@
 #include <map>
 
 #include "sim/run/simulate.hpp"
-#include "tests/sim/random_run.hpp"
+#include "tests/sim/run/random_run.hpp"
 
 namespace packsim {
 

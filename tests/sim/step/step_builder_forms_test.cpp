@@ -5,7 +5,7 @@
 #include "sim/engine/op_closed_forms.hpp"
 #include "sim/network/network_closed_forms.hpp"
 #include "sim/step/pipeline_order.hpp"
-#include "tests/sim/random_steps.hpp"
+#include "tests/sim/step/random_steps.hpp"
 
 // Steps whose time can be worked out by hand.
 

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "sim/engine/op_engine.hpp"
-#include "tests/sim/run_graph.hpp"
+#include "tests/sim/engine/run_graph.hpp"
 
 namespace packsim {
 namespace {

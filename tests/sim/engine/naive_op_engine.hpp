@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "tests/sim/random_op_graph.hpp"
+#include "tests/sim/engine/random_op_graph.hpp"
 
 namespace packsim {
 

@@ -7,7 +7,7 @@
 
 #include "rank_streams.hpp"
 #include "sim/engine/op_trace.hpp"
-#include "tests/sim/run_graph.hpp"
+#include "tests/sim/engine/run_graph.hpp"
 
 namespace packsim {
 namespace {

@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "sim/network/network_closed_forms.hpp"
-#include "tests/sim/random_steps.hpp"
+#include "tests/sim/step/random_steps.hpp"
 
 // Steps of ranks that share links.
 

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "sim/engine/op_engine.hpp"
-#include "tests/sim/run_graph.hpp"
+#include "tests/sim/engine/run_graph.hpp"
 
 namespace packsim {
 namespace {

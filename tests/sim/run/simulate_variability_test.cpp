@@ -5,8 +5,8 @@
 #include "sim/run/pass_spread.hpp"
 #include "sim/run/rank_slow_down.hpp"
 #include "sim/run/simulate.hpp"
-#include "tests/sim/hand_schedule.hpp"
-#include "tests/sim/random_run.hpp"
+#include "tests/sim/run/hand_schedule.hpp"
+#include "tests/sim/run/random_run.hpp"
 
 namespace packsim {
 namespace {

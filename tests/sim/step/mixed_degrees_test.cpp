@@ -7,7 +7,7 @@
 
 #include "sim/run/simulate.hpp"
 #include "sim/run/trace_step.hpp"
-#include "tests/sim/random_steps.hpp"
+#include "tests/sim/step/random_steps.hpp"
 
 namespace packsim {
 namespace {

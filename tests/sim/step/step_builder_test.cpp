@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "sim/engine/op_account.hpp"
-#include "tests/sim/random_steps.hpp"
+#include "tests/sim/step/random_steps.hpp"
 
 // What must hold of any step, on random ones.
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "sim/run/simulate.hpp"
-#include "tests/sim/hand_schedule.hpp"
-#include "tests/sim/random_steps.hpp"
+#include "tests/sim/run/hand_schedule.hpp"
+#include "tests/sim/step/random_steps.hpp"
 
 namespace packsim {
 

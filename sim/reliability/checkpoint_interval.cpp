@@ -22,16 +22,6 @@ double endless_interval_s(double blocking_s, double mtbf_s) {
 
 }  // namespace
 
-double young_interval_s(double write_s, double mtbf_s) {
-  return std::sqrt(2 * write_s * mtbf_s);
-}
-
-double daly_interval_s(double write_s, double mtbf_s) {
-  const double x = write_s / (2 * mtbf_s);
-  if (!(x < 1)) return mtbf_s;
-  return young_interval_s(write_s, mtbf_s) * (1 + std::sqrt(x) / 3 + x / 9) - write_s;
-}
-
 double optimal_interval_s(double work_s, std::int64_t n_gpus, const FailureModel& model) {
   FailureModel chosen = model;
   chosen.checkpoint_interval_s.reset();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <stdexcept>
 
 #include "sim/variability/counter_random.hpp"
@@ -83,16 +82,6 @@ double noise_factor(std::uint64_t seed, const NoiseKey& key, double relative_spr
   return slowest_quantile(open_uniform(word), relative_spread, n_gpus);
 }
 
-double spread_of_sum(double kernel_spread, std::span<const double> times_s) {
-  double sum_s = 0;
-  double squares = 0;
-  for (const double time_s : times_s) {
-    sum_s += time_s;
-    squares += time_s * time_s;
-  }
-  return sum_s > 0 ? kernel_spread * std::sqrt(squares) / sum_s : 0.0;
-}
-
 double slowest_quantile(double probability, double relative_spread, std::int64_t n) {
   check_count("n", n);
   // The slowest is below x with probability F(x)^n, so one is below it with probability^(1/n). For many that
@@ -101,24 +90,6 @@ double slowest_quantile(double probability, double relative_spread, std::int64_t
   const double z = log_below < -1 ? -normal_upper_quantile(std::exp(log_below))
                                   : normal_upper_quantile(-std::expm1(log_below));
   return factor_at(z, log_sigma(relative_spread));
-}
-
-double expected_slowest(double relative_spread, std::int64_t n) {
-  check_count("n", n);
-  const double sigma = log_sigma(relative_spread);
-  // The integral of the factor at z times the density of the largest of n normals. The trapezium rule
-  // converges at once for an integrand as smooth as this, which is nothing at both ends: 1e-15 of it is below
-  // -8.
-  constexpr double kStep = 1.0 / 64;
-  constexpr double kLow = -8;
-  constexpr double kHigh = 12;
-  double integral = 0;
-  for (double z = kLow; z < kHigh + sigma; z += kStep) {
-    const double density = std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi);
-    const double others_below = std::exp(static_cast<double>(n - 1) * std::log1p(-normal_upper_tail(z)));
-    integral += factor_at(z, sigma) * static_cast<double>(n) * density * others_below * kStep;
-  }
-  return integral;
 }
 
 }  // namespace packsim

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -49,22 +48,12 @@ struct NoiseKey {
 };
 
 /// The noise of what n_gpus symmetric GPUs do at once, one of which is simulated: the slowest of n_gpus
-/// independent factors, in one draw. relative_spread: of one GPU's time, as from spread_of_sum().
+/// independent factors, in one draw. relative_spread: of one GPU's time.
 /// Throws std::invalid_argument for n_gpus below 1.
 double noise_factor(std::uint64_t seed, const NoiseKey& key, double relative_spread, std::int64_t n_gpus = 1);
-
-/// The relative spread of a sum of independent times: kernel_spread sqrt(sum t^2) / sum t; 0 of nothing. A
-/// sum of log-normals is not one; a factor with this spread has its mean and standard deviation.
-/// Source: Fenton, The sum of log-normal probability distributions in scatter transmission systems, IRE
-/// Transactions on Communications Systems 8 (1960).
-double spread_of_sum(double kernel_spread, std::span<const double> times_s);
 
 /// The slowest of n independent factors, at this probability in (0, 1) of being below:
 /// F^-1(probability^(1/n)).
 double slowest_quantile(double probability, double relative_spread, std::int64_t n);
-
-/// The mean of the slowest of n independent factors, by quadrature. What a step of n ranks with
-/// equal work takes over what it would take without spread.
-double expected_slowest(double relative_spread, std::int64_t n);
 
 }  // namespace packsim

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "sim/network/network_closed_forms.hpp"
+#include "tests/sim/closed_forms/network_closed_forms.hpp"
 
 namespace packsim {
 namespace {

@@ -1,6 +1,6 @@
 // Graphs whose time can be told with pencil and paper, to the nanosecond.
 
-#include "sim/engine/op_closed_forms.hpp"
+#include "tests/sim/closed_forms/op_closed_forms.hpp"
 
 #include <algorithm>
 #include <array>

@@ -8,6 +8,7 @@
 #include "sim/reliability/expected_run.hpp"
 #include "sim/reliability/period_time.hpp"
 #include "sim/reliability/simulate_runs.hpp"
+#include "tests/sim/closed_forms/checkpoint_closed_forms.hpp"
 #include "tests/sim/reliability/naive_run.hpp"
 
 namespace packsim {

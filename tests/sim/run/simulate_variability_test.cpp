@@ -5,6 +5,7 @@
 #include "sim/run/pass_spread.hpp"
 #include "sim/run/rank_slow_down.hpp"
 #include "sim/run/simulate.hpp"
+#include "tests/sim/closed_forms/spread_closed_forms.hpp"
 #include "tests/sim/run/hand_schedule.hpp"
 #include "tests/sim/run/random_run.hpp"
 

@@ -2,9 +2,9 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "sim/engine/op_closed_forms.hpp"
-#include "sim/network/network_closed_forms.hpp"
 #include "sim/step/pipeline_order.hpp"
+#include "tests/sim/closed_forms/network_closed_forms.hpp"
+#include "tests/sim/closed_forms/op_closed_forms.hpp"
 #include "tests/sim/step/random_steps.hpp"
 
 // Steps whose time can be worked out by hand.

@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "sim/network/network_closed_forms.hpp"
+#include "tests/sim/closed_forms/network_closed_forms.hpp"
 #include "tests/sim/step/random_steps.hpp"
 
 // Steps of ranks that share links.

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "sim/variability/variability.hpp"
+#include "tests/sim/closed_forms/spread_closed_forms.hpp"
 
 namespace packsim {
 namespace {

@@ -10,6 +10,7 @@
 #include "sim/engine/op_engine.hpp"
 #include "sim/variability/counter_random.hpp"
 #include "sim/variability/normal.hpp"
+#include "tests/sim/closed_forms/spread_closed_forms.hpp"
 
 namespace packsim {
 namespace {

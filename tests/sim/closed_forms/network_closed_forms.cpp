@@ -1,4 +1,4 @@
-#include "sim/network/network_closed_forms.hpp"
+#include "tests/sim/closed_forms/network_closed_forms.hpp"
 
 #include <algorithm>
 #include <cstddef>

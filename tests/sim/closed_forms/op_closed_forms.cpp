@@ -1,4 +1,4 @@
-#include "sim/engine/op_closed_forms.hpp"
+#include "tests/sim/closed_forms/op_closed_forms.hpp"
 
 #include <algorithm>
 

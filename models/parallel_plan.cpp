@@ -175,6 +175,15 @@ void check_stages(Mistakes& mistakes, const Transformer& model, const ParallelPl
     return;
   }
   expect(mistakes, plan.virtual_stages == 1 || plan.pp_degree > 1, {chunks}, "1 without a pipeline");
+  expect(mistakes, plan.pipeline_schedule == nullptr || plan.pp_degree > 1, {pp(plan)},
+         "over 1 where a pipeline_schedule is named");
+  const PipelineSchedule& schedule = plan.schedule();
+  expect(mistakes,
+         plan.virtual_stages >= schedule.fewest_chunks && plan.virtual_stages <= schedule.most_chunks,
+         {chunks},
+         schedule.most_chunks == 1 ? "1 with the pipeline schedule " + std::string(schedule.name)
+                                   : "at least " + text(schedule.fewest_chunks) +
+                                         " with the pipeline schedule " + std::string(schedule.name));
   const Product stages = {pp(plan), chunks};
   if (plan.chunk_layers.empty()) {
     expect(mistakes, divides(stages.value(), model.n_layers), stages,

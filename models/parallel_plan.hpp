@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/cluster.hpp"
+#include "models/pipeline/pipeline_schedule.hpp"
 #include "models/transformer.hpp"
 #include "packing/sequence_parallelism.hpp"
 
@@ -31,7 +32,9 @@ struct ParallelPlan {
   int tp_degree = 1;  ///< tensor parallel, activations between its blocks sharded along the sequence
   SequenceParallelism sequence = {};  ///< Ulysses inside, ring attention around it
   int pp_degree = 1;
-  int virtual_stages = 1;  ///< chunks of layers a pipeline stage holds; 1: 1F1B, more: interleaved
+  int virtual_stages = 1;  ///< Chunks of layers that a pipeline stage holds.
+  /// A row of pipeline_schedules(). Null: the usual one of so many chunks a stage.
+  const PipelineSchedule* pipeline_schedule = nullptr;
   /// Layers of each chunk, in the order in which a micro-batch goes through them; empty: all equal. The first
   /// and the last may hold nothing but the embedding or the head.
   std::vector<int> chunk_layers = {};
@@ -67,6 +70,12 @@ struct ParallelPlan {
   int dp_degree() const { return n_gpus / rank_gpus(); }
   /// Chunk i is of stage i mod pp_degree.
   int n_chunks() const { return pp_degree * virtual_stages; }
+  const PipelineSchedule& schedule() const {
+    return pipeline_schedule != nullptr ? *pipeline_schedule : usual_schedule(virtual_stages);
+  }
+  PipelineShape pipeline_shape(int n_micro_batches) const {
+    return {.n_stages = pp_degree, .chunks_per_stage = virtual_stages, .n_micro_batches = n_micro_batches};
+  }
   /// GPUs that share a sequence: each holds 1/sequence_gpus() of a micro-batch's tokens between the blocks.
   int sequence_gpus() const { return tp_degree * sequence.gpus_per_pack(); }
   /// GPUs over which ZeRO shards states: all that hold the same weights.

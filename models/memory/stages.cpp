@@ -1,7 +1,5 @@
 #include "models/memory/stages.hpp"
 
-#include <algorithm>
-
 #include "models/pipeline_chunks.hpp"
 
 namespace packsim {
@@ -21,10 +19,8 @@ std::vector<LayerChunk> stage_chunks(const Transformer& model, const ParallelPla
 }
 
 double micro_batches_in_flight(const ParallelPlan& plan, int stage, int n_micro_batches) {
-  const int behind = plan.pp_degree - stage - 1;
-  const int v = plan.virtual_stages;
-  const int chunks = v == 1 ? behind + 1 : 2 * behind + (v - 1) * plan.pp_degree + 1;
-  return static_cast<double>(std::min(chunks, n_micro_batches * v)) / v;
+  const int chunks = plan.schedule().chunks_in_flight(plan.pipeline_shape(n_micro_batches), stage);
+  return static_cast<double>(chunks) / plan.virtual_stages;
 }
 
 }  // namespace packsim

@@ -52,23 +52,25 @@ Json failures(const std::optional<FailureModel>& model) {
 
 // In the words of a scenario.
 Json parallelism(const ParallelPlan& plan) {
-  return {{"tp_degree", plan.tp_degree},
-          {"pp_degree", plan.pp_degree},
-          {"virtual_stages", plan.virtual_stages},
-          {"chunk_layers", plan.chunk_layers},
-          {"ep_degree", plan.ep_degree},
-          {"zero_stage", plan.zero_stage},
-          {"ring_layout", policy_name(kRingLayoutNames, plan.ring_layout)},
-          {"checkpointing", policy_name(kCheckpointingNames, plan.checkpointing)},
-          {"offload", policy_name(kOffloadNames, plan.offload)},
-          {"lora_rank", plan.lora_rank},
-          {"latent_exchange", plan.latent_exchange},
-          {"overlaps_states", plan.overlaps_states},
-          {"overlaps_gather", plan.overlaps_gather},
-          {"overlaps_tensor", plan.overlaps_tensor},
-          {"fp32_gradients", plan.fp32_gradients},
-          {"recompute_stops_early", plan.recompute_stops_early},
-          {"bucket_elements", plan.bucket_elements}};
+  Json json = {{"tp_degree", plan.tp_degree},
+               {"pp_degree", plan.pp_degree},
+               {"virtual_stages", plan.virtual_stages},
+               {"chunk_layers", plan.chunk_layers},
+               {"ep_degree", plan.ep_degree},
+               {"zero_stage", plan.zero_stage},
+               {"ring_layout", policy_name(kRingLayoutNames, plan.ring_layout)},
+               {"checkpointing", policy_name(kCheckpointingNames, plan.checkpointing)},
+               {"offload", policy_name(kOffloadNames, plan.offload)},
+               {"lora_rank", plan.lora_rank},
+               {"latent_exchange", plan.latent_exchange},
+               {"overlaps_states", plan.overlaps_states},
+               {"overlaps_gather", plan.overlaps_gather},
+               {"overlaps_tensor", plan.overlaps_tensor},
+               {"fp32_gradients", plan.fp32_gradients},
+               {"recompute_stops_early", plan.recompute_stops_early},
+               {"bucket_elements", plan.bucket_elements}};
+  if (plan.pipeline_schedule != nullptr) json["pipeline_schedule"] = plan.pipeline_schedule->name;
+  return json;
 }
 
 Json manifest(const RunManifest& manifest) {

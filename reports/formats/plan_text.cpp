@@ -14,6 +14,8 @@ std::string model_parallel_text(const ParallelPlan& plan) {
   if (plan.pp_degree > 1) degrees.push_back(fmt::format("PP {}", plan.pp_degree));
   if (plan.ep_degree > 1) degrees.push_back(fmt::format("EP {}", plan.ep_degree));
   std::string text = degrees.empty() ? "no model parallelism" : fmt::format("{}", fmt::join(degrees, " x "));
+  if (plan.pipeline_schedule != nullptr)
+    text += fmt::format(", scheduled by {}", plan.pipeline_schedule->name);
   if (plan.virtual_stages > 1) text += fmt::format(", {} virtual stages each", plan.virtual_stages);
   if (!plan.chunk_layers.empty()) text += fmt::format(" of {} layers", fmt::join(plan.chunk_layers, ", "));
   return text;

@@ -4,6 +4,18 @@
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {
+namespace {
+
+// Null where the scenario leaves it to the number of chunks.
+const PipelineSchedule* read_schedule(JsonReader& reader) {
+  constexpr std::string_view kKey = "pipeline_schedule";
+  if (!reader.has(kKey)) return nullptr;
+  std::vector<std::string> names;
+  for (const PipelineSchedule* schedule : pipeline_schedules()) names.emplace_back(schedule->name);
+  return pipeline_schedules()[reader.one_of(kKey, names)];
+}
+
+}  // namespace
 
 ParallelPlan read_parallelism(JsonReader reader, const FrameworkProfile& profile) {
   constexpr int kMostStages = 4096;
@@ -14,6 +26,7 @@ ParallelPlan read_parallelism(JsonReader reader, const FrameworkProfile& profile
   plan.tp_degree = reader.integer("tp_degree", 1, kMostGpus, 1);
   plan.pp_degree = reader.integer("pp_degree", 1, kMostStages, 1);
   plan.virtual_stages = reader.integer("virtual_stages", 1, kMostStages, 1);
+  plan.pipeline_schedule = read_schedule(reader);
   plan.chunk_layers = reader.integers("chunk_layers", 0, kMostLayers);
   plan.ep_degree = reader.integer("ep_degree", 1, kMostGpus, 1);
   plan.ring_layout = reader.one_of("ring_layout", kRingLayoutNames, plan.ring_layout);

@@ -55,11 +55,12 @@ std::size_t RankSteps::index(std::size_t chunk, int micro_batch) const {
 
 const RankSteps::Orders& RankSteps::orders(int n_micro_batches) {
   const ParallelPlan& plan = plan_->plan;
-  const auto [place, is_new] = orders_.try_emplace({plan.pp_degree, plan.virtual_stages, n_micro_batches});
+  const auto [place, is_new] =
+      orders_.try_emplace({plan.schedule().name, plan.pp_degree, plan.virtual_stages, n_micro_batches});
   if (is_new) {
     Orders orders;
     for (int stage = 0; stage < plan.pp_degree; ++stage)
-      orders.push_back(pipeline_order(plan.pp_degree, stage, plan.virtual_stages, n_micro_batches));
+      orders.push_back(pipeline_order(plan.schedule(), plan.pipeline_shape(n_micro_batches), stage));
     place->second = std::move(orders);
   }
   return place->second;

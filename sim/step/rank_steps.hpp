@@ -2,12 +2,13 @@
 
 #include <map>
 #include <span>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
+#include "models/pipeline/pipeline_schedule.hpp"
 #include "sim/step/expert_meetings.hpp"
 #include "sim/step/lane.hpp"
-#include "sim/step/pipeline_order.hpp"
 #include "sim/step/rank_meetings.hpp"
 #include "sim/step/rank_work.hpp"
 #include "sim/step/state_exchange.hpp"
@@ -81,7 +82,8 @@ class RankSteps {
   std::vector<std::size_t> next_;  // [n_stages]
   std::vector<Pass> forward_;      // [n_chunks x n_micro_batches]
   std::vector<Pass> backward_;
-  std::map<std::tuple<int, int, int>, Orders> orders_;  // by stages, virtual stages, micro-batches
+  // By schedule, stages, chunks of a stage, and micro-batches.
+  std::map<std::tuple<std::string_view, int, int, int>, Orders> orders_;
 };
 
 }  // namespace packsim

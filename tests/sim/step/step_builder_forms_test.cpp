@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "sim/step/pipeline_order.hpp"
+#include "models/pipeline/pipeline_schedule.hpp"
 #include "tests/sim/closed_forms/network_closed_forms.hpp"
 #include "tests/sim/closed_forms/op_closed_forms.hpp"
 #include "tests/sim/step/random_steps.hpp"
@@ -283,7 +283,7 @@ class NaivePipeline {
     const int n_chunks = p * plan.virtual_stages;
     const auto m = static_cast<int>(work.micro_batches.size());
     std::vector<std::vector<PipelinePass>> orders;
-    for (int s = 0; s < p; ++s) orders.push_back(pipeline_order(p, s, plan.virtual_stages, m));
+    for (int s = 0; s < p; ++s) orders.push_back(pipeline_order(plan.schedule(), plan.pipeline_shape(m), s));
     std::vector<std::size_t> next(static_cast<std::size_t>(p));
     std::vector<std::int64_t> free(static_cast<std::size_t>(p));
     std::map<std::pair<int, bool>, std::int64_t> sender_free;

@@ -9,11 +9,12 @@ namespace packsim {
 // Each row is in the file of its name.
 extern const PipelineSchedule kOneForwardOneBackward;
 extern const PipelineSchedule kInterleaved;
+extern const PipelineSchedule kGpipe;
 
 namespace {
 
-constexpr std::array<const PipelineSchedule*, 2> kPipelineSchedules = {&kOneForwardOneBackward,
-                                                                       &kInterleaved};
+constexpr std::array<const PipelineSchedule*, 3> kPipelineSchedules = {&kOneForwardOneBackward, &kInterleaved,
+                                                                       &kGpipe};
 
 void check_shape(const PipelineSchedule& schedule, const PipelineShape& shape, int stage) {
   const int chunks = shape.chunks_per_stage;

@@ -8,6 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include "models/memory/stages.hpp"
+
 namespace packsim {
 namespace {
 
@@ -158,6 +160,50 @@ TEST_CASE("Interleaved 1F1B holds 2 behind + (v - 1) p chunks, and one") {
             std::min(limit, shape.chunks_per_stage * shape.n_micro_batches));
     }
   }
+}
+
+const PipelineSchedule& schedule_named(std::string_view name) {
+  return **std::ranges::find(pipeline_schedules(), name,
+                             [](const PipelineSchedule* row) { return row->name; });
+}
+
+TEST_CASE("GPipe runs all forward passes and then all backward passes on every stage") {
+  const PipelineSchedule& gpipe = schedule_named("gpipe");
+  for (int stage = 0; stage < 4; ++stage)
+    CHECK(text(pipeline_order(gpipe, {4, 1, 3}, stage)) == "F0 F1 F2 B0 B1 B2");
+}
+
+TEST_CASE("GPipe holds all micro-batches of a step, where 1F1B holds no more than there are stages") {
+  const ParallelPlan one_forward{.n_gpus = 4, .pp_degree = 4};
+  ParallelPlan gpipe = one_forward;
+  gpipe.pipeline_schedule = &schedule_named("gpipe");
+  for (const int n_micro_batches : {1, 4, 8, 32}) {
+    for (int stage = 0; stage < 4; ++stage)
+      CHECK(micro_batches_in_flight(gpipe, stage, n_micro_batches) == n_micro_batches);
+    CHECK(micro_batches_in_flight(one_forward, 0, n_micro_batches) == std::min(4, n_micro_batches));
+  }
+}
+
+TEST_CASE("A schedule goes with as many chunks of a stage as it knows, and with a pipeline") {
+  Transformer model;
+  model.n_layers = 32;
+  const auto mistake_of = [&](ParallelPlan plan) {
+    plan.n_gpus = 8;
+    for (const PlanMistake& mistake : plan_mistakes(model, {}, plan)) {
+      if (mistake.text().find("schedule") != std::string::npos) return mistake.text();
+    }
+    return std::string();
+  };
+  const PipelineSchedule* gpipe = &schedule_named("gpipe");
+  const PipelineSchedule* interleaved = &schedule_named("interleaved");
+  CHECK(mistake_of({.pp_degree = 4, .pipeline_schedule = gpipe}).empty());
+  CHECK(mistake_of({.pp_degree = 4, .virtual_stages = 2, .pipeline_schedule = interleaved}).empty());
+  CHECK(mistake_of({.pp_degree = 4, .virtual_stages = 2, .pipeline_schedule = gpipe}) ==
+        "virtual_stages: expected 1 with the pipeline schedule gpipe, got 2");
+  CHECK(mistake_of({.pp_degree = 4, .pipeline_schedule = interleaved}) ==
+        "virtual_stages: expected at least 2 with the pipeline schedule interleaved, got 1");
+  CHECK(mistake_of({.pipeline_schedule = gpipe}) ==
+        "pp_degree: expected over 1 where a pipeline_schedule is named, got 1");
 }
 
 TEST_CASE("Every schedule has a name of its own, a summary and a source") {

@@ -262,6 +262,25 @@ TEST_CASE("1F1B and interleaved pipelines idle as in the papers") {
   }
 }
 
+TEST_CASE("GPipe idles (p - 1) / (m + p - 1) of the time where all micro-batches cost the same") {
+  const auto is_gpipe = [](const PipelineSchedule* schedule) { return schedule->name == "gpipe"; };
+  const PipelineSchedule* gpipe = *std::ranges::find_if(pipeline_schedules(), is_gpipe);
+  for (const int p : {2, 3, 4, 8}) {
+    for (const int m : {1, 2, 5, 16}) {
+      EvenStep step(2, 2, m, p);
+      step.plan.plan.pp_degree = p;
+      step.plan.plan.pipeline_schedule = gpipe;
+      step.plan.plan.n_gpus = 2 * p;
+      CAPTURE(p, m);
+      // A stage computes in m of the m + p - 1 slots that the step takes.
+      const std::int64_t slot_ns = 2 * (kForward + kBackward);
+      const std::int64_t step_ns = step.ns();
+      CHECK(step_ns == (m + p - 1) * slot_ns);
+      CHECK((step_ns - m * slot_ns) * (m + p - 1) == step_ns * (p - 1));
+    }
+  }
+}
+
 TEST_CASE("One micro-batch goes through all stages and back, with a transfer between any two") {
   EvenStep step(2, 1, 1, 4);
   step.plan.plan.pp_degree = 4;
@@ -332,11 +351,14 @@ TEST_CASE("Pipelines of unequal micro-batches end as a recursion over their pass
   const auto below = [&](int n) { return static_cast<int>(generator() % static_cast<std::uint32_t>(n)); };
   for (int i = 0; i < 2000; ++i) {
     const int p = 2 + below(4);
-    const int v = 1 + below(3);
-    const int m = v == 1 ? below(9) : p * below(4);
+    const PipelineSchedule& schedule =
+        *pipeline_schedules()[static_cast<std::size_t>(below(static_cast<int>(pipeline_schedules().size())))];
+    const int v = schedule.most_chunks == 1 ? 1 : schedule.fewest_chunks + below(2);
+    const int m = schedule.needs_full_rounds ? p * below(4) : below(9);
     EvenStep step(1 + below(3), 1, 0, p * v);
     step.plan.plan.pp_degree = p;
     step.plan.plan.virtual_stages = v;
+    step.plan.plan.pipeline_schedule = &schedule;
     step.plan.plan.n_gpus = p;
     // Every other pipeline has uneven chunks, perhaps without layers at both ends.
     for (int chunk = 0; i % 2 == 1 && chunk < p * v; ++chunk) {

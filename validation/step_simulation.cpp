@@ -5,17 +5,16 @@
 #include "models/step/overlap.hpp"
 #include "models/step/step_pricer.hpp"
 #include "sim/engine/op_account.hpp"
-#include "sim/engine/op_engine.hpp"
-#include "sim/step/step_builder.hpp"
+#include "sim/run/run_step.hpp"
 
 namespace packsim {
 namespace {
 
 // Mean over the simulated lanes, one of each pipeline stage.
-SimulatedStep account_step(const OpGraph& graph, const OpEngine& engine, SimTime end) {
+SimulatedStep account_step(const StepRun& run) {
   OpAccount account;
-  take_account(graph, engine, account);
-  SimulatedStep step{.step_s = to_seconds(end)};
+  take_account(run.graph, run.engine, account);
+  SimulatedStep step{.step_s = to_seconds(run.end)};
   const double share = 1.0 / static_cast<double>(account.ranks.size());
   for (const RankAccount& rank : account.ranks) {
     for (std::size_t c = 0; c < step.by_cause_s.size(); ++c)
@@ -43,12 +42,8 @@ SimulatedStep simulate_step(const PublishedStep& step, const HardwareProfile& ha
                               static_cast<std::size_t>(step.micro_batches[i].n_micro_batches), &prices[i]);
   }
 
-  StepBuilder builder(StepDetail::stages, nullptr);
-  OpGraph graph(false);
-  builder.build(std::span(&rank, 1), graph);
-  OpEngine engine;
-  const SimTime end = engine.run(graph, nullptr, {.slow_down = overlap_slow_down(hardware)}, SimTime{});
-  return account_step(graph, engine, end);
+  StepArena arena({.detail = StepDetail::stages, .slow_down = overlap_slow_down(hardware)});
+  return account_step(run_step(std::span(&rank, 1), arena));
 }
 
 }  // namespace packsim

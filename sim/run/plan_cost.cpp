@@ -4,8 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "sim/engine/op_engine.hpp"
-#include "sim/step/step_builder.hpp"
+#include "sim/run/run_step.hpp"
 
 namespace packsim {
 namespace {
@@ -28,18 +27,14 @@ std::vector<std::int64_t> grid_up_to(std::int64_t last) {
 class RankTimes {
  public:
   explicit RankTimes(StepPricer& pricer)
-      : pricer_(pricer),
-        plan_(price_plan(pricer)),
-        builder_(StepDetail::micro_batches, nullptr),
-        graph_(true) {}
+      : pricer_(pricer), plan_(price_plan(pricer)), arena_({.detail = StepDetail::micro_batches}) {}
 
   double step_s(std::int64_t tokens_per_gpu, int n_packs) {
     const MicroBatchPrice price = pricer_.micro_batch(tokens_per_gpu * pricer_.plan().sequence_gpus(), {});
     const RankWork work{
         .plan = &plan_,
         .micro_batches = std::vector<const MicroBatchPrice*>(static_cast<std::size_t>(n_packs), &price)};
-    builder_.build({&work, 1}, graph_);
-    return to_seconds(engine_.run(graph_, nullptr, {}, SimTime{}));
+    return to_seconds(run_step({&work, 1}, arena_).end);
   }
 
   // What one more pack adds; pipelines need whole rounds of packs.
@@ -51,9 +46,7 @@ class RankTimes {
  private:
   StepPricer& pricer_;
   PricedPlan plan_;
-  StepBuilder builder_;
-  OpGraph graph_;
-  OpEngine engine_;
+  StepArena arena_;
 };
 
 // Layers' attention of one micro-batch, of the mean pipeline stage.

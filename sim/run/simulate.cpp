@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
 
 #include "sim/engine/op_account.hpp"
-#include "sim/engine/op_engine.hpp"
+#include "sim/run/run_step.hpp"
 #include "sim/run/step_ranks.hpp"
-#include "sim/step/step_builder.hpp"
 
 namespace packsim {
 namespace {
@@ -62,28 +60,23 @@ SimulatedRun simulate(const Schedule& schedule, std::span<const PricedGroup> gro
   StepRanks step_ranks(schedule, groups, options);
   if (n_iterations == 0) return run;
 
-  StepBuilder builder(options.detail, options.topology);
-  std::optional<FlowNetwork> network;
-  if (options.topology != nullptr) network.emplace(options.topology->link_bytes_per_s());
-  OpGraph graph(options.detail == StepDetail::micro_batches);
-  OpEngine engine;
+  StepArena arena({.detail = options.detail, .topology = options.topology, .slow_down = options.slow_down});
   OpAccount account;
   GpuTime gpu_time;
   SimTime now;
   run.step_s.reserve(schedule.iterations.size());
   for (std::size_t i = 0; i < schedule.iterations.size(); ++i) {
     const std::span<const RankWork> ranks = step_ranks.of(i);
-    builder.build(ranks, graph);
-    const SimTime end =
-        engine.run(graph, network ? &*network : nullptr, {.slow_down = options.slow_down}, now);
-    take_account(graph, engine, account);
-    const std::span<const WorkTime> work = builder.work();
-    const std::size_t n_stages = work.size() / ranks.size();
-    for (std::size_t lane = 0; lane < work.size(); ++lane)
-      gpu_time.add(work[lane], account.ranks[lane], options.detail, step_ranks.gpus_of_lane(lane / n_stages));
-    run.n_events += engine.n_events();
-    run.step_s.push_back(to_seconds(end - now));
-    now = end;
+    const StepRun step = run_step(ranks, arena, now);
+    take_account(step.graph, step.engine, account);
+    const std::size_t n_stages = step.work.size() / ranks.size();
+    for (std::size_t lane = 0; lane < step.work.size(); ++lane) {
+      gpu_time.add(step.work[lane], account.ranks[lane], options.detail,
+                   step_ranks.gpus_of_lane(lane / n_stages));
+    }
+    run.n_events += step.engine.n_events();
+    run.step_s.push_back(to_seconds(step.end - now));
+    now = step.end;
 
     const auto done = static_cast<std::int64_t>(run.step_s.size());
     if (progress && (done % kProgressEvery == 0 || done == n_iterations)) progress(done);

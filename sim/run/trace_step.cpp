@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "sim/step/step_builder.hpp"
+#include "sim/run/run_step.hpp"
 
 namespace packsim {
 namespace {
@@ -53,18 +53,15 @@ TracedStep trace_step(const Schedule& schedule, std::span<const PricedGroup> gro
   options.merges_alike = false;
   StepRanks step_ranks(schedule, groups, options);
   const std::span<const RankWork> ranks = step_ranks.of(iteration_index);
-  StepBuilder builder(StepDetail::stages, options.topology);
-  OpGraph graph(false);
-  builder.build(ranks, graph);
-  std::optional<FlowNetwork> network;
-  if (options.topology != nullptr) network.emplace(options.topology->link_bytes_per_s());
-  OpEngine engine;
+  StepArena arena(
+      {.detail = StepDetail::stages, .topology = options.topology, .slow_down = options.slow_down});
+  const StepRun run = run_step(ranks, arena);
   TracedStep step;
-  step.end = engine.run(graph, network ? &*network : nullptr, {.slow_down = options.slow_down}, SimTime{});
+  step.end = run.end;
   step.lanes = traced_lanes(ranks);
-  trace(graph, engine, step.ops);
-  for (const MadePass& made : builder.passes()) {
-    if (const auto pass = traced_pass(made, graph.compute_stream(made.lane), step.ops))
+  trace(run.graph, run.engine, step.ops);
+  for (const MadePass& made : run.passes) {
+    if (const auto pass = traced_pass(made, run.graph.compute_stream(made.lane), step.ops))
       step.passes.push_back(*pass);
   }
   return step;

@@ -4,12 +4,10 @@
 #include <array>
 #include <cstdint>
 #include <deque>
-#include <optional>
 #include <random>
 #include <vector>
 
-#include "sim/engine/op_engine.hpp"
-#include "sim/step/step_builder.hpp"
+#include "sim/run/run_step.hpp"
 
 namespace packsim {
 
@@ -57,13 +55,8 @@ inline StatesPrice unit_per_layer(const ChunkShape& chunk, std::int64_t gather_n
 // Ends of a step, in nanoseconds.
 inline std::int64_t step_ns(std::span<const RankWork> ranks, StepDetail detail, double slow_down = 1,
                             const Topology* topology = nullptr) {
-  StepBuilder builder(detail, topology);
-  OpGraph graph(detail == StepDetail::micro_batches);
-  builder.build(ranks, graph);
-  OpEngine engine;
-  std::optional<FlowNetwork> network;
-  if (topology != nullptr) network.emplace(topology->link_bytes_per_s());
-  return engine.run(graph, network ? &*network : nullptr, {.slow_down = slow_down}, {}).ns;
+  StepArena arena({.detail = detail, .topology = topology, .slow_down = slow_down});
+  return run_step(ranks, arena).end.ns;
 }
 
 // A made-up step: prices that no profile gives, of every structure that plans have.

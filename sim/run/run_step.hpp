@@ -1,0 +1,53 @@
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "sim/engine/op_engine.hpp"
+#include "sim/step/step_builder.hpp"
+
+namespace packsim {
+
+/// How an optimizer step is simulated.
+struct StepOptions {
+  StepDetail detail = StepDetail::micro_batches;
+  /// Null: transfers do not share links, and each takes what it takes alone.
+  const Topology* topology = nullptr;
+  /// How many times as long computation takes while its GPU communicates: at least 1.
+  double slow_down = 1;
+};
+
+/// The memory in which steps are built and run. Steps of one run use one arena, so that a step allocates only
+/// where it is larger than all before it.
+class StepArena {
+ public:
+  explicit StepArena(const StepOptions& options);
+
+ private:
+  friend struct StepRun run_step(std::span<const RankWork> ranks, StepArena& arena, SimTime start);
+
+  StepOptions options_;
+  StepBuilder builder_;
+  OpGraph graph_;
+  std::optional<FlowNetwork> network_;
+  OpEngine engine_;
+};
+
+/// A step that has run. All but the times lies in its arena and holds until the arena's next step.
+struct StepRun {
+  SimTime start;
+  SimTime end;
+  const OpGraph& graph;
+  const OpEngine& engine;
+  /// [n_ranks x pp_degree]: what each simulated GPU computes, and waits for inside its rank where nothing
+  /// contends.
+  std::span<const WorkTime> work;
+  /// The passes of micro-batches through chunks, those of one simulated GPU in their order.
+  std::span<const MadePass> passes;
+};
+
+/// Builds the operations of one optimizer step of these ranks and runs them from `start` on. Throws what
+/// StepBuilder::build() and OpEngine::run() throw.
+StepRun run_step(std::span<const RankWork> ranks, StepArena& arena, SimTime start = {});
+
+}  // namespace packsim

@@ -73,7 +73,7 @@ void OpEngine::start_ready(SimTime now) {
   changed_.clear();
 }
 
-// Whether there was one.
+// Handles the next event. False where there is none.
 bool OpEngine::next_event() {
   const auto transfer = network_ != nullptr ? network_->next_end() : std::nullopt;
   if (transfer && (queue_.empty() || transfer->time <= queue_.top().time)) {
@@ -102,7 +102,7 @@ bool OpEngine::next_event() {
 void OpEngine::start_op(OpId op) {
   const Op& what = graph_->ops()[op];
   if (!what.is_local()) {
-    come(op, what.collective);
+    arrive(op, what.collective);
   } else if (!slows_down_) {
     end_op(op, ops_[op].start + what.duration);
   } else if (const OpGraph::Stream& stream = graph_->streams()[what.stream];
@@ -120,19 +120,19 @@ void OpEngine::end_op(OpId op, SimTime at) {
   graph_->for_each_waiting(op, [&](OpId waiting) { saw_end(waiting, at); });
 }
 
-// An operation has seen one of the ends that it waits for.
+// One of the operations that `op` waits for has ended.
 void OpEngine::saw_end(OpId op, SimTime at) {
   OpState& state = ops_[op];
   state.start = std::max(state.start, at);
   if (--state.n_waits == 0) ready_.push_back(op);
 }
 
-// A participant comes to a collective.
-void OpEngine::come(OpId op, CollectiveId id) {
+// A participant arrives at a collective.
+void OpEngine::arrive(OpId op, CollectiveId id) {
   CollectiveState& state = collectives_[id];
   state.start = std::max(state.start, ops_[op].start);
-  ops_[op].came_before = state.last_came;
-  state.last_came = op;
+  ops_[op].arrived_before = state.last_arrival;
+  state.last_arrival = op;
   if (--state.n_missing > 0) return;
 
   ++n_started_;
@@ -162,7 +162,7 @@ void OpEngine::end_collective(CollectiveId id, SimTime at) {
 
 template <typename Visit>
 void OpEngine::for_each_participant(CollectiveId id, Visit visit) const {
-  for (OpId op = collectives_[id].last_came; op != OpGraph::kNone; op = ops_[op].came_before) visit(op);
+  for (OpId op = collectives_[id].last_arrival; op != OpGraph::kNone; op = ops_[op].arrived_before) visit(op);
 }
 
 // Those on the compute stream itself count too: it then has nothing else to run.
@@ -184,8 +184,8 @@ void OpEngine::compute(OpId op, std::uint32_t rank) {
   will_settle(rank);
 }
 
-// What an event says of an operation's end: of one on a compute stream it may be too early, as the rank has
-// been slowed down since, or out of date.
+// Handles the event of an operation's end. The event of an operation on a compute stream may be too early, as
+// the rank may have been slowed down since, or out of date.
 void OpEngine::end_of_op(OpId op, SimTime now) {
   const OpGraph::Stream& stream = graph_->streams()[graph_->ops()[op].stream];
   if (stream.kind == StreamKind::compute) {
@@ -206,8 +206,8 @@ void OpEngine::will_settle(std::uint32_t rank) {
   changed_.push_back(rank);
 }
 
-// Finds the end of what the rank computes. An event too many costs less than one moved: one that is too early
-// is put off when its time comes.
+// Finds the end of what the rank computes. An extra event costs less than moving one: an event that is too
+// early is pushed again, for later, when its time comes.
 void OpEngine::settle(RankState& rank, SimTime now) {
   rank.will_settle = false;
   rank.left -= (rank.slowed ? kSlowedSpeed : full_speed_) * (now - rank.since).ns;

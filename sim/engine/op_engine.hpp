@@ -11,7 +11,7 @@
 namespace packsim {
 
 struct OpEngineOptions {
-  /// How much longer computation takes while its rank communicates: 1 to 1 000, taken to the nearest
+  /// How many times as long computation takes while its rank communicates: 1 to 1 000, rounded to a
   /// millionth.
   double slow_down = 1;
 };
@@ -33,21 +33,21 @@ struct OpEngineOptions {
 /// before.
 class OpEngine {
  public:
-  /// Runs all operations from `start` on; returns the end of the last one, `start` where there is none.
-  /// network, which may be null, is cleared first.
+  /// Runs all operations from `start` on. Returns the end of the last one, or `start` where there is none.
+  /// The network, which may be null, is cleared first.
   ///
   /// Throws std::logic_error where operations wait for each other: a bug in whoever made the graph. It names
   /// the first operation that is stuck of up to 8 streams, and what it waits for. Throws
   /// std::invalid_argument where an option is out of range.
   SimTime run(const OpGraph& graph, FlowNetwork* network, const OpEngineOptions& options, SimTime start);
 
-  /// Of the latest run, as is all that follows: when it began.
+  /// When the latest run began. All that follows is of the latest run, too.
   SimTime run_start() const { return run_start_; }
   SimTime run_end() const { return run_end_; }
-  /// When an operation takes hold of its stream, and when it lets go of it.
+  /// When an operation starts and ends to occupy its stream.
   SimTime start(OpId op) const { return ops_[op].start; }
   SimTime end(OpId op) const { return ops_[op].end; }
-  /// When a collective's last participant has come.
+  /// When the last participant of a collective arrived.
   SimTime collective_start(CollectiveId collective) const { return collectives_[collective].start; }
   /// Operations that ended and collectives that started.
   std::uint64_t n_events() const { return n_ended_ + n_started_; }
@@ -58,22 +58,22 @@ class OpEngine {
   static constexpr SimTime kNever{std::numeric_limits<std::int64_t>::max()};
 
   struct OpState {
-    SimTime start;  // until it is known: the latest end that it waited for
+    SimTime start;  // Until it is known: the latest end so far of what the operation waits for.
     SimTime end;
-    std::uint32_t n_waits = 0;          // ends that it has not seen yet
-    OpId came_before = OpGraph::kNone;  // to the same collective
+    std::uint32_t n_waits = 0;             // Operations that it waits for and that have not ended.
+    OpId arrived_before = OpGraph::kNone;  // The participant that arrived at the same collective before.
   };
   struct CollectiveState {
     SimTime start;
     std::uint32_t n_missing = 0;
-    OpId last_came = OpGraph::kNone;
+    OpId last_arrival = OpGraph::kNone;
   };
   struct RankState {
-    Work left = 0;  // of the running operation, at `since`
+    Work left = 0;  // What is left of the running operation at `since`.
     SimTime since;
-    SimTime end;                    // of the running operation, if nothing changes
-    SimTime event;                  // its earliest end in the queue that may still come to pass
-    OpId running = OpGraph::kNone;  // a local one, on the compute stream
+    SimTime end;                    // When the running operation ends if nothing changes.
+    SimTime event;                  // The earliest event in the queue for that end.
+    OpId running = OpGraph::kNone;  // A local operation on the compute stream.
     std::int32_t n_in_flight = 0;
     bool slowed = false;
     bool will_settle = false;
@@ -87,7 +87,7 @@ class OpEngine {
   void end_op(OpId op, SimTime at);
   void saw_end(OpId op, SimTime at);
 
-  void come(OpId op, CollectiveId id);
+  void arrive(OpId op, CollectiveId id);
   void start_transfer(CollectiveId id, SimTime now);
   void end_collective(CollectiveId id, SimTime at);
   template <typename Visit>

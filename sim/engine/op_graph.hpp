@@ -15,25 +15,26 @@ using OpId = std::uint32_t;
 using StreamId = std::uint32_t;
 using CollectiveId = std::uint32_t;
 
-/// What a stream's operations run on. Computation of a rank is slowed down while its links are busy.
+/// What the operations of a stream run on. A rank computes more slowly while it communicates.
 enum class StreamKind : std::uint8_t { compute, communication };
 
-/// One operation: it starts when those before it on its stream and all that it waits for have ended.
+/// An operation of a stream. It starts when the operations before it on its stream, and all that it waits
+/// for, have ended.
 struct Op {
   static constexpr CollectiveId kLocal = std::numeric_limits<CollectiveId>::max();
   StreamId stream = 0;
-  CollectiveId collective = kLocal;  ///< the collective that it takes part in
-  SimTime duration;                  ///< of a local one
+  CollectiveId collective = kLocal;  ///< The collective that the operation takes part in, or kLocal.
+  SimTime duration;                  ///< Only of a local operation.
   Cause cause = Cause::linear;
 
   bool is_local() const { return collective == kLocal; }
 };
 
-/// A meeting: it starts when the operation of its last participant does, and ends for all at once.
+/// A collective of several streams. It starts when the last of its operations does, and ends for all at once.
 struct Collective {
-  std::uint32_t n_ops = 0;      ///< operations that take part
-  SimTime alone;                ///< what it takes while nothing contends
-  std::uint32_t first_use = 0;  ///< its links, in OpGraph::link_uses()
+  std::uint32_t n_ops = 0;      ///< Operations that take part.
+  SimTime alone;                ///< Its duration where nothing contends.
+  std::uint32_t first_use = 0;  ///< Index of the first link that it uses, in OpGraph::link_uses().
   std::uint32_t n_uses = 0;
 };
 
@@ -43,29 +44,30 @@ class OpGraph {
   static constexpr OpId kNone = std::numeric_limits<OpId>::max();  ///< no operation
   static constexpr std::uint32_t kMaxRanks = 1U << 20;
 
-  /// merges_work: add_work() makes longer operations instead of more. A trace that is to show every piece
-  /// needs a graph that does not.
+  /// merges_work: add_work() makes operations longer instead of adding more of them. A trace that shows every
+  /// piece of work needs a graph that does not merge.
   explicit OpGraph(bool merges_work = true) : merges_work_(merges_work) {}
   void clear();
 
-  /// rank: whose computation and communication slow each other down. Numbers should leave no gaps.
-  /// Throws std::invalid_argument where the rank has a compute stream already, or is not below kMaxRanks.
+  /// Computation of a rank is slowed down by communication of the same rank. Rank numbers should leave no
+  /// gaps. Throws std::invalid_argument where the rank has a compute stream already, or is not below
+  /// kMaxRanks.
   StreamId add_stream(std::uint32_t rank, StreamKind kind);
-  /// A local operation at the end of a stream, behind `after` as well.
-  /// Throws std::invalid_argument, as all that add do: a stream, collective or operation to wait for that has
-  /// not been added yet, a time below 0. The graph then is as it was.
+  /// Adds a local operation to the end of a stream; it waits for `after` as well.
+  /// Throws std::invalid_argument, as all functions that add do, for a time below 0 and for a stream, a
+  /// collective or an operation to wait for that has not been added yet. The graph is then unchanged.
   OpId add_op(StreamId stream, SimTime duration, Cause cause, std::span<const OpId> after = {});
   CollectiveId add_collective(SimTime alone, std::span<const LinkUse> uses = {});
-  /// A rank's part of a collective, at the end of a stream.
+  /// Adds a rank's part of a collective to the end of a stream.
   OpId join(StreamId stream, CollectiveId collective, Cause cause, std::span<const OpId> after = {});
 
-  /// A local operation that nobody has the id of, so that it can grow: work right behind it on the stream, of
-  /// the same cause and with nothing to wait for, makes it longer instead of being one more operation. Ends
-  /// nothing at another time, but for the slow-down of computation, which is rounded up to whole nanoseconds
-  /// once an operation.
+  /// Adds a local operation whose id nobody has, so that it can grow: work that follows right behind it on
+  /// the stream, with the same cause and nothing to wait for, makes it longer instead of adding an operation.
+  /// Everything ends at the same times as if it had been added, except that the slow-down of computation is
+  /// rounded up to whole nanoseconds once for each operation.
   void add_work(StreamId stream, SimTime duration, Cause cause, std::span<const OpId> after = {});
-  /// To wait for all that the stream has so far: its last operation, which then grows no more. kNone where
-  /// the stream is empty.
+  /// The last operation of a stream, which does not grow from then on: whoever waits for it waits for all
+  /// that the stream has so far. kNone where the stream is empty.
   OpId last_op(StreamId stream);
 
   struct Stream {
@@ -89,7 +91,7 @@ class OpGraph {
   /// The neighbours of an operation on its stream, or kNone.
   OpId next(OpId op) const { return links_[op].next; }
   OpId previous(OpId op) const { return links_[op].previous; }
-  /// What an operation waits for, less what is before it on its own stream anyway.
+  /// The operations that an operation waits for on other streams.
   std::span<const OpId> after(OpId op) const {
     const std::size_t first = links_[op].first_after;
     return std::span(after_).subspan(first, end_of_after(op) - first);
@@ -101,7 +103,7 @@ class OpGraph {
       visit(waits_[wait].op);
     }
   }
-  /// How many ends an operation needs to see before it starts: after() and previous().
+  /// Number of operations that have to end before an operation starts: after() and previous().
   std::uint32_t n_waits(OpId op) const {
     return static_cast<std::uint32_t>(end_of_after(op) - links_[op].first_after) +
            (links_[op].previous == kNone ? 0U : 1U);
@@ -111,12 +113,13 @@ class OpGraph {
   struct Links {
     OpId next = kNone;
     OpId previous = kNone;
-    std::uint32_t first_wait = kNone;  // of those for this operation: a list through waits_
-    std::uint32_t first_after = 0;     // in after_, up to that of the next operation
+    std::uint32_t first_wait =
+        kNone;  // The first entry in waits_ for this operation; Wait::next leads to the others.
+    std::uint32_t first_after = 0;  // Its part of after_ ends where that of the next operation starts.
   };
   struct Wait {
-    OpId op;             // the one that waits, for after_[index of this]
-    std::uint32_t next;  // for the same operation, or kNone
+    OpId op;             // The operation that waits for after_[index of this].
+    std::uint32_t next;  // The next wait for the same operation, or kNone.
   };
 
   std::size_t end_of_after(OpId op) const {

@@ -12,21 +12,22 @@
 
 namespace packsim {
 
-/// The links that the collectives of a step use, worked out once a group and scaled to their bytes. What it
-/// returns holds until the next call.
+/// The links that the collectives of a step use. They are worked out once for each group of GPUs, and scaled
+/// to the bytes of each collective. What a call returns holds until the next call.
 class GroupLinks {
  public:
-  /// Kept by reference.
+  /// The topology is kept by reference.
   explicit GroupLinks(const Topology& topology) : topology_(topology) {}
 
-  /// Of an exchange among the GPUs of a rank that does the same on all of them: `gpu` stands for the group
-  /// that it is the first of.
+  /// Links of an exchange among GPUs of one rank, which all do the same: `gpu`, the first of the group, is
+  /// simulated for all of them.
   std::span<const LinkUse> of_group(int gpu, const PricedStage& exchange);
-  /// Of a step of ring attention among n_gpus GPUs, each `stride` from the next, of which `gpu` is the first
-  /// and stands for all.
+  /// Links of one step of ring attention among n_gpus GPUs, each `stride` from the next. `gpu`, the first of
+  /// them, is simulated for all.
   std::span<const LinkUse> of_ring(int gpu, int n_gpus, int stride, double bytes);
   std::span<const LinkUse> of_transfer(int from_gpu, int to_gpu, double bytes);
-  /// Of a collective of n_gpus GPUs, each `stride` from the next, of which some stand for all.
+  /// Links of a collective of n_gpus GPUs, each `stride` from the next; the representatives are simulated for
+  /// all of them.
   std::span<const LinkUse> of_states(std::string_view op, int first_gpu, int n_gpus, int stride,
                                      std::span<const int> representatives, double bytes);
 
@@ -34,9 +35,9 @@ class GroupLinks {
   std::span<const LinkUse> scaled(const std::vector<LinkUse>& of_one_byte, double bytes);
 
   const Topology& topology_;
-  // Op, which is a name that lasts, as all of collectives are; first GPU, GPUs, stride.
+  // Name of the collective, which outlives this; first GPU, number of GPUs, stride.
   using Key = std::tuple<std::string_view, int, int, int>;
-  std::map<Key, std::vector<LinkUse>> groups_;  // of a byte
+  std::map<Key, std::vector<LinkUse>> groups_;  // For a payload of one byte.
   std::map<Key, std::vector<LinkUse>> states_;
   std::vector<LinkUse> scaled_;
 };

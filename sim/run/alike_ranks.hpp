@@ -8,15 +8,15 @@
 
 namespace packsim {
 
-/// A number for each pack: equal ones for packs that cost the same in every way. packs: of one pricer; those
-/// that are never trained have no price, and a number of no meaning.
+/// A number for each pack, which is equal for packs that cost the same in every way. packs: all priced by one
+/// pricer; packs that are never trained have no price, and their number means nothing.
 std::vector<std::uint32_t> price_classes(std::span<const MicroBatchPrice> packs);
 
-/// Blocks of ranks that do the same in a step where nothing contends: what one does all do at the same time,
-/// so that one can stand for all.
+/// Blocks of ranks that do the same in a step where nothing contends. All of them do it at the same time, so
+/// one stands for the others.
 struct AlikeRanks {
   struct Kind {
-    std::size_t first_block = 0;  ///< stands for the others
+    std::size_t first_block = 0;  ///< The one that is simulated.
     std::size_t n_blocks = 0;
   };
   std::vector<Kind> kinds;         ///< by first_block

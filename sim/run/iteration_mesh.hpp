@@ -9,8 +9,9 @@
 
 namespace packsim {
 
-/// The GPUs of one iteration in blocks: all GPUs of a block train the same packs, in one or several blocks of
-/// them. With one SP degree a block is a data-parallel rank. Keeps its memory from iteration to iteration.
+/// The GPUs of one iteration, cut into blocks. All GPUs of a block train the same packs, each alone or
+/// together with other blocks. Where all packs are on equally many GPUs, a block is a data-parallel rank.
+/// Keeps its memory from iteration to iteration.
 class IterationMesh {
  public:
   struct Block {
@@ -22,7 +23,7 @@ class IterationMesh {
   void set(const Schedule& schedule, const Iteration& iteration);
 
   std::span<const Block> blocks() const { return blocks_; }
-  /// Positions of a block's packs in the iteration, rounds ascending.
+  /// Positions in the iteration of a block's packs, by ascending round.
   std::span<const std::uint32_t> packs(std::size_t block) const {
     return std::span(packs_).subspan(offsets_[block], offsets_[block + 1] - offsets_[block]);
   }

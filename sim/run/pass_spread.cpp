@@ -33,7 +33,7 @@ class Pass {
   }
 
   PassSpread spread() {
-    meet();
+    end_piece();
     if (computed_ns_ == 0) return {.mean = gpus_.without_noise()};
     return {.mean = taken_ns_ / computed_ns_, .relative_spread = std::sqrt(variance_ns2_) / taken_ns_};
   }
@@ -65,12 +65,12 @@ class Pass {
           break;
         case PricedStage::Kind::attention:
           for (int step = 0; step < attention.steps; ++step) {
-            if (step > 0) meet();
+            if (step > 0) end_piece();
             compute(attention.compute_ns);
           }
           break;
         case PricedStage::Kind::exchange:
-          meet();
+          end_piece();
           break;
       }
     }
@@ -80,12 +80,12 @@ class Pass {
     const auto time = static_cast<double>(time_ns);
     piece_ns_ += time;
     squares_ns2_ += time * time;
-    // Times of one GPU add up whether or not it meets others.
-    if (gpus_.n_gpus() == 1) meet();
+    // The times of a single GPU add up, as it waits for no other.
+    if (gpus_.n_gpus() == 1) end_piece();
   }
 
-  // The end of a piece.
-  void meet() {
+  // Adds the piece that ends here to the sums.
+  void end_piece() {
     if (piece_ns_ == 0) return;
     const SlowestGpu slowest = gpus_.at(kernel_spread_ * std::sqrt(squares_ns2_) / piece_ns_);
     computed_ns_ += times_ * piece_ns_;
@@ -97,10 +97,10 @@ class Pass {
   const MicroBatchPrice& price_;
   double kernel_spread_;
   const SlowestGpus& gpus_;
-  double times_ = 1;  // that what is gone through comes
+  double times_ = 1;  // How often the work that is gone through comes.
   double piece_ns_ = 0;
-  double squares_ns2_ = 0;  // of its kernels
-  double computed_ns_ = 0;  // as priced
+  double squares_ns2_ = 0;  // Over the kernels of the piece.
+  double computed_ns_ = 0;  // At the prices.
   double taken_ns_ = 0;
   double variance_ns2_ = 0;
 };

@@ -17,7 +17,7 @@ class RankSlowDown {
  public:
   explicit RankSlowDown(const Variability& variability) : variability_(variability) {}
 
-  /// Sets the rank's factors in an iteration.
+  /// Sets the factors by which the rank is slower in an iteration.
   void set(std::uint64_t iteration, RankWork& work);
 
  private:
@@ -26,7 +26,7 @@ class RankSlowDown {
                         const SlowestGpus& gpus, int first_gpu) const;
 
   Variability variability_;
-  std::map<std::pair<int, int>, SlowestGpus> gpus_;  // by the first and how many
+  std::map<std::pair<int, int>, SlowestGpus> gpus_;  // By first GPU and number of GPUs.
 };
 
 }  // namespace packsim

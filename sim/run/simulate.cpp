@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "sim/engine/op_account.hpp"
+#include "sim/run/iteration_ranks.hpp"
 #include "sim/run/run_step.hpp"
-#include "sim/run/step_ranks.hpp"
 
 namespace packsim {
 namespace {
@@ -57,7 +57,7 @@ SimulatedRun simulate(const Schedule& schedule, std::span<const PricedGroup> gro
                       const SimulationOptions& options, const std::function<void(std::int64_t)>& progress) {
   const auto n_iterations = static_cast<std::int64_t>(schedule.iterations.size());
   SimulatedRun run;
-  StepRanks step_ranks(schedule, groups, options);
+  IterationRanks iteration_ranks(schedule, groups, options);
   if (n_iterations == 0) return run;
 
   StepArena arena({.detail = options.detail, .topology = options.topology, .slow_down = options.slow_down});
@@ -66,13 +66,13 @@ SimulatedRun simulate(const Schedule& schedule, std::span<const PricedGroup> gro
   SimTime now;
   run.step_s.reserve(schedule.iterations.size());
   for (std::size_t i = 0; i < schedule.iterations.size(); ++i) {
-    const std::span<const RankWork> ranks = step_ranks.of(i);
+    const std::span<const RankWork> ranks = iteration_ranks.of(i);
     const StepRun step = run_step(ranks, arena, now);
     take_account(step.graph, step.engine, account);
     const std::size_t n_stages = step.work.size() / ranks.size();
     for (std::size_t lane = 0; lane < step.work.size(); ++lane) {
       gpu_time.add(step.work[lane], account.ranks[lane], options.detail,
-                   step_ranks.gpus_of_lane(lane / n_stages));
+                   iteration_ranks.gpus_of_lane(lane / n_stages));
     }
     run.n_events += step.engine.n_events();
     run.step_s.push_back(to_seconds(step.end - now));

@@ -8,7 +8,7 @@
 
 #include "models/step/step_price.hpp"
 #include "packing/schedule.hpp"
-#include "sim/run/step_ranks.hpp"
+#include "sim/run/iteration_ranks.hpp"
 
 namespace packsim {
 
@@ -22,7 +22,7 @@ struct SimulatedRun {
   /// GPU time by cause, as a share of all GPU time; communication that computation hides is not in it. With
   /// idle_fraction the sum is 1.
   std::array<double, kNCauses> fraction = {};
-  double idle_fraction = 0;  ///< waiting for slower ranks and other pipeline stages
+  double idle_fraction = 0;  ///< GPUs wait for slower ranks and for other pipeline stages.
   std::uint64_t n_events = 0;
 };
 

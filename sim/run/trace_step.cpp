@@ -51,8 +51,8 @@ TracedStep trace_step(const Schedule& schedule, std::span<const PricedGroup> gro
                             std::to_string(schedule.iterations.size()));
   }
   options.merges_alike = false;
-  StepRanks step_ranks(schedule, groups, options);
-  const std::span<const RankWork> ranks = step_ranks.of(iteration_index);
+  IterationRanks iteration_ranks(schedule, groups, options);
+  const std::span<const RankWork> ranks = iteration_ranks.of(iteration_index);
   StepArena arena(
       {.detail = StepDetail::stages, .topology = options.topology, .slow_down = options.slow_down});
   const StepRun run = run_step(ranks, arena);

@@ -6,11 +6,11 @@
 
 #include "packing/schedule.hpp"
 #include "sim/engine/op_trace.hpp"
-#include "sim/run/step_ranks.hpp"
+#include "sim/run/iteration_ranks.hpp"
 
 namespace packsim {
 
-/// The GPUs that a lane of a trace stands for: one pipeline stage of a data-parallel rank.
+/// The GPUs that one lane of a trace stands for: those of one pipeline stage of a data-parallel rank.
 struct TracedLane {
   int rank = 0;
   int stage = 0;
@@ -18,11 +18,11 @@ struct TracedLane {
   int n_gpus = 1;
 };
 
-/// When a lane computed a micro-batch's pass through a chunk of the model, waits included. A pass without any
-/// computation has none.
+/// When a lane computed a micro-batch's pass through a chunk of the model, waits included. A pass that
+/// computes nothing is left out.
 struct TracedPass {
   std::uint32_t lane = 0;
-  StreamId stream = 0;  ///< that it computes on
+  StreamId stream = 0;  ///< The stream on which it computes.
   std::uint32_t chunk = 0;
   std::uint32_t micro_batch = 0;
   bool is_forward = true;
@@ -38,7 +38,7 @@ struct TracedStep {
 };
 
 /// Runs one iteration of the schedule by itself, from time 0, with all of its ranks and every stage of its
-/// layers. options: detail is not read. Throws what simulate() throws, and std::out_of_range for an iteration
+/// layers. options.detail is not read. Throws what simulate() throws, and std::out_of_range for an iteration
 /// that the schedule does not have.
 TracedStep trace_step(const Schedule& schedule, std::span<const PricedGroup> groups,
                       SimulationOptions options, std::size_t iteration_index);

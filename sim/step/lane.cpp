@@ -49,7 +49,7 @@ void Lane::merged_work(std::int64_t time_ns) {
   compute(time_ns, Cause::linear);
 }
 
-OpId Lane::travel(StreamId on, std::int64_t time_ns, Cause cause, std::span<const LinkUse> uses) {
+OpId Lane::transfer(StreamId on, std::int64_t time_ns, Cause cause, std::span<const LinkUse> uses) {
   wait_for(graph_->last_op(compute_));
   if (shared_ != nullptr)
     return graph_->join(on, shared_->at(n_shared_++, SimTime{time_ns}, uses), cause, waits_);
@@ -71,11 +71,11 @@ void Lane::exchange(const PricedStage& stage) {
   }
   const std::span<const LinkUse> uses =
       needs_links() ? links_->of_group(gpu_, stage) : std::span<const LinkUse>();
-  const OpId done = travel(stream(exchange_), stage.time_ns, stage.cause, uses);
+  const OpId done = transfer(stream(exchange_), stage.time_ns, stage.cause, uses);
   waits_.assign(1, done);
 }
 
-void Lane::meet(CollectiveId collective, Cause cause) {
+void Lane::arrive(CollectiveId collective, Cause cause) {
   wait_for(graph_->last_op(compute_));
   const OpId done = graph_->join(stream(exchange_), collective, cause, waits_);
   waits_.assign(1, done);
@@ -97,7 +97,7 @@ void Lane::attention(const RingPrice& ring, Cause cause) {
     OpId arrived = OpGraph::kNone;
     // The next block is on its way while this one is computed with.
     if (step + 1 < ring.steps)
-      arrived = travel(stream(exchange_), ring.transfer_ns, Cause::sequence, ring_links(ring));
+      arrived = transfer(stream(exchange_), ring.transfer_ns, Cause::sequence, ring_links(ring));
     compute(slowed_ns(ring.compute_ns, slow_down_), cause);
     wait_for(arrived);
   }
@@ -108,7 +108,7 @@ OpId Lane::send(const MicroBatchPrice& price, bool is_forward, int to_gpu, bool 
   if (links_ != nullptr)
     uses = links_->of_transfer(gpu_, to_gpu, static_cast<double>(price.stage_transfer_bytes));
   const std::int64_t time_ns = is_in_node ? price.stage_transfer_in_node_ns : price.stage_transfer_ns;
-  return travel(stream(send_[is_forward ? 0 : 1]), time_ns, Cause::pipeline, uses);
+  return transfer(stream(send_[is_forward ? 0 : 1]), time_ns, Cause::pipeline, uses);
 }
 
 }  // namespace packsim

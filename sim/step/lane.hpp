@@ -9,62 +9,65 @@
 #include "models/step/step_price.hpp"
 #include "sim/engine/op_graph.hpp"
 #include "sim/network/group_links.hpp"
-#include "sim/step/rank_meetings.hpp"
 #include "sim/step/step_detail.hpp"
+#include "sim/step/sync_points.hpp"
 
 namespace packsim {
 
-/// One simulated GPU while the operations of its step are made: a compute stream, and the streams of its
+/// Makes the operations of one simulated GPU in one step: on its compute stream and on the streams of its
 /// communication. Keeps its memory from step to step.
 class Lane {
  public:
-  /// A step of its own in the graph, which is kept by reference. gpu: that it stands for. links: null where
-  /// nothing contends.
+  /// Starts a new step in the graph, which is kept by reference. gpu: the GPU that is simulated. links: null
+  /// where transfers do not share links.
   void begin(OpGraph& graph, std::uint32_t rank, int gpu, StepDetail detail, GroupLinks* links);
 
-  /// Kernels at the end of the compute stream, behind everything it was told to wait for; the framework's
-  /// overhead is not slowed down.
+  /// Adds kernels at the end of the compute stream; they start after all that the lane was told to wait for.
+  /// A slow GPU does not slow down the framework's overhead.
   void work(std::int64_t time_ns, Cause cause);
-  /// What takes so long on this GPU, as one with what is beside it; whoever calls this books its causes.
+  /// Adds work that takes this long on this GPU and may be merged with its neighbours. The caller books its
+  /// causes.
   void merged_work(std::int64_t time_ns);
   void book(const WorkTime& time) { time_ += time; }
-  /// An exchange inside the rank, for which computation waits.
+  /// Adds an exchange inside the rank, which computation waits for.
   void exchange(const PricedStage& stage);
-  /// Attention, with its ring's transfers beside it.
+  /// Adds attention, and the transfers of its ring beside it.
   void attention(const RingPrice& ring, Cause cause);
-  /// Exchanges from here on are those of other lanes too; null: the lane's own. Kept by reference.
+  /// From here on the lane takes part in these exchanges, together with other lanes. Null: its exchanges are
+  /// its own. Kept by reference.
   void share_exchanges(SharedExchanges* shared);
-  /// A collective with other ranks, for which computation waits.
-  void meet(CollectiveId collective, Cause cause);
-  /// Activations, or their gradients, to the next lane; returns what that has to wait for.
+  /// Takes part in a collective with other ranks, which computation waits for.
+  void arrive(CollectiveId collective, Cause cause);
+  /// Sends activations, or their gradients, to another lane. Returns the operation that the receiver has to
+  /// wait for.
   OpId send(const MicroBatchPrice& price, bool is_forward, int to_gpu, bool is_in_node);
 
-  /// What is computed next starts behind this; kNone waits for nothing.
+  /// What the lane computes next starts after this operation has ended. kNone is nothing to wait for.
   void wait_for(OpId op);
-  /// The end of what has been computed and waited for; kNone before anything has.
+  /// The operation with which all computation and waiting so far ends; kNone while there is none.
   OpId computed();
 
-  /// The stream of the states' collectives.
+  /// The stream for collectives of weights and gradients.
   StreamId states_stream() { return stream(states_); }
   int gpu() const { return gpu_; }
-  /// How many times as long as priced the kernels from here on take.
+  /// How many times as long as priced kernels take from here on.
   double slow_down() const { return slow_down_; }
   void set_slow_down(double slow_down) { slow_down_ = slow_down; }
-  /// Of the whole graph, so far.
+  /// Number of operations in the whole graph so far.
   OpId n_ops() const { return static_cast<OpId>(graph_->ops().size()); }
-  /// What it has computed so far, and waited for inside its rank.
+  /// Time that the lane has computed so far, and waited for exchanges inside its rank.
   const WorkTime& time() const { return time_; }
 
  private:
-  // Streams are made when they are first used.
+  // The stream, which is made when it is first used.
   StreamId stream(StreamId& communication);
   void compute(std::int64_t time_ns, Cause cause);
-  // Whether the links of its next exchange matter: those of shared ones are the first lane's.
+  // Whether the lane's next exchange needs its links: those of a shared exchange come from the first lane.
   bool needs_links() const {
     return links_ != nullptr && (shared_ == nullptr || !shared_->is_made(n_shared_));
   }
-  // Takes time on a stream and its links, behind what is computed and waited for.
-  OpId travel(StreamId on, std::int64_t time_ns, Cause cause, std::span<const LinkUse> uses);
+  // Adds a transfer to a stream, which starts after all that is computed and waited for so far.
+  OpId transfer(StreamId on, std::int64_t time_ns, Cause cause, std::span<const LinkUse> uses);
   std::span<const LinkUse> ring_links(const RingPrice& ring) const;
 
   OpGraph* graph_ = nullptr;
@@ -78,7 +81,7 @@ class Lane {
   StreamId states_ = OpGraph::kNone;
   std::array<StreamId, 2> send_ = {};  // forward, backward
   SharedExchanges* shared_ = nullptr;
-  std::size_t n_shared_ = 0;  // that it has taken part in
+  std::size_t n_shared_ = 0;  // Shared exchanges that the lane has taken part in.
   std::vector<OpId> waits_;
   WorkTime time_;
 };

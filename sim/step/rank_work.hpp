@@ -7,47 +7,53 @@
 
 namespace packsim {
 
-/// What all steps of one plan have in common. Chunks are in the order in which a micro-batch goes through
-/// them; without pipeline parallelism there is one.
+/// What all steps of one plan have in common. Chunks of layers are in the order in which a micro-batch goes
+/// through them; without pipeline parallelism there is one chunk.
 struct PricedPlan {
   ParallelPlan plan;
   std::vector<ChunkShape> chunks;
-  std::vector<StatesPrice> states;  ///< [n_chunks]; their units hold every layer of the chunk once
-  /// Of each stage to the next, the last to the first: [pp_degree]; empty: all between nodes.
+  std::vector<StatesPrice> states;  ///< [n_chunks]; the units of a chunk hold each of its layers once
+  /// [pp_degree]: whether a stage sends to the next one inside a node; the last entry is the last stage's to
+  /// the first. Empty: all stages send between nodes.
   std::vector<bool> sends_in_node = {};
 };
 
-/// The pricer's own plan, all of its chunks.
+/// Prices all chunks of the pricer's plan.
 PricedPlan price_plan(StepPricer& pricer);
 
-/// How one micro-batch of a rank runs, where that is not as the rank's plan says.
+/// How a micro-batch runs that does not run as its rank's plan says.
 struct MicroBatchPlace {
-  const PricedPlan* plan = nullptr;  ///< may have another sequence degree, and other checkpointed layers
-  int first_gpu = 0;                 ///< of all that share the micro-batch
-  std::uint32_t id = 0;              ///< of the micro-batch in its step, for all ranks that share it
+  const PricedPlan* plan = nullptr;  ///< It may have another sequence degree and other checkpointed layers.
+  int first_gpu = 0;                 ///< The first of all GPUs that share the micro-batch.
+  std::uint32_t id = 0;  ///< Names the micro-batch within its step; the same for all ranks that share it.
 };
 
-/// Ranks meet before one of their micro-batches; those that name the same meeting wait for each other.
-struct RankMeeting {
-  std::uint32_t before = 0;  ///< a micro-batch of the rank; their number: behind the last
+/// A point at which ranks wait for each other before one of their micro-batches: all ranks with a sync point
+/// of the same id arrive before any of them goes on.
+struct SyncPoint {
+  /// Index of the rank's micro-batch before which it waits; the number of micro-batches means after the last
+  /// one.
+  std::uint32_t before = 0;
   std::uint32_t id = 0;
-  bool is_shared = false;  ///< the micro-batch is one of all that meet, and their exchanges are one
+  /// The ranks compute the micro-batch together, and take part in the same exchanges.
+  bool is_shared = false;
 };
 
-/// One data-parallel rank in one step. Its GPUs of one pipeline stage do the same at the same time: one of
-/// them stands for all.
+/// What one data-parallel rank does in one step. Its GPUs of one pipeline stage do the same at the same time,
+/// so one of them is simulated for all.
 struct RankWork {
   const PricedPlan* plan = nullptr;
   int first_gpu = 0;
-  int own_stage_gpus = 0;  ///< GPUs of one pipeline stage; 0: those that share a sequence under the plan
-  std::vector<const MicroBatchPrice*> micro_batches = {};  ///< may be empty, or more than another rank's
-  std::vector<MicroBatchPlace> places = {};                ///< [n_micro_batches]; empty: all on the rank
-  std::vector<RankMeeting> meetings = {};                  ///< ascending; only without pipeline parallelism
-  /// How many times as long as priced it computes: [pp_degree], as the slowest GPU of each stage has it.
-  /// Empty: 1.
+  /// GPUs of one pipeline stage of the rank. 0: as many as share a sequence under the plan.
+  int own_stage_gpus = 0;
+  std::vector<const MicroBatchPrice*> micro_batches =
+      {};                                    ///< There may be none, or more than another rank has.
+  std::vector<MicroBatchPlace> places = {};  ///< [n_micro_batches]; empty: all run on the rank.
+  std::vector<SyncPoint> sync_points = {};   ///< Ascending; only without pipeline parallelism.
+  /// [pp_degree]: how many times as long as priced a stage computes, because of its slowest GPU. Empty: 1.
   std::vector<double> stage_slow_down = {};
-  /// The same of single passes, instead of their stage's: [n_chunks x n_micro_batches x 2], forward and
-  /// backward. Empty: the stage's.
+  /// [n_chunks x n_micro_batches x 2], forward and backward: the same for single passes, in place of their
+  /// stage's factor. Empty: every pass has its stage's factor.
   std::vector<double> pass_slow_down = {};
 
   /// The first of its GPUs of a pipeline stage.

@@ -13,47 +13,47 @@ void StateExchange::begin(OpGraph& graph, const StatesPrice& states, const Paral
   plan_ = &plan;
   links_ = links;
   representatives_.clear();
-  for (Meetings* meetings : {&gathers_, &reductions_, &at_end_}) meetings->ids.clear();
+  for (CollectiveSequence* sequence : {&gathers_, &reductions_, &at_end_}) sequence->ids.clear();
 }
 
 void StateExchange::begin_turn(Lane& lane) {
   lane_ = &lane;
-  for (Meetings* meetings : {&gathers_, &reductions_, &at_end_}) meetings->next = 0;
+  for (CollectiveSequence* sequence : {&gathers_, &reductions_, &at_end_}) sequence->next = 0;
   reduced_.clear();
-  put_off_.clear();
+  deferred_.clear();
   held_back_.clear();
   before_last_ = OpGraph::kNone;
 }
 
-OpId StateExchange::join(Meetings& meetings, const Travel& travel) {
-  if (meetings.next == meetings.ids.size()) {
+OpId StateExchange::join(CollectiveSequence& sequence, const Transfer& transfer) {
+  if (sequence.next == sequence.ids.size()) {
     std::span<const LinkUse> uses;
     if (links_ != nullptr) {
-      uses = links_->of_states(travel.op, representatives_.front(), states_->gpus, states_->stride,
-                               representatives_, static_cast<double>(travel.bytes));
+      uses = links_->of_states(transfer.op, representatives_.front(), states_->gpus, states_->stride,
+                               representatives_, static_cast<double>(transfer.bytes));
     }
-    meetings.ids.push_back(graph_->add_collective(SimTime{travel.time_ns}, uses));
+    sequence.ids.push_back(graph_->add_collective(SimTime{transfer.time_ns}, uses));
   }
-  const CollectiveId id = meetings.ids[meetings.next++];
-  const bool waits = travel.after != OpGraph::kNone;
+  const CollectiveId id = sequence.ids[sequence.next++];
+  const bool waits = transfer.after != OpGraph::kNone;
   return graph_->join(lane_->states_stream(), id, Cause::states,
-                      std::span<const OpId>(&travel.after, waits ? 1 : 0));
+                      std::span<const OpId>(&transfer.after, waits ? 1 : 0));
 }
 
-OpId StateExchange::join_all(Meetings& meetings, const std::vector<Travel>& travels) {
-  Travel all{.after = lane_->computed()};
+OpId StateExchange::join_all(CollectiveSequence& sequence, const std::vector<Transfer>& transfers) {
+  Transfer all{.after = lane_->computed()};
   OpId last = OpGraph::kNone;
-  for (const Travel& travel : travels) {
-    if (links_ != nullptr && travel.time_ns > 0)
-      last = join(meetings, {travel.op, travel.time_ns, travel.bytes, all.after});
-    all.time_ns += travel.time_ns;
+  for (const Transfer& transfer : transfers) {
+    if (links_ != nullptr && transfer.time_ns > 0)
+      last = join(sequence, {transfer.op, transfer.time_ns, transfer.bytes, all.after});
+    all.time_ns += transfer.time_ns;
   }
-  if (links_ == nullptr && all.time_ns > 0) last = join(meetings, all);
+  if (links_ == nullptr && all.time_ns > 0) last = join(sequence, all);
   return last;
 }
 
 void StateExchange::send_held_back() {
-  for (const Travel& travel : held_back_) reduced_.push_back(join(reductions_, travel));
+  for (const Transfer& transfer : held_back_) reduced_.push_back(join(reductions_, transfer));
   held_back_.clear();
 }
 
@@ -73,7 +73,7 @@ void StateExchange::wait_for_buffer() {
   if (reduced_.size() >= 2) lane_->wait_for(reduced_[reduced_.size() - 2]);
 }
 
-StateExchange::Travel StateExchange::reduction(const StateUnit& unit) const {
+StateExchange::Transfer StateExchange::reduction(const StateUnit& unit) const {
   return {.op = plan_->zero_stage == 0 ? "all_reduce" : "reduce_scatter",
           .time_ns = unit.reduce_ns,
           .bytes = unit.reduce_bytes};
@@ -81,23 +81,23 @@ StateExchange::Travel StateExchange::reduction(const StateUnit& unit) const {
 
 void StateExchange::reduce(const StateUnit& unit) {
   if (unit.reduce_ns == 0) return;
-  Travel travel = reduction(unit);
+  Transfer transfer = reduction(unit);
   if (!plan_->overlaps_states && plan_->zero_stage < 2) {
-    put_off_.push_back(travel);
+    deferred_.push_back(transfer);
     return;
   }
-  travel.after = lane_->computed();
+  transfer.after = lane_->computed();
   if (plan_->overlaps_states && plan_->zero_stage == 3) {
-    held_back_.push_back(travel);
+    held_back_.push_back(transfer);
     return;
   }
-  reduced_.push_back(join(reductions_, travel));
+  reduced_.push_back(join(reductions_, transfer));
   if (!plan_->overlaps_states) lane_->wait_for(reduced_.back());
 }
 
 void StateExchange::wait_for_gradients() {
   send_held_back();
-  if (!put_off_.empty()) reduced_.push_back(join_all(reductions_, put_off_));
+  if (!deferred_.empty()) reduced_.push_back(join_all(reductions_, deferred_));
   if (!reduced_.empty()) lane_->wait_for(reduced_.back());
 }
 

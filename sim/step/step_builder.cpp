@@ -18,7 +18,8 @@ bool is_of_pipeline(const RankWork& rank, const PricedPlan& first) {
 
 }  // namespace
 
-StepBuilder::StepBuilder(StepDetail detail, const Topology* topology) : detail_(detail), rank_steps_(detail) {
+StepBuilder::StepBuilder(StepDetail detail, const Topology* topology)
+    : detail_(detail), program_builder_(detail) {
   if (topology != nullptr) links_.emplace(*topology);
 }
 
@@ -47,17 +48,18 @@ void StepBuilder::build(std::span<const RankWork> ranks, OpGraph& graph) {
     lanes_[i].begin(graph, static_cast<std::uint32_t>(i), gpu, detail_, links);
   }
   experts_.begin(graph, ranks, links);
-  meetings_.begin(graph);
-  const bool meet = std::ranges::any_of(ranks, [](const RankWork& rank) { return !rank.meetings.empty(); });
-  if (meet && (n_stages > 1 || experts_.any())) {
+  sync_points_.begin(graph);
+  const bool synchronise =
+      std::ranges::any_of(ranks, [](const RankWork& rank) { return !rank.sync_points.empty(); });
+  if (synchronise && (n_stages > 1 || experts_.any())) {
     throw std::invalid_argument(
         "expected no pipeline and no experts over several ranks where ranks share micro-batches or meet "
         "between them");
   }
   const std::span<StateExchange> states(states_.data(), n_chunks);
   for (std::size_t r = 0; r < ranks.size(); ++r)
-    rank_steps_.make(ranks[r], r, std::span(lanes_).subspan(r * n_stages, n_stages), states, experts_,
-                     meetings_, passes_);
+    program_builder_.make(ranks[r], r, std::span(lanes_).subspan(r * n_stages, n_stages), states, experts_,
+                          sync_points_, passes_);
   for (std::size_t i = 0; i < n_lanes; ++i) work_.push_back(lanes_[i].time());
 }
 

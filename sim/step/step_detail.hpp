@@ -6,8 +6,12 @@ namespace packsim {
 
 /// How finely a step is simulated. Where nothing contends, both give the same times.
 enum class StepDetail : std::uint8_t {
-  micro_batches,  ///< what ranks do between two meetings is one operation, waits inside a rank included
-  stages,         ///< every run of kernels and every exchange by itself
+  /// All that a rank does between two points at which it waits for others is one operation, which includes
+  /// waits
+  /// inside the rank.
+  micro_batches,
+  /// Every run of kernels and every exchange is an operation of its own.
+  stages,
 };
 
 }  // namespace packsim

@@ -7,45 +7,46 @@
 #include <vector>
 
 #include "models/pipeline/pipeline_schedule.hpp"
-#include "sim/step/expert_meetings.hpp"
+#include "sim/step/expert_sync.hpp"
 #include "sim/step/lane.hpp"
-#include "sim/step/rank_meetings.hpp"
 #include "sim/step/rank_work.hpp"
 #include "sim/step/state_exchange.hpp"
+#include "sim/step/sync_points.hpp"
 
 namespace packsim {
 
-/// A micro-batch's pass through a chunk: operations first_op to end_op - 1 are those of its lane, its sends
-/// and the exchange of states that it asks for.
+/// A micro-batch's pass through a chunk, as operations first_op to end_op - 1: what its lane computes and
+/// sends, and the collectives of weights and gradients that it starts.
 struct MadePass {
   std::uint32_t lane = 0;
   std::uint32_t chunk = 0;
-  std::uint32_t micro_batch = 0;  ///< of the rank's
+  std::uint32_t micro_batch = 0;  ///< Index among the rank's micro-batches.
   bool is_forward = true;
   OpId first_op = 0;
   OpId end_op = 0;
 };
 
-/// Makes the operations of one data-parallel rank's step: the passes of its micro-batches through the chunks
-/// of a pipeline, gradients, optimizer and weights. Keeps its memory from rank to rank.
-class RankSteps {
+/// Makes the operations of one data-parallel rank in one step: the passes of its micro-batches through the
+/// chunks of its pipeline, gradients, optimizer and weights. Keeps its memory from rank to rank.
+class RankProgramBuilder {
  public:
-  explicit RankSteps(StepDetail detail) : detail_(detail) {}
+  explicit RankProgramBuilder(StepDetail detail) : detail_(detail) {}
 
-  /// The rank is of this number. lanes: [n_stages]. states: [n_chunks]; begins their turn. Adds its passes to
-  /// the end of passes.
+  /// Makes the operations of the rank with this index, and adds its passes to the end of `passes`. lanes:
+  /// [n_stages]. states: [n_chunks]; it becomes the turn of this rank's lanes.
   void make(const RankWork& work, std::size_t rank, std::span<Lane> lanes, std::span<StateExchange> states,
-            ExpertMeetings& experts, RankMeetings& meetings, std::vector<MadePass>& passes);
+            ExpertSync& experts, SyncPoints& sync_points, std::vector<MadePass>& passes);
 
  private:
-  // A pass of a micro-batch through a chunk, once it has been made.
+  // What is known of a micro-batch's pass through a chunk.
   struct Pass {
     bool is_made = false;
-    OpId sent = OpGraph::kNone;  // to the chunk that comes next
+    OpId sent = OpGraph::kNone;  // The transfer to the next chunk.
   };
   using Orders = std::vector<std::vector<PipelinePass>>;  // [n_stages]
 
-  // Whether every stage of a layer is made by itself; else layers of a unit are one.
+  // Whether every stage of a layer becomes operations of its own; else all layers of a unit are one
+  // operation.
   bool by_stage() const { return detail_ == StepDetail::stages || experts_->any(); }
   Lane& lane_of(std::size_t chunk) { return lanes_[chunk % lanes_.size()]; }
   std::size_t last_chunk() const { return plan_->chunks.size() - 1; }
@@ -56,7 +57,7 @@ class RankSteps {
   bool advance(const Orders& orders);
   void make_pass(std::size_t chunk, const PipelinePass& pass, const Pass* waits_for);
 
-  void meet_before(std::size_t micro_batch);
+  void sync_before(std::size_t micro_batch);
   void forward(std::size_t chunk_index, const ChunkShape& chunk, const MicroBatchPrice& price, bool is_first);
   void backward(std::size_t chunk_index, const ChunkShape& chunk, const MicroBatchPrice& price, bool is_first,
                 bool is_last);
@@ -73,9 +74,9 @@ class RankSteps {
   const PricedPlan* plan_ = nullptr;
   std::span<Lane> lanes_;
   std::span<StateExchange> states_;
-  ExpertMeetings* experts_ = nullptr;
-  RankMeetings* meetings_ = nullptr;
-  std::size_t next_meeting_ = 0;
+  ExpertSync* experts_ = nullptr;
+  SyncPoints* sync_points_ = nullptr;
+  std::size_t next_sync_point_ = 0;
   std::vector<MadePass>* passes_ = nullptr;
   std::size_t rank_ = 0;
 

@@ -10,22 +10,22 @@
 
 namespace packsim {
 
-/// Ranks that hold all experts together; 1 where each has all of them.
+/// Number of data-parallel ranks that hold all experts together; 1 where each rank holds all of them.
 std::size_t ranks_of_experts(const ParallelPlan& plan);
 
-/// Data-parallel ranks whose experts are spread over all of them, while the operations of a step are made:
-/// in every layer with experts they wait for each other. Ranks whose experts are their own meet nobody.
-/// Keeps its memory from step to step.
+/// Makes the exchanges of data-parallel ranks whose experts are spread over all of them: these ranks wait for
+/// each other in every layer with experts. Ranks that hold all experts themselves wait for nobody. Keeps its
+/// memory from step to step.
 ///
-/// Ranks that have run out of micro-batches are not waited for. An exchange takes what it takes alone for the
-/// largest of the micro-batches of one number.
-class ExpertMeetings {
+/// Nobody waits for a rank that has run out of micro-batches. The ranks' micro-batches of the same index
+/// exchange together, and the exchange takes as long as the largest of them takes alone.
+class ExpertSync {
  public:
-  /// A step of its own. All is kept by reference. Ranks that share experts lie side by side.
+  /// Starts a new step. All arguments are kept by reference. Ranks that share experts lie side by side.
   void begin(OpGraph& graph, std::span<const RankWork> ranks, GroupLinks* links);
   bool any() const { return any_; }
 
-  /// One pass of a micro-batch of a rank through a chunk.
+  /// One pass of a rank's micro-batch through a chunk.
   struct Pass {
     std::size_t rank = 0;
     std::size_t chunk = 0;
@@ -33,8 +33,8 @@ class ExpertMeetings {
     bool is_forward = true;
   };
   void begin_pass(const Pass& pass);
-  /// The next meeting of the pass: stage `stage` of a phase of a layer with experts. gpu: that the lane
-  /// stands for.
+  /// The next exchange of the pass, which is stage `stage` of a phase of a layer with experts. gpu: the one
+  /// that the lane simulates.
   CollectiveId next(PricedPhase LayerPrices::*phase, std::size_t stage, int gpu);
 
  private:
@@ -52,7 +52,7 @@ class ExpertMeetings {
   std::vector<Group> groups_;
   std::vector<std::size_t> group_of_;  // [n_ranks]
   std::size_t most_micro_batches_ = 0;
-  std::vector<std::vector<CollectiveId>> meetings_;  // by group, chunk, micro-batch and direction
+  std::vector<std::vector<CollectiveId>> collectives_;  // by group, chunk, micro-batch and direction
   std::vector<int> representatives_;
   Pass pass_;
   Group group_;

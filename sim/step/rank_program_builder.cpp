@@ -1,4 +1,4 @@
-#include "sim/step/rank_steps.hpp"
+#include "sim/step/rank_program_builder.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -6,7 +6,7 @@
 namespace packsim {
 namespace {
 
-// The layers of a chunk in forward order.
+// A layer of a chunk.
 struct Layer {
   bool has_experts = false;
   bool is_checkpointed = false;
@@ -18,17 +18,17 @@ Layer layer_of(const ChunkShape& chunk, int index) {
 
 }  // namespace
 
-void RankSteps::make(const RankWork& work, std::size_t rank, std::span<Lane> lanes,
-                     std::span<StateExchange> states, ExpertMeetings& experts, RankMeetings& meetings,
-                     std::vector<MadePass>& passes) {
+void RankProgramBuilder::make(const RankWork& work, std::size_t rank, std::span<Lane> lanes,
+                              std::span<StateExchange> states, ExpertSync& experts, SyncPoints& sync_points,
+                              std::vector<MadePass>& passes) {
   work_ = &work;
   plan_ = work.plan;
   rank_ = rank;
   lanes_ = lanes;
   states_ = states;
   experts_ = &experts;
-  meetings_ = &meetings;
-  next_meeting_ = 0;
+  sync_points_ = &sync_points;
+  next_sync_point_ = 0;
   passes_ = &passes;
   next_.assign(lanes.size(), 0);
   const std::size_t n_passes = plan_->chunks.size() * work.micro_batches.size();
@@ -39,7 +39,7 @@ void RankSteps::make(const RankWork& work, std::size_t rank, std::span<Lane> lan
   const Orders& orders = this->orders(static_cast<int>(work.micro_batches.size()));
   while (advance(orders)) {
   }
-  meet_before(work.micro_batches.size());
+  sync_before(work.micro_batches.size());
   for (std::size_t stage = 0; stage < lanes_.size(); ++stage)
     lanes_[stage].set_slow_down(work.slow_down(stage));
   for (StateExchange& of_chunk : states_) of_chunk.wait_for_gradients();
@@ -49,11 +49,11 @@ void RankSteps::make(const RankWork& work, std::size_t rank, std::span<Lane> lan
   for (Lane& lane : lanes_) lane.work(plan_->states.front().step_ns, Cause::overhead);
 }
 
-std::size_t RankSteps::index(std::size_t chunk, int micro_batch) const {
+std::size_t RankProgramBuilder::index(std::size_t chunk, int micro_batch) const {
   return chunk * work_->micro_batches.size() + static_cast<std::size_t>(micro_batch);
 }
 
-const RankSteps::Orders& RankSteps::orders(int n_micro_batches) {
+const RankProgramBuilder::Orders& RankProgramBuilder::orders(int n_micro_batches) {
   const ParallelPlan& plan = plan_->plan;
   const auto [place, is_new] =
       orders_.try_emplace({plan.schedule().name, plan.pp_degree, plan.virtual_stages, n_micro_batches});
@@ -66,20 +66,21 @@ const RankSteps::Orders& RankSteps::orders(int n_micro_batches) {
   return place->second;
 }
 
-// From a chunk to the next and back.
-bool RankSteps::sends_in_node(std::size_t chunk) const {
+// Whether a chunk and the next one exchange activations and gradients inside a node.
+bool RankProgramBuilder::sends_in_node(std::size_t chunk) const {
   return !plan_->sends_in_node.empty() && plan_->sends_in_node[chunk % lanes_.size()];
 }
 
-// The pass that this one waits for; null for the first.
-const RankSteps::Pass* RankSteps::before(std::size_t chunk, const PipelinePass& pass) const {
+// The pass that this one waits for; null for the first pass of a micro-batch.
+const RankProgramBuilder::Pass* RankProgramBuilder::before(std::size_t chunk,
+                                                           const PipelinePass& pass) const {
   if (pass.is_forward) return chunk == 0 ? nullptr : &forward_[index(chunk - 1, pass.micro_batch)];
   return chunk == last_chunk() ? &forward_[index(chunk, pass.micro_batch)]
                                : &backward_[index(chunk + 1, pass.micro_batch)];
 }
 
-// One pass of every stage that can go on; false where all are done.
-bool RankSteps::advance(const Orders& orders) {
+// Makes the next pass of every stage whose input is there. False once all passes are made.
+bool RankProgramBuilder::advance(const Orders& orders) {
   bool is_done = true;
   bool has_moved = false;
   for (std::size_t stage = 0; stage < orders.size(); ++stage) {
@@ -97,29 +98,29 @@ bool RankSteps::advance(const Orders& orders) {
   return !is_done;
 }
 
-// Without a pipeline, and so one lane.
-void RankSteps::meet_before(std::size_t micro_batch) {
+// Ranks with sync points have no pipeline, and so one lane.
+void RankProgramBuilder::sync_before(std::size_t micro_batch) {
   Lane& lane = lanes_.front();
   lane.share_exchanges(nullptr);
-  for (; next_meeting_ < work_->meetings.size(); ++next_meeting_) {
-    const RankMeeting& meeting = work_->meetings[next_meeting_];
-    if (meeting.before > micro_batch) break;
-    lane.meet(meetings_->meeting(meeting.id), Cause::sequence);
-    if (meeting.is_shared) lane.share_exchanges(&meetings_->exchanges(meeting.id));
+  for (; next_sync_point_ < work_->sync_points.size(); ++next_sync_point_) {
+    const SyncPoint& point = work_->sync_points[next_sync_point_];
+    if (point.before > micro_batch) break;
+    lane.arrive(sync_points_->collective(point.id), Cause::sequence);
+    if (point.is_shared) lane.share_exchanges(&sync_points_->exchanges(point.id));
   }
 }
 
-void RankSteps::make_pass(std::size_t chunk, const PipelinePass& pass, const Pass* waits_for) {
+void RankProgramBuilder::make_pass(std::size_t chunk, const PipelinePass& pass, const Pass* waits_for) {
   Lane& lane = lane_of(chunk);
   const auto micro_batch = static_cast<std::size_t>(pass.micro_batch);
   const MicroBatchPrice& price = *work_->micro_batches[micro_batch];
   const ChunkShape& shape = work_->plan_of(micro_batch).chunks[chunk];
-  // The last chunk turns round by itself.
+  // The last chunk's backward pass follows its own forward pass: nothing is sent.
   const bool is_turn = !pass.is_forward && chunk == last_chunk();
   if (waits_for != nullptr && !is_turn) lane.wait_for(waits_for->sent);
   lane.set_slow_down(work_->slow_down(chunk, micro_batch, pass.is_forward));
   if (experts_->any()) experts_->begin_pass({rank_, chunk, micro_batch, pass.is_forward});
-  if (pass.is_forward && chunk == 0 && !work_->meetings.empty()) meet_before(micro_batch);
+  if (pass.is_forward && chunk == 0 && !work_->sync_points.empty()) sync_before(micro_batch);
   const OpId first_op = lane.n_ops();
   Pass& made = (pass.is_forward ? forward_ : backward_)[index(chunk, pass.micro_batch)];
   made.is_made = true;
@@ -139,8 +140,8 @@ void RankSteps::make_pass(std::size_t chunk, const PipelinePass& pass, const Pas
                       .end_op = lane.n_ops()});
 }
 
-void RankSteps::forward(std::size_t chunk_index, const ChunkShape& chunk, const MicroBatchPrice& price,
-                        bool is_first) {
+void RankProgramBuilder::forward(std::size_t chunk_index, const ChunkShape& chunk,
+                                 const MicroBatchPrice& price, bool is_first) {
   Lane& lane = lane_of(chunk_index);
   const bool gathers = plan_->plan.zero_stage == 3 || (is_first && gathers_in_forward(plan_->plan));
   if (by_stage()) {
@@ -159,8 +160,8 @@ void RankSteps::forward(std::size_t chunk_index, const ChunkShape& chunk, const 
   }
 }
 
-void RankSteps::backward(std::size_t chunk_index, const ChunkShape& chunk, const MicroBatchPrice& price,
-                         bool is_first, bool is_last) {
+void RankProgramBuilder::backward(std::size_t chunk_index, const ChunkShape& chunk,
+                                  const MicroBatchPrice& price, bool is_first, bool is_last) {
   Lane& lane = lane_of(chunk_index);
   StateExchange& states = states_[chunk_index];
   const std::vector<StateUnit>& units = plan_->states[chunk_index].units;
@@ -185,8 +186,8 @@ void RankSteps::backward(std::size_t chunk_index, const ChunkShape& chunk, const
   }
 }
 
-void RankSteps::forward_layers(Lane& lane, const ChunkShape& chunk, const StateUnit& unit,
-                               const MicroBatchPrice& price) {
+void RankProgramBuilder::forward_layers(Lane& lane, const ChunkShape& chunk, const StateUnit& unit,
+                                        const MicroBatchPrice& price) {
   for (int i = 0; by_stage() && i < unit.n_layers; ++i) {
     layer_phase(lane, &LayerPrices::forward, layer_of(chunk, unit.first_layer + i).has_experts, price);
   }
@@ -199,8 +200,8 @@ void RankSteps::forward_layers(Lane& lane, const ChunkShape& chunk, const StateU
   }
 }
 
-void RankSteps::backward_layers(Lane& lane, const ChunkShape& chunk, const StateUnit& unit,
-                                const MicroBatchPrice& price) {
+void RankProgramBuilder::backward_layers(Lane& lane, const ChunkShape& chunk, const StateUnit& unit,
+                                         const MicroBatchPrice& price) {
   std::int64_t total_ns = 0;
   std::int64_t layer_ns = 0;
   Layer before;
@@ -221,8 +222,8 @@ void RankSteps::backward_layers(Lane& lane, const ChunkShape& chunk, const State
   if (total_ns > 0) lane.merged_work(total_ns);
 }
 
-void RankSteps::layer_phase(Lane& lane, PricedPhase LayerPrices::*phase, bool has_experts,
-                            const MicroBatchPrice& price) {
+void RankProgramBuilder::layer_phase(Lane& lane, PricedPhase LayerPrices::*phase, bool has_experts,
+                                     const MicroBatchPrice& price) {
   const PricedPhase& own = price.tokens->layers[has_experts ? 1 : 0].*phase;
   const bool is_backward = phase == &LayerPrices::backward;
   for (std::size_t i = 0; i < own.stages.size(); ++i) {
@@ -236,7 +237,7 @@ void RankSteps::layer_phase(Lane& lane, PricedPhase LayerPrices::*phase, bool ha
         break;
       case PricedStage::Kind::exchange:
         if (stage.cause == Cause::expert && experts_->any()) {
-          lane.meet(experts_->next(phase, i, lane.gpu()), stage.cause);
+          lane.arrive(experts_->next(phase, i, lane.gpu()), stage.cause);
         } else {
           lane.exchange(stage);
         }
@@ -246,7 +247,7 @@ void RankSteps::layer_phase(Lane& lane, PricedPhase LayerPrices::*phase, bool ha
 }
 
 // The embedding or the head.
-void RankSteps::edge_phase(Lane& lane, const PricedPhase& phase) {
+void RankProgramBuilder::edge_phase(Lane& lane, const PricedPhase& phase) {
   if (!by_stage()) {
     lane.merged_work(phase_time(phase, lane.slow_down()).total_ns);
     return;

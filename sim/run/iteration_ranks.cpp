@@ -1,4 +1,4 @@
-#include "sim/run/step_ranks.hpp"
+#include "sim/run/iteration_ranks.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "sim/run/check_schedule.hpp"
-#include "sim/step/expert_meetings.hpp"
+#include "sim/step/expert_sync.hpp"
 
 namespace packsim {
 namespace {
@@ -23,7 +23,8 @@ void check_variability(std::span<const PricedGroup> groups, const Variability& v
 
 constexpr std::uint32_t kNoPack = std::numeric_limits<std::uint32_t>::max();
 
-// Of a rank that takes part in a round's exchange of states and trains nothing.
+// The price of the empty micro-batch of a rank that takes part in a round's exchanges without training
+// anything.
 const MicroBatchPrice& no_pack() {
   static const TokenPrices kNoTokens;
   static const MicroBatchPrice kNoPrice{.tokens = &kNoTokens};
@@ -32,8 +33,8 @@ const MicroBatchPrice& no_pack() {
 
 }  // namespace
 
-StepRanks::StepRanks(const Schedule& schedule, std::span<const PricedGroup> groups,
-                     const SimulationOptions& options)
+IterationRanks::IterationRanks(const Schedule& schedule, std::span<const PricedGroup> groups,
+                               const SimulationOptions& options)
     : schedule_(schedule),
       groups_(groups),
       merges_(options.topology == nullptr && options.merges_alike && !options.variability.any()) {
@@ -46,8 +47,8 @@ StepRanks::StepRanks(const Schedule& schedule, std::span<const PricedGroup> grou
   for (const PricedGroup& group : groups) classes_.push_back(price_classes(group.packs));
 }
 
-// Barriers come first, in their order; then the shared packs.
-void StepRanks::name_meetings(const Iteration& iteration) {
+// Gives every sync point its id: barriers come first, in their order, and then the shared packs.
+void IterationRanks::name_sync_points(const Iteration& iteration) {
   const std::span<const PlacedPack> packs = schedule_.packs(iteration);
   barrier_rounds_.clear();
   for (const PlacedPack& placed : packs) {
@@ -61,10 +62,10 @@ void StepRanks::name_meetings(const Iteration& iteration) {
   }
 }
 
-// The block's packs; where all GPUs exchange states in every micro-batch, and shared packs or barriers tie
-// the rounds of blocks together, kNoPack for each round in which others have one and this block has not, up
-// to its last.
-void StepRanks::set_rounds(const Iteration& iteration, std::size_t block) {
+// Sets rounds_ to the block's packs. Where all GPUs exchange weights or gradients in every micro-batch, and
+// shared packs or barriers tie the rounds of blocks together, it has kNoPack for each round up to the block's
+// last in which the block has no pack.
+void IterationRanks::set_rounds(const Iteration& iteration, std::size_t block) {
   const std::span<const PlacedPack> packs = schedule_.packs(iteration);
   const bool fills_gaps = groups_[packs.front().group].plan.plan.zero_stage >= 2 &&
                           (mesh_.has_shared() || !barrier_rounds_.empty());
@@ -77,11 +78,12 @@ void StepRanks::set_rounds(const Iteration& iteration, std::size_t block) {
   }
 }
 
-void StepRanks::set_work(const Iteration& iteration, std::size_t block, RankWork& work) const {
+void IterationRanks::set_work(const Iteration& iteration, std::size_t block, RankWork& work) const {
   const std::span<const PlacedPack> packs = schedule_.packs(iteration);
   const std::span<const std::uint32_t> own = mesh_.packs(block);
   const PlacedPack& first = own.empty() ? packs.front() : packs[own.front()];
-  // GPUs of a pipeline stage, of which tensor parallelism makes more than the schedule knows.
+  // The GPUs of a pipeline stage, of which there are more than the schedule knows where tensor parallelism is
+  // used.
   const auto stage_gpus = [&](std::uint32_t group, int n) {
     return n * groups_[group].plan.plan.sequence_gpus() / schedule_.groups[group].gpus_per_pack;
   };
@@ -112,33 +114,33 @@ void StepRanks::set_work(const Iteration& iteration, std::size_t block, RankWork
   }
 }
 
-void StepRanks::set_meetings(const Iteration& iteration, RankWork& work) const {
+void IterationRanks::set_sync_points(const Iteration& iteration, RankWork& work) const {
   const std::span<const PlacedPack> packs = schedule_.packs(iteration);
-  work.meetings.clear();
+  work.sync_points.clear();
   std::uint32_t next_barrier = 0;
   std::uint32_t micro_batch = 0;
-  const auto meet_up_to = [&](std::uint32_t round) {
+  const auto sync_up_to = [&](std::uint32_t round) {
     for (; next_barrier < barrier_rounds_.size() && barrier_rounds_[next_barrier] <= round; ++next_barrier)
-      work.meetings.push_back({.before = micro_batch, .id = next_barrier});
+      work.sync_points.push_back({.before = micro_batch, .id = next_barrier});
   };
   for (const std::uint32_t position : rounds_) {
     // Where gaps are filled, the micro-batch of a round has its number.
-    meet_up_to(position != kNoPack ? packs[position].round : micro_batch);
+    sync_up_to(position != kNoPack ? packs[position].round : micro_batch);
     if (position != kNoPack && mesh_.is_shared(position))
-      work.meetings.push_back({.before = micro_batch, .id = shared_ids_[position], .is_shared = true});
+      work.sync_points.push_back({.before = micro_batch, .id = shared_ids_[position], .is_shared = true});
     ++micro_batch;
   }
-  meet_up_to(packs.back().round);
+  sync_up_to(packs.back().round);
 }
 
-void StepRanks::set_kinds(const Iteration& iteration) {
+void IterationRanks::set_kinds(const Iteration& iteration) {
   const std::span<const PlacedPack> packs = schedule_.packs(iteration);
   kinds_.clear();
   for (std::size_t block = 0; block < mesh_.blocks().size(); ++block) {
     kinds_.kinds.push_back(static_cast<std::uint64_t>(mesh_.blocks()[block].n_gpus));
     for (const std::uint32_t position : mesh_.packs(block)) {
       const PlacedPack& placed = packs[position];
-      // Ranks that come to barriers at other times are not alike.
+      // Ranks with a different number of packs before a barrier are not alike.
       const std::uint64_t round = barrier_rounds_.empty() ? 0 : placed.round;
       const std::uint64_t group = placed.group;
       kinds_.kinds.push_back(round << 48U | group << 32U | classes_[placed.group][placed.pack]);
@@ -147,8 +149,8 @@ void StepRanks::set_kinds(const Iteration& iteration) {
   }
 }
 
-// Ranks that hold experts together meet in recomputed layers too.
-void StepRanks::check_checkpointing(std::size_t iteration_index) const {
+// Ranks that hold experts together exchange in recomputed layers too, so they must recompute the same ones.
+void IterationRanks::check_checkpointing(std::size_t iteration_index) const {
   const Iteration& iteration = schedule_.iterations[iteration_index];
   if (ranks_of_experts(groups_[schedule_.packs(iteration).front().group].plan.plan) == 1) return;
   std::map<std::uint16_t, int> gc_layers_of;  // by round
@@ -164,14 +166,14 @@ void StepRanks::check_checkpointing(std::size_t iteration_index) const {
   }
 }
 
-std::span<const RankWork> StepRanks::of(std::size_t iteration_index) {
+std::span<const RankWork> IterationRanks::of(std::size_t iteration_index) {
   const Iteration& iteration = schedule_.iterations[iteration_index];
   check_checkpointing(iteration_index);
   mesh_.set(schedule_, iteration);
-  name_meetings(iteration);
+  name_sync_points(iteration);
   const PricedGroup& first = groups_[schedule_.packs(iteration).front().group];
   const std::size_t n_ranks = mesh_.blocks().size();
-  // Ranks that share packs are all there.
+  // Ranks that share packs are simulated one by one.
   const bool merges = merges_ && !mesh_.has_shared();
   std::size_t block = merges ? ranks_of_experts(first.plan.plan) : n_ranks;
   if (n_ranks % block != 0) block = n_ranks;
@@ -189,7 +191,7 @@ std::span<const RankWork> StepRanks::of(std::size_t iteration_index) {
       RankWork& work = works_[gpus_.size()];
       set_rounds(iteration, kind.first_block * block + r);
       set_work(iteration, kind.first_block * block + r, work);
-      set_meetings(iteration, work);
+      set_sync_points(iteration, work);
       if (slow_down_) slow_down_->set(iteration_index, work);
       const double gpus = mesh_.blocks()[kind.first_block * block + r].n_gpus;
       gpus_.push_back(gpus * static_cast<double>(kind.n_blocks) / work.plan->plan.pp_degree);

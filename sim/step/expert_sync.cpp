@@ -1,11 +1,11 @@
-#include "sim/step/expert_meetings.hpp"
+#include "sim/step/expert_sync.hpp"
 
 #include <algorithm>
 
 namespace packsim {
 namespace {
 
-// Neighbouring GPUs that hold all experts once.
+// Number of neighbouring GPUs that hold every expert once.
 int block_gpus(const ParallelPlan& plan) {
   return plan.ep_degree * plan.tp_degree;
 }
@@ -16,7 +16,7 @@ std::size_t ranks_of_experts(const ParallelPlan& plan) {
   return static_cast<std::size_t>(std::max(1, block_gpus(plan) / plan.sequence_gpus()));
 }
 
-void ExpertMeetings::begin(OpGraph& graph, std::span<const RankWork> ranks, GroupLinks* links) {
+void ExpertSync::begin(OpGraph& graph, std::span<const RankWork> ranks, GroupLinks* links) {
   graph_ = &graph;
   ranks_ = ranks;
   links_ = links;
@@ -37,21 +37,21 @@ void ExpertMeetings::begin(OpGraph& graph, std::span<const RankWork> ranks, Grou
     most_micro_batches_ = std::max(most_micro_batches_, ranks[r].micro_batches.size());
     n_chunks = ranks[r].plan->chunks.size();
   }
-  for (std::vector<CollectiveId>& of_pass : meetings_) of_pass.clear();
-  meetings_.resize(std::max(meetings_.size(), 2 * groups_.size() * n_chunks * most_micro_batches_));
+  for (std::vector<CollectiveId>& of_pass : collectives_) of_pass.clear();
+  collectives_.resize(std::max(collectives_.size(), 2 * groups_.size() * n_chunks * most_micro_batches_));
 }
 
-void ExpertMeetings::begin_pass(const Pass& pass) {
+void ExpertSync::begin_pass(const Pass& pass) {
   pass_ = pass;
   const std::size_t group = group_of_[pass.rank];
   group_ = groups_[group];
   const std::size_t n_chunks = ranks_[pass.rank].plan->chunks.size();
   const std::size_t index = (group * n_chunks + pass.chunk) * most_micro_batches_ + pass.micro_batch;
-  of_pass_ = &meetings_[2 * index + (pass.is_forward ? 0 : 1)];
+  of_pass_ = &collectives_[2 * index + (pass.is_forward ? 0 : 1)];
   next_ = 0;
 }
 
-PricedStage ExpertMeetings::largest(PricedPhase LayerPrices::*phase, std::size_t stage) const {
+PricedStage ExpertSync::largest(PricedPhase LayerPrices::*phase, std::size_t stage) const {
   PricedStage largest{.time_ns = -1};
   for (const RankWork& rank : ranks_.subspan(group_.first_rank, group_.n_ranks)) {
     if (pass_.micro_batch >= rank.micro_batches.size()) continue;
@@ -63,10 +63,10 @@ PricedStage ExpertMeetings::largest(PricedPhase LayerPrices::*phase, std::size_t
   return largest;
 }
 
-std::span<const LinkUse> ExpertMeetings::links(const PricedStage& exchange, int gpu) {
+std::span<const LinkUse> ExpertSync::links(const PricedStage& exchange, int gpu) {
   if (links_ == nullptr) return {};
   const RankWork& rank = ranks_[pass_.rank];
-  const int stage_gpu = gpu - rank.first_gpu;  // behind the first of the rank
+  const int stage_gpu = gpu - rank.first_gpu;  // Counted from the first GPU of the rank.
   representatives_.clear();
   for (const RankWork& peer : ranks_.subspan(group_.first_rank, group_.n_ranks))
     representatives_.push_back(peer.first_gpu + stage_gpu);
@@ -76,7 +76,7 @@ std::span<const LinkUse> ExpertMeetings::links(const PricedStage& exchange, int 
                            static_cast<double>(exchange.bytes));
 }
 
-CollectiveId ExpertMeetings::next(PricedPhase LayerPrices::*phase, std::size_t stage, int gpu) {
+CollectiveId ExpertSync::next(PricedPhase LayerPrices::*phase, std::size_t stage, int gpu) {
   if (next_ == of_pass_->size()) {
     const PricedStage exchange = largest(phase, stage);
     of_pass_->push_back(graph_->add_collective(SimTime{exchange.time_ns}, links(exchange, gpu)));

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "models/step/step_price.hpp"
+#include "packing/schedule.hpp"
+#include "sim/network/topology.hpp"
+#include "sim/run/alike_ranks.hpp"
+#include "sim/run/iteration_mesh.hpp"
+#include "sim/run/rank_slow_down.hpp"
+#include "sim/step/rank_work.hpp"
+#include "sim/step/step_detail.hpp"
+#include "sim/variability/variability.hpp"
+
+namespace packsim {
+
+/// How the packs of one group run, and what each of them costs.
+struct PricedGroup {
+  PricedPlan plan;
+  std::vector<MicroBatchPrice> packs;  ///< [n_packs]
+};
+
+struct SimulationOptions {
+  StepDetail detail = StepDetail::micro_batches;
+  /// Null: transfers do not share links, and each takes what it takes alone.
+  const Topology* topology = nullptr;
+  /// How many times as long computation takes while its GPU communicates: at least 1.
+  double slow_down = 1;
+  /// Simulates ranks whose micro-batches cost the same only once where nothing contends. Only n_events
+  /// changes with it.
+  bool merges_alike = true;
+  /// Where GPUs or kernels differ from each other, all ranks are simulated.
+  Variability variability = {};
+};
+
+/// The data-parallel ranks of a schedule's iterations, each with its micro-batches. Where nothing contends
+/// and all GPUs are equally fast, one rank stands for all that do the same.
+///
+/// GPUs that train the same packs in an iteration form one rank. GPUs that share only some of their packs
+/// form several ranks, which wait for each other before each shared pack. Keeps its memory from iteration to
+/// iteration.
+class IterationRanks {
+ public:
+  /// The schedule and the groups are kept by reference. Throws std::invalid_argument for a schedule that does
+  /// not match the groups, and for mistakes in the variability.
+  IterationRanks(const Schedule& schedule, std::span<const PricedGroup> groups,
+                 const SimulationOptions& options);
+
+  /// The ranks of one iteration; they hold until the next call. Where all GPUs exchange weights or gradients
+  /// in every micro-batch, a rank without a pack in a round takes part with an empty one if it has packs
+  /// later. Throws std::invalid_argument where ranks that share experts checkpoint different layers in a
+  /// round: they would wait for each other for ever.
+  std::span<const RankWork> of(std::size_t iteration_index);
+  /// Number of GPUs that a lane, which is one pipeline stage of the rank, stands for.
+  double gpus_of_lane(std::size_t rank) const { return gpus_[rank]; }
+
+ private:
+  void set_work(const Iteration& iteration, std::size_t block, RankWork& work) const;
+  void check_checkpointing(std::size_t iteration_index) const;
+  void set_rounds(const Iteration& iteration, std::size_t block);
+  void set_sync_points(const Iteration& iteration, RankWork& work) const;
+  void set_kinds(const Iteration& iteration);
+  void name_sync_points(const Iteration& iteration);
+
+  const Schedule& schedule_;
+  std::span<const PricedGroup> groups_;
+  bool merges_;
+  std::optional<RankSlowDown> slow_down_;            // Set where GPUs or kernels differ.
+  std::vector<std::vector<std::uint32_t>> classes_;  // [n_groups][n_packs], numbers for each group
+  IterationMesh mesh_;
+  std::vector<std::uint32_t>
+      barrier_rounds_;                     // Rounds of the iteration that start with a barrier, ascending.
+  std::vector<std::uint32_t> shared_ids_;  // [n packs of the iteration]: sync points of shared packs.
+  std::vector<std::uint32_t> rounds_;      // Of the current block: positions of packs, or kNoPack.
+  RankKinds kinds_;
+  AlikeRanks alike_;
+  std::vector<RankWork> works_;  // Those of this iteration come first; others are left from earlier ones.
+  std::vector<double> gpus_;     // [n_works]
+};
+
+}  // namespace packsim

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/kernels/collectives.hpp"
 #include "models/kernels/kernel_times.hpp"
 
 namespace packsim {
@@ -76,8 +77,9 @@ std::optional<KernelTime> even_time(const HardwareProfile& profile, const Group&
 }  // namespace
 
 double sent_per_payload_byte(std::string_view op, double gpus) {
-  if (op == "send_recv") return 1;
-  return (op == "all_reduce" ? 2 : 1) * (gpus - 1) / gpus;
+  const CollectiveKind& kind = collective_kind(op);
+  if (kind.algorithm == CollectiveAlgorithm::pair) return 1;
+  return kind.passes * (gpus - 1) / gpus;
 }
 
 double collective_model_s(double fixed_s, double gpu_s, double bytes_per_s, std::string_view op, double gpus,

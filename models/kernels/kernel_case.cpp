@@ -5,6 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "models/kernels/collectives.hpp"
 #include "models/value_bytes.hpp"
 
 namespace packsim {
@@ -14,8 +15,14 @@ using enum KeyKind;
 
 const std::vector<std::string_view> kCaches = {"hot", "cold"};
 const std::vector<std::string_view> kPasses = {"fwd", "bwd"};
-const std::vector<std::string_view> kCollectives = {"all_to_all", "all_gather", "reduce_scatter",
-                                                    "all_reduce", "send_recv"};
+
+std::vector<std::string_view> collective_names() {
+  std::vector<std::string_view> names;
+  for (const CollectiveKind& kind : kCollectiveKinds) names.push_back(kind.name);
+  return names;
+}
+
+const std::vector<std::string_view> kCollectives = collective_names();
 
 const std::vector<KernelKind> kKinds = {
     {"gemm",

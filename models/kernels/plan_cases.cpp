@@ -1,4 +1,5 @@
 #include "models/kernels/plan_cases.hpp"
+#include "models/kernels/collectives.hpp"
 
 #include <algorithm>
 #include <array>
@@ -169,10 +170,10 @@ int size_level(std::int64_t size_bytes) {
 void add_group(const AddCase& add, const GpuGroup& group) {
   const std::string section = "collectives";
   for (std::int64_t size_bytes = kKiB; size_bytes <= kGiB; size_bytes *= 4) {
-    for (const std::string_view op : {"all_to_all", "all_gather", "reduce_scatter", "all_reduce"})
-      add(size_level(size_bytes), section, collective_case(op, group.gpus, group.nodes, size_bytes));
-    if (group.gpus == 2)
-      add(size_level(size_bytes), section, collective_case("send_recv", 2, group.nodes, size_bytes));
+    for (const CollectiveKind& kind : kCollectiveKinds) {
+      if (kind.algorithm == CollectiveAlgorithm::pair && group.gpus != 2) continue;
+      add(size_level(size_bytes), section, collective_case(kind.name, group.gpus, group.nodes, size_bytes));
+    }
   }
   for (const std::int64_t size_bytes : {kGiB / 1024, kGiB / 64, kGiB / 4}) {
     for (const char* imbalance : {"1.25", "1.5", "2"}) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/kernels/collectives.hpp"
 #include "models/value_bytes.hpp"
 
 namespace packsim {
@@ -17,12 +18,11 @@ constexpr double kLaunchS = 5e-6;
 constexpr double kCollectiveS = 30e-6;
 
 double collective_s(const KernelCase& kernel) {
-  const std::string& op = kernel.value("op");
+  const CollectiveKind& kind = collective_kind(kernel.value("op"));
   const bool is_in_node = kernel.integer("nodes") == 1;
-  const bool is_ring = op != "all_to_all" && op != "send_recv";
+  const bool is_ring = kind.algorithm == CollectiveAlgorithm::ring;
   const double bytes_per_s = is_ring ? kLinkBytesPerS : is_in_node ? kExchangeBytesPerS : kNetworkBytesPerS;
-  const double rounds = op == "all_reduce" ? 2 : 1;
-  return kCollectiveS + rounds * static_cast<double>(kernel.integer("bytes")) / bytes_per_s;
+  return kCollectiveS + kind.passes * static_cast<double>(kernel.integer("bytes")) / bytes_per_s;
 }
 
 // Queries, outputs and their gradients; keys and values and theirs.

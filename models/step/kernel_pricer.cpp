@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/kernels/collectives.hpp"
 #include "models/kernels/curve_time.hpp"
 #include "models/kernels/kernel_times.hpp"
 #include "models/kernels/make_case.hpp"
@@ -39,13 +40,13 @@ double links_time_s(const Cluster& cluster, const KernelCase& kernel) {
   const auto gpus = static_cast<double>(kernel.integer("gpus"));
   const auto nodes = static_cast<double>(kernel.integer("nodes"));
   const auto bytes = static_cast<double>(kernel.integer("bytes"));
-  const std::string& op = kernel.value("op");
-  const bool is_each_own = op == "send_recv" || op == "all_to_all";
+  const CollectiveKind& kind = collective_kind(kernel.value("op"));
+  const bool is_each_own = kind.algorithm != CollectiveAlgorithm::ring;
   // Between so many parts of the GPUs, each part having this rate for each of its GPUs.
   const auto part_s = [&](double parts, double gpu_bytes_per_s) {
     if (parts < 2 || gpu_bytes_per_s <= 0) return 0.0;
-    // Of the payload, what has to reach a part from the others; a switch may add up an all-reduce.
-    const double passing = op == "send_recv" || op == "all_reduce" ? 1 : (parts - 1) / parts;
+    // The share of the payload that has to reach a part from the others.
+    const double passing = kind.receives_whole_payload ? 1 : (parts - 1) / parts;
     // What the GPUs of a part have in common passes once.
     return bytes * passing / ((is_each_own ? 1 : gpus / parts) * gpu_bytes_per_s);
   };
@@ -134,18 +135,18 @@ KernelTime KernelPricer::guess(const KernelCase& kernel) {
 }
 
 KernelTime KernelPricer::guess_collective(const KernelCase& kernel) {
-  const std::string& op = kernel.value("op");
+  const CollectiveKind& kind = collective_kind(kernel.value("op"));
   const auto gpus = static_cast<double>(kernel.integer("gpus"));
   const auto nodes = static_cast<double>(kernel.integer("nodes"));
   const double bytes = static_cast<double>(kernel.integer("bytes")) * kernel.number("imbalance");
   const double gpus_in_node = gpus / nodes;
   const double nvlink = kShareOfStatedRate * or_else(cluster_.network.nvlink_bytes_per_s, kNvlinkBytesPerS);
-  if (nodes > 1 && (op == "all_gather" || op == "reduce_scatter")) {
-    const KernelTime both = kernel_time(profile_, kernel.with("op", "all_reduce"), shapes_);
+  if (nodes > 1 && !kind.half_of.empty()) {
+    const KernelTime both = kernel_time(profile_, kernel.with("op", kind.half_of), shapes_);
     if (both.standing != Standing::missing)
       return guessed(both.time_s / 2, both.relative_error, "half an all-reduce: " + both.basis);
   }
-  if (nodes > 1 && op == "all_to_all") {
+  if (nodes > 1 && kind.algorithm == CollectiveAlgorithm::direct) {
     const double inside_s = bytes * (gpus_in_node - 1) / gpus / nvlink;
     const double outside_bytes = bytes * (gpus - gpus_in_node) / gpus;
     const KernelTime sent = kernel_time(
@@ -161,7 +162,7 @@ KernelTime KernelPricer::guess_collective(const KernelCase& kernel) {
   const double rate =
       nodes == 1 ? nvlink
                  : std::min(nvlink, kShareOfStatedRate * gpus_in_node * nic_bytes_per_s_of_gpu(cluster_));
-  return guessed(kLaunchS * gpus + bytes * sent_per_payload_byte(op, gpus) / rate, 0,
+  return guessed(kLaunchS * gpus + bytes * sent_per_payload_byte(kind.name, gpus) / rate, 0,
                  "the cluster's stated rates");
 }
 

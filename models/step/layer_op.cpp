@@ -3,17 +3,11 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "models/kernels/collectives.hpp"
 #include "models/kernels/make_case.hpp"
 
 namespace packsim {
 namespace {
-
-// What a collective's gradient takes.
-std::string_view transposed(std::string_view op) {
-  if (op == "all_gather") return "reduce_scatter";
-  if (op == "reduce_scatter") return "all_gather";
-  return op;  // all_to_all, send_recv
-}
 
 std::vector<CountedKernel> exchange_kernels(const LayerOp& op, std::string_view collective) {
   if (op.gpus == 1) return {};
@@ -50,7 +44,7 @@ std::vector<CountedKernel> backward_kernels(const LayerOp& op) {
     case LayerOp::Kind::copy:
       return {{copy_case("device", op.bytes), op.count}};
     case LayerOp::Kind::exchange:
-      return exchange_kernels(op, transposed(op.op));
+      return exchange_kernels(op, collective_kind(op.op).gradient);
     case LayerOp::Kind::attention:
       break;
   }

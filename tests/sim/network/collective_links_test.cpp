@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "models/kernels/collectives.hpp"
 #include "tests/sim/closed_forms/network_closed_forms.hpp"
 
 namespace packsim {
@@ -88,6 +89,22 @@ TEST_CASE("all-to-all between nodes: what is for other nodes goes through the GP
   CHECK(railed.at("node 2 gpu 5 nvlink in") == Approx(2800));
   CHECK(railed.at("node 2 nic 5 out") == Approx(2400));
   CHECK(railed.at("leaf 2 rail 5 up") == Approx(2400));
+}
+
+TEST_CASE("Every collective of the table has links, and a gradient that carries as much back") {
+  const Topology topology = fabric(1, false);
+  for (const CollectiveKind& kind : kCollectiveKinds) {
+    CAPTURE(kind.name);
+    // Of two GPUs each sends half of the payload, or the first sends all of it; an all-reduce sends the
+    // halves twice.
+    const Bytes used = bytes(topology, std::string(kind.name), first(2), 800);
+    const bool sends_all = kind.algorithm == CollectiveAlgorithm::pair || kind.name == "all_reduce";
+    CHECK(used.at("node 0 gpu 0 nvlink out") == Approx(sends_all ? 800 : 400));
+    CHECK(used.at("node 0 gpu 1 nvlink in") == Approx(sends_all ? 800 : 400));
+    const CollectiveKind& gradient = collective_kind(kind.gradient);
+    CHECK(gradient.gradient == kind.name);
+    CHECK(gradient.passes == kind.passes);
+  }
 }
 
 TEST_CASE("rings in a node: every GPU passes (n-1)/n of the payload on over NVLink") {

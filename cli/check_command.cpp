@@ -9,7 +9,7 @@
 #include "experiment/check_strategies.hpp"
 #include "experiment/length_summary.hpp"
 #include "experiment/plan_strategy.hpp"
-#include "packing/schedule.hpp"
+#include "packing/schedule/schedule.hpp"
 #include "reports/formats/plan_text.hpp"
 #include "reports/formats/reliability_text.hpp"
 #include "reports/formats/text_table.hpp"

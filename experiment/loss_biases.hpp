@@ -6,7 +6,7 @@
 
 #include "experiment/report.hpp"
 #include "packing/pack.hpp"
-#include "packing/schedule.hpp"
+#include "packing/schedule/schedule.hpp"
 
 namespace packsim {
 

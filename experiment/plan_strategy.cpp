@@ -9,7 +9,7 @@
 #include "experiment/stopwatch.hpp"
 #include "models/memory/peak_memory.hpp"
 #include "models/pipeline_chunks.hpp"
-#include "packing/trainings.hpp"
+#include "packing/schedule/trainings.hpp"
 #include "planning/planned_time.hpp"
 
 namespace packsim {

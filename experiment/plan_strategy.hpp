@@ -5,7 +5,7 @@
 
 #include "experiment/report.hpp"
 #include "packing/pack.hpp"
-#include "packing/schedule.hpp"
+#include "packing/schedule/schedule.hpp"
 #include "planning/cbc_assignment_solver.hpp"
 #include "scenarios/scenario.hpp"
 

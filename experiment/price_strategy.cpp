@@ -6,7 +6,7 @@
 #include "models/kernels/schedule_kernels.hpp"
 #include "models/step/overlap.hpp"
 #include "models/step/plan_account.hpp"
-#include "packing/trainings.hpp"
+#include "packing/schedule/trainings.hpp"
 
 namespace packsim {
 

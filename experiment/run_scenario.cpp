@@ -23,9 +23,9 @@
 #include "experiment/stopwatch.hpp"
 #include "experiment/warnings.hpp"
 #include "models/step/uncertainty.hpp"
-#include "packing/metrics.hpp"
-#include "packing/order_moves.hpp"
 #include "packing/pack.hpp"
+#include "packing/schedule/metrics.hpp"
+#include "packing/schedule/order_moves.hpp"
 #include "scenarios/loader/draw_lengths.hpp"
 #include "sim/run/simulate.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "experiment/planned_group.hpp"
 #include "models/step/cause.hpp"
-#include "packing/metrics.hpp"
+#include "packing/schedule/metrics.hpp"
 #include "packing/policies.hpp"
 
 namespace packsim {

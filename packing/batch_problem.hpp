@@ -55,18 +55,4 @@ struct BatchPlan : PlannedIterations {
   std::vector<PackSet> groups;  ///< [n_groups]
 };
 
-/// What makes a global batch of an online strategy full: so many samples, or, where that is 0, tokens.
-struct BatchSize {
-  std::int64_t tokens = 0;
-  std::int64_t n_samples = 0;
-};
-
-/// Global batches of an online strategy, which sees no further: the items in packing_order(), cut where the
-/// next one would go over the size. An item that is over its tokens alone is a batch of its own.
-std::vector<std::vector<ItemIndex>> global_batches(const BatchProblem& problem, const BatchSize& size);
-
-/// Of the size that the options say: samples_per_iteration, batch_tokens, else the setting's
-/// tokens_per_iteration.
-std::vector<std::vector<ItemIndex>> global_batches(const BatchProblem& problem);
-
 }  // namespace packsim

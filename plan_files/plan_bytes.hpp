@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "packing/pack.hpp"
-#include "packing/schedule.hpp"
+#include "packing/schedule/schedule.hpp"
 #include "packing/sequence_parallelism.hpp"
 #include "plan_files/plan_facts.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "packing/pack.hpp"
 #include "packing/policies.hpp"
-#include "packing/schedule.hpp"
+#include "packing/schedule/schedule.hpp"
 
 namespace packsim {
 

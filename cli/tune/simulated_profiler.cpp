@@ -10,8 +10,8 @@
 #include "cli/tune/case_checks.hpp"
 #include "experiment/plan_strategy.hpp"
 #include "experiment/price_strategy.hpp"
-#include "packing/metrics.hpp"
-#include "packing/shuffle.hpp"
+#include "packing/algorithms/shuffle.hpp"
+#include "packing/schedule/metrics.hpp"
 #include "reports/formats/numbers.hpp"
 #include "sim/run/simulate.hpp"
 

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "models/kernels/step_kernels.hpp"
-#include "packing/trainings.hpp"
+#include "packing/schedule/trainings.hpp"
 
 namespace packsim {
 namespace {

@@ -7,7 +7,7 @@
 #include "models/kernels/kernel_uses.hpp"
 #include "models/transformer.hpp"
 #include "packing/pack.hpp"
-#include "packing/schedule.hpp"
+#include "packing/schedule/schedule.hpp"
 
 namespace packsim {
 

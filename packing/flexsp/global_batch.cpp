@@ -6,9 +6,9 @@
 #include <stdexcept>
 #include <string>
 
+#include "packing/algorithms/shuffle.hpp"
 #include "packing/flexsp/buckets.hpp"
 #include "packing/flexsp/economise.hpp"
-#include "packing/shuffle.hpp"
 
 namespace packsim::flexsp {
 namespace {

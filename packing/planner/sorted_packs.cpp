@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "packing/planner/never.hpp"
-#include "packing/strategies/strategies.hpp"
 
 namespace packsim {
 namespace {
@@ -84,7 +83,7 @@ class Former {
     PackProblem items = problem_.items;
     items.capacity_tokens = capacities.back();
     items.options.packer = packer;
-    const std::vector<PackSet> groups = strategies_detail::hbp(items, capacities);
+    const std::vector<PackSet> groups = find_strategy("hbp")->pack_groups(items, capacities);
     std::vector<ComposedIteration> iterations;
     for (std::size_t g = 0; g < groups.size(); ++g) {
       if (!append(groups[g], forms[g], iterations)) return {};

@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "packing/free_space_index.hpp"
-#include "packing/item_order.hpp"
-#include "packing/placements.hpp"
-#include "packing/sort_by_length.hpp"
+#include "packing/algorithms/free_space_index.hpp"
+#include "packing/algorithms/item_order.hpp"
+#include "packing/algorithms/placements.hpp"
+#include "packing/algorithms/sort_by_length.hpp"
 #include "packing/strategies/strategies.hpp"
 
 namespace packsim::strategies_detail {

@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "packing/first_fit_tree.hpp"
-#include "packing/item_order.hpp"
-#include "packing/placements.hpp"
-#include "packing/sort_by_length.hpp"
+#include "packing/algorithms/first_fit_tree.hpp"
+#include "packing/algorithms/item_order.hpp"
+#include "packing/algorithms/placements.hpp"
+#include "packing/algorithms/sort_by_length.hpp"
 #include "packing/strategies/strategies.hpp"
 
 namespace packsim::strategies_detail {

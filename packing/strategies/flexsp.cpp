@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "packing/algorithms/global_batches.hpp"
 #include "packing/batch_problem.hpp"
 #include "packing/flexsp/global_batch.hpp"
 #include "packing/strategies/strategies.hpp"

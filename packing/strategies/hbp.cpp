@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "packing/group_data.hpp"
+#include "packing/algorithms/group_data.hpp"
 #include "packing/strategies/strategies.hpp"
 
 namespace packsim::strategies_detail {

@@ -6,8 +6,8 @@
 #include <limits>
 #include <vector>
 
-#include "packing/free_space_index.hpp"
-#include "packing/sort_by_length.hpp"
+#include "packing/algorithms/free_space_index.hpp"
+#include "packing/algorithms/sort_by_length.hpp"
 #include "packing/strategies/strategies.hpp"
 
 namespace packsim::strategies_detail {

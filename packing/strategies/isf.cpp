@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "packing/shuffle.hpp"
+#include "packing/algorithms/shuffle.hpp"
 #include "packing/strategies/strategies.hpp"
 
 namespace packsim::strategies_detail {

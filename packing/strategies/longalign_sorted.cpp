@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "packing/batch_plan_builder.hpp"
-#include "packing/shuffle.hpp"
-#include "packing/sort_by_length.hpp"
+#include "packing/algorithms/batch_plan_builder.hpp"
+#include "packing/algorithms/shuffle.hpp"
+#include "packing/algorithms/sort_by_length.hpp"
 #include "packing/strategies/strategies.hpp"
 
 namespace packsim::strategies_detail {

@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "packing/batch_plan_builder.hpp"
-#include "packing/cp_blocks.hpp"
+#include "packing/algorithms/batch_plan_builder.hpp"
+#include "packing/algorithms/cp_blocks.hpp"
+#include "packing/algorithms/global_batches.hpp"
 #include "packing/strategies/strategies.hpp"
 
 namespace packsim::strategies_detail {

@@ -1,4 +1,4 @@
-#include "packing/item_order.hpp"
+#include "packing/algorithms/item_order.hpp"
 #include "packing/strategies/strategies.hpp"
 
 namespace packsim::strategies_detail {

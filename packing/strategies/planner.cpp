@@ -2,8 +2,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "packing/algorithms/item_order.hpp"
 #include "packing/batch_problem.hpp"
-#include "packing/item_order.hpp"
 #include "packing/planner/compose_iteration.hpp"
 #include "packing/planner/compose_rounds.hpp"
 #include "packing/planner/cut_iterations.hpp"

@@ -1,4 +1,4 @@
-#include "packing/sort_by_length.hpp"
+#include "packing/algorithms/sort_by_length.hpp"
 #include "packing/strategies/strategies.hpp"
 
 namespace packsim::strategies_detail {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
-#include "packing/batch_plan_builder.hpp"
+#include "packing/algorithms/batch_plan_builder.hpp"
+#include "packing/algorithms/global_batches.hpp"
 #include "packing/strategies/strategies.hpp"
 
 namespace packsim::strategies_detail {

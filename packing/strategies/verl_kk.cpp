@@ -1,7 +1,8 @@
 #include <algorithm>
 
-#include "packing/batch_plan_builder.hpp"
-#include "packing/karmarkar_karp.hpp"
+#include "packing/algorithms/batch_plan_builder.hpp"
+#include "packing/algorithms/global_batches.hpp"
+#include "packing/algorithms/karmarkar_karp.hpp"
 #include "packing/strategies/strategies.hpp"
 
 namespace packsim::strategies_detail {

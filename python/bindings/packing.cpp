@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "packing/batch_problem.hpp"
-#include "packing/metrics.hpp"
 #include "packing/pack.hpp"
+#include "packing/schedule/metrics.hpp"
 #include "python/bindings/bindings.hpp"
 #include "python/bindings/bound_packing.hpp"
 #include "python/bindings/options_of.hpp"

@@ -1,5 +1,5 @@
 #include "packing/loss/loss_bias.hpp"
-#include "packing/schedule.hpp"
+#include "packing/schedule/schedule.hpp"
 #include "plan_files/plan_bytes.hpp"
 #include "plan_files/plan_view.hpp"
 #include "plan_files/restore_plan.hpp"

@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "packing/shuffle.hpp"
+#include "packing/algorithms/shuffle.hpp"
 #include "scenarios/loader/lengths/read_lengths.hpp"
 #include "scenarios/loader/problems.hpp"
 #include "scenarios/loader/read_file.hpp"

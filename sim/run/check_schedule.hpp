@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-#include "packing/schedule.hpp"
+#include "packing/schedule/schedule.hpp"
 
 namespace packsim {
 

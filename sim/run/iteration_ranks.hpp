@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "models/step/step_price.hpp"
-#include "packing/schedule.hpp"
+#include "packing/schedule/schedule.hpp"
 #include "sim/network/topology.hpp"
 #include "sim/run/alike_ranks.hpp"
 #include "sim/run/iteration_mesh.hpp"

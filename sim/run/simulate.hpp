@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "models/step/step_price.hpp"
-#include "packing/schedule.hpp"
+#include "packing/schedule/schedule.hpp"
 #include "sim/run/iteration_ranks.hpp"
 
 namespace packsim {

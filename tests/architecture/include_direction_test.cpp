@@ -53,18 +53,25 @@ struct Include {
   std::string header;  // as the file names it
 };
 
-std::vector<Include> includes_of(const std::string& folder) {
+// What a file includes, as it is written.
+std::vector<std::string> headers_of(const fs::path& path) {
   static const std::regex kInclude(R"re(^\s*#include\s+["<]([^">]+)[">])re");
+  std::vector<std::string> headers;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    std::smatch match;
+    if (std::regex_search(line, match, kInclude)) headers.push_back(match[1]);
+  }
+  return headers;
+}
+
+std::vector<Include> includes_of(const std::string& folder) {
   std::vector<Include> includes;
   for (const fs::directory_entry& entry :
        fs::recursive_directory_iterator(packsim_test::source_dir() + "/" + folder)) {
     const std::string extension = entry.path().extension();
     if (extension != ".cpp" && extension != ".hpp" && extension != ".h" && extension != ".cc") continue;
-    std::ifstream file(entry.path());
-    for (std::string line; std::getline(file, line);) {
-      std::smatch match;
-      if (!std::regex_search(line, match, kInclude)) continue;
-      const std::string header = match[1];
+    for (const std::string& header : headers_of(entry.path())) {
       const std::string top = header.substr(0, header.find('/'));
       includes.push_back({entry.path().string(), kAllowed.contains(top) ? top : header, header});
     }
@@ -157,6 +164,33 @@ TEST_CASE("Every file of sim/ lies in one of its folders, which include only the
     REQUIRE(kAllowedInSim.contains(include.from));
     CHECK(kAllowedInSim.at(include.from).contains(include.to));
   }
+}
+
+TEST_CASE("The folders inside packing/ include each other without a cycle, and none is crowded") {
+  constexpr std::ptrdiff_t kMostEntries = 25;
+  const fs::path root = packsim_test::source_dir();
+  std::vector<std::string> folders = {"packing"};
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / "packing")) {
+    if (entry.is_directory()) folders.push_back(fs::relative(entry.path(), root));
+  }
+  const auto index = [&](const fs::path& folder) {
+    return static_cast<std::size_t>(std::ranges::find(folders, folder.string()) - folders.begin());
+  };
+  boost::adjacency_list<> graph(folders.size());
+  for (const std::string& folder : folders) {
+    CAPTURE(folder);
+    CHECK(std::distance(fs::directory_iterator(root / folder), {}) <= kMostEntries);
+    for (const fs::directory_entry& entry : fs::directory_iterator(root / folder)) {
+      if (entry.is_directory()) continue;
+      for (const std::string& header : headers_of(entry.path())) {
+        const std::size_t to = index(fs::path(header).parent_path());
+        if (to < folders.size() && to != index(folder)) add_edge(index(folder), to, graph);
+      }
+    }
+  }
+  REQUIRE(num_edges(graph) > 0);
+  std::vector<std::size_t> order;
+  CHECK_NOTHROW(boost::topological_sort(graph, std::back_inserter(order)));
 }
 
 TEST_CASE("The packing core includes the standard library alone") {

@@ -15,9 +15,10 @@
 #include <string>
 #include <vector>
 
+#include "packing/algorithms/global_batches.hpp"
+#include "packing/algorithms/shuffle.hpp"
 #include "packing/batch_problem.hpp"
 #include "packing/flexsp/global_batch.hpp"
-#include "packing/shuffle.hpp"
 #include "planning/cbc_assignment_solver.hpp"
 #include "scenarios/loader/lengths/read_lengths.hpp"
 #include "tests/paths.hpp"

@@ -8,8 +8,8 @@
 #include <numeric>
 #include <vector>
 
-#include "packing/metrics.hpp"
-#include "packing/schedule.hpp"
+#include "packing/schedule/metrics.hpp"
+#include "packing/schedule/schedule.hpp"
 #include "tests/bench/one_million_lengths.hpp"
 
 namespace packsim {

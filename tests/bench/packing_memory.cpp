@@ -10,7 +10,7 @@
 #include <string>
 
 #include "packing/pack.hpp"
-#include "packing/shuffle.hpp"
+#include "packing/algorithms/shuffle.hpp"
 #include "scenarios/loader/lengths/read_lengths.hpp"
 #include "tests/paths.hpp"
 

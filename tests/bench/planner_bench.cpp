@@ -8,7 +8,7 @@
 
 #include "experiment/batch_run.hpp"
 #include "experiment/plan_strategy.hpp"
-#include "packing/order_moves.hpp"
+#include "packing/schedule/order_moves.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "tests/bench/one_million_lengths.hpp"
 #include "tests/paths.hpp"

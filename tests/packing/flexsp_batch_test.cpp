@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "packing/algorithms/global_batches.hpp"
 #include "packing/batch_problem.hpp"
 #include "packing/flexsp/buckets.hpp"
 #include "packing/flexsp/local_search.hpp"

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <vector>
 
+#include "packing/algorithms/shuffle.hpp"
 #include "packing/flexsp/global_batch.hpp"
-#include "packing/shuffle.hpp"
 #include "tests/packing/naive_packers.hpp"
 
 namespace packsim::testing {

@@ -7,8 +7,8 @@
 #include <set>
 #include <vector>
 
-#include "packing/first_fit_tree.hpp"
-#include "packing/free_space_index.hpp"
+#include "packing/algorithms/first_fit_tree.hpp"
+#include "packing/algorithms/free_space_index.hpp"
 
 namespace packsim::testing {
 namespace {

@@ -1,6 +1,6 @@
 // The ratios of a schedule, each on numbers that a reader can check on paper.
 
-#include "packing/metrics.hpp"
+#include "packing/schedule/metrics.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,9 +1,9 @@
-#include "packing/order_moves.hpp"
+#include "packing/schedule/order_moves.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "packing/item_order.hpp"
+#include "packing/algorithms/item_order.hpp"
 #include "tests/packing/hand_packing.hpp"
 
 namespace packsim::testing {

@@ -8,6 +8,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "packing/algorithms/global_batches.hpp"
 #include "packing/batch_problem.hpp"
 #include "packing/flexsp/local_search.hpp"
 #include "tests/packing/naive_packers.hpp"

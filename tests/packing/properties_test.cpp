@@ -6,8 +6,8 @@
 #include <numeric>
 #include <random>
 
-#include "packing/group_data.hpp"
-#include "packing/shuffle.hpp"
+#include "packing/algorithms/group_data.hpp"
+#include "packing/algorithms/shuffle.hpp"
 #include "tests/packing/naive_packers.hpp"
 #include "tests/packing/partition_check.hpp"
 

@@ -14,12 +14,12 @@
 #include <stdexcept>
 #include <string>
 
+#include "packing/algorithms/group_data.hpp"
+#include "packing/algorithms/shuffle.hpp"
 #include "packing/flexsp/buckets.hpp"
 #include "packing/flexsp/chunks.hpp"
 #include "packing/flexsp/cost.hpp"
-#include "packing/group_data.hpp"
-#include "packing/metrics.hpp"
-#include "packing/shuffle.hpp"
+#include "packing/schedule/metrics.hpp"
 #include "tests/packing/hand_packing.hpp"
 #include "tests/packing/naive_packers.hpp"
 #include "tests/packing/published_plans.hpp"

@@ -8,8 +8,8 @@
 #include <numeric>
 #include <sstream>
 
-#include "packing/cp_blocks.hpp"
-#include "packing/karmarkar_karp.hpp"
+#include "packing/algorithms/cp_blocks.hpp"
+#include "packing/algorithms/karmarkar_karp.hpp"
 
 namespace packsim::testing {
 namespace {

@@ -8,8 +8,8 @@
 #include <numeric>
 #include <random>
 
+#include "packing/algorithms/karmarkar_karp.hpp"
 #include "packing/batch_problem.hpp"
-#include "packing/karmarkar_karp.hpp"
 #include "packing/pack.hpp"
 #include "tests/packing/naive_packers.hpp"
 

@@ -1,7 +1,7 @@
 // From packs to iterations: who trains what when, and what becomes of packs that are too few for an
 // iteration.
 
-#include "packing/schedule.hpp"
+#include "packing/schedule/schedule.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -10,8 +10,8 @@
 #include <numeric>
 #include <random>
 
-#include "packing/metrics.hpp"
-#include "packing/trainings.hpp"
+#include "packing/schedule/metrics.hpp"
+#include "packing/schedule/trainings.hpp"
 #include "tests/packing/hand_packing.hpp"
 #include "tests/packing/naive_packers.hpp"
 

@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "packing/metrics.hpp"
+#include "packing/schedule/metrics.hpp"
 
 using namespace packsim;
 

@@ -7,7 +7,7 @@
 
 #include "packing/flexsp/local_search.hpp"
 #include "packing/pack.hpp"
-#include "packing/schedule.hpp"
+#include "packing/schedule/schedule.hpp"
 #include "plan_files/plan_bytes.hpp"
 
 namespace packsim::testing {

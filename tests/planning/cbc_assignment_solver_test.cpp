@@ -9,10 +9,10 @@
 #include <limits>
 #include <string>
 
+#include "packing/algorithms/shuffle.hpp"
 #include "packing/flexsp/buckets.hpp"
 #include "packing/flexsp/global_batch.hpp"
 #include "packing/flexsp/local_search.hpp"
-#include "packing/shuffle.hpp"
 #include "planning/assignment_program.hpp"
 
 namespace packsim::testing {

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "packing/shuffle.hpp"
+#include "packing/algorithms/shuffle.hpp"
 
 namespace packsim::testing {
 namespace {

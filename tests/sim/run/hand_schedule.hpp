@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "packing/schedule.hpp"
+#include "packing/schedule/schedule.hpp"
 
 namespace packsim {
 

@@ -1,4 +1,4 @@
-#include "packing/karmarkar_karp.hpp"
+#include "packing/algorithms/karmarkar_karp.hpp"
 
 #include <algorithm>
 #include <queue>

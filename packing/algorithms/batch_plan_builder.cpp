@@ -1,4 +1,4 @@
-#include "packing/batch_plan_builder.hpp"
+#include "packing/algorithms/batch_plan_builder.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -1,9 +1,9 @@
-#include "packing/order_moves.hpp"
+#include "packing/schedule/order_moves.hpp"
 
 #include <cstdlib>
 #include <limits>
 
-#include "packing/item_order.hpp"
+#include "packing/algorithms/item_order.hpp"
 
 namespace packsim {
 namespace {

@@ -1,4 +1,4 @@
-#include "packing/metrics.hpp"
+#include "packing/schedule/metrics.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "packing/trainings.hpp"
+#include "packing/schedule/trainings.hpp"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "packing/cp_blocks.hpp"
+#include "packing/algorithms/cp_blocks.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -1,4 +1,4 @@
-#include "packing/schedule.hpp"
+#include "packing/schedule/schedule.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "packing/shuffle.hpp"
+#include "packing/algorithms/shuffle.hpp"
 
 namespace packsim {
 namespace {

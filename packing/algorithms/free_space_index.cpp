@@ -1,4 +1,4 @@
-#include "packing/free_space_index.hpp"
+#include "packing/algorithms/free_space_index.hpp"
 
 #include <bit>
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "packing/mersenne_twister.hpp"
+#include "packing/algorithms/mersenne_twister.hpp"
 
 namespace packsim {
 

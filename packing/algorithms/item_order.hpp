@@ -3,7 +3,7 @@
 #include <numeric>
 #include <vector>
 
-#include "packing/shuffle.hpp"
+#include "packing/algorithms/shuffle.hpp"
 #include "packing/strategy.hpp"
 
 namespace packsim {

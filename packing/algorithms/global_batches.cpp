@@ -1,6 +1,6 @@
-#include "packing/batch_problem.hpp"
+#include "packing/algorithms/global_batches.hpp"
 
-#include "packing/item_order.hpp"
+#include "packing/algorithms/item_order.hpp"
 
 namespace packsim {
 

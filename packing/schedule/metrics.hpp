@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "packing/schedule.hpp"
+#include "packing/schedule/schedule.hpp"
 
 namespace packsim {
 

@@ -1,8 +1,8 @@
-#include "packing/group_data.hpp"
+#include "packing/algorithms/group_data.hpp"
 
 #include <algorithm>
 
-#include "packing/first_fit_tree.hpp"
+#include "packing/algorithms/first_fit_tree.hpp"
 
 namespace packsim {
 namespace {

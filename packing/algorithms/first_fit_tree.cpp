@@ -1,4 +1,4 @@
-#include "packing/first_fit_tree.hpp"
+#include "packing/algorithms/first_fit_tree.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 #include "c_api/packsim.h"
 
 #include <cstring>
+#include <deque>
 #include <limits>
 #include <memory>
 #include <string>
@@ -47,8 +48,22 @@ const T* found(Find&& find) noexcept {
 }
 
 packsim_strategy_kind kind_of(const Strategy& strategy) {
-  if (needs_prices(strategy)) return PACKSIM_NEEDS_PRICES;
+  if (strategy.needs_prices) return PACKSIM_NEEDS_PRICES;
   return strategy.plan_batches != nullptr ? PACKSIM_FORMS_ITERATIONS : PACKSIM_FORMS_PACKS;
+}
+
+packsim_option_type type_of(const Option& option) {
+  switch (option.type) {
+    case OptionType::boolean:
+      return PACKSIM_BOOLEAN;
+    case OptionType::integer:
+      return PACKSIM_INTEGER;
+    case OptionType::seconds:
+      return PACKSIM_SECONDS;
+    case OptionType::word:
+      break;
+  }
+  return PACKSIM_WORD;
 }
 
 const std::vector<packsim_strategy_info>& strategy_infos() {
@@ -58,6 +73,30 @@ const std::vector<packsim_strategy_info>& strategy_infos() {
     for (const Strategy& row : strategies())
       rows.push_back({row.name.data(), row.summary.data(), kind_of(row)});
     return rows;
+  }();
+  return infos;
+}
+
+// What packsim_option_info points to.
+struct OptionTexts {
+  std::string default_value;
+  std::string expected;
+};
+
+// Of every strategy, in the order of the table.
+const std::vector<std::vector<packsim_option_info>>& option_infos() {
+  static std::deque<OptionTexts> texts;  // does not move what it holds
+  static const std::vector<std::vector<packsim_option_info>> infos = [] {
+    std::vector<std::vector<packsim_option_info>> all;
+    for (const Strategy& strategy : strategies()) {
+      all.emplace_back();
+      for (const Option* option : strategy.options) {
+        const OptionTexts& of = texts.emplace_back(text_of(default_value(*option)), expected_of(*option));
+        all.back().push_back({option->name.data(), option->text.data(), type_of(*option),
+                              of.default_value.c_str(), of.expected.c_str()});
+      }
+    }
+    return all;
   }();
   return infos;
 }
@@ -152,6 +191,20 @@ const packsim_strategy_info* packsim_strategy(int64_t index) {
   return found<packsim_strategy_info>([&]() -> const packsim_strategy_info& {
     const auto& infos = strategy_infos();
     return infos[checked_index("index", index, infos.size())];
+  });
+}
+
+int64_t packsim_strategy_n_options(int64_t index) {
+  const auto& infos = option_infos();
+  const bool is_known = index >= 0 && index < static_cast<int64_t>(infos.size());
+  return is_known ? static_cast<int64_t>(infos[static_cast<std::size_t>(index)].size()) : 0;
+}
+
+const packsim_option_info* packsim_strategy_option(int64_t index, int64_t option) {
+  return found<packsim_option_info>([&]() -> const packsim_option_info& {
+    const auto& infos = option_infos();
+    const auto& of_strategy = infos[checked_index("index", index, infos.size())];
+    return of_strategy[checked_index("option", option, of_strategy.size())];
   });
 }
 

@@ -52,6 +52,22 @@ typedef enum packsim_strategy_kind {
   PACKSIM_NEEDS_PRICES = 2
 } packsim_strategy_kind;
 
+typedef enum packsim_option_type {
+  PACKSIM_BOOLEAN = 0,  ///< "true" or "false"
+  PACKSIM_INTEGER = 1,
+  PACKSIM_SECONDS = 2,  ///< a number
+  PACKSIM_WORD = 3
+} packsim_option_type;
+
+/// An option that a strategy reads.
+typedef struct packsim_option_info {
+  const char* name;
+  const char* text;  ///< one sentence
+  packsim_option_type type;
+  const char* default_value;  ///< as packsim_option has it
+  const char* expected;       ///< its range or its words: "integer in 1..1000000"
+} packsim_option_info;
+
 typedef struct packsim_strategy_info {
   const char* name;
   const char* summary;  ///< one sentence
@@ -63,7 +79,19 @@ PACKSIM_API int64_t packsim_n_strategies(void);
 /// Strategy 0 <= index < packsim_n_strategies(), else NULL. Lives as long as the program.
 PACKSIM_API const packsim_strategy_info* packsim_strategy(int64_t index);
 
+/// How many options a strategy reads; 0 where there is no such strategy.
+PACKSIM_API int64_t packsim_strategy_n_options(int64_t index);
+
+/// Option 0 <= option < packsim_strategy_n_options(index), else NULL. Lives as long as the program.
+PACKSIM_API const packsim_option_info* packsim_strategy_option(int64_t index, int64_t option);
+
 /* ---- Requests ---- */
+
+/// An option of a strategy as text: {"rounds", "3"}, {"shuffle", "false"}, {"packer", "bfd"}.
+typedef struct packsim_option {
+  const char* name;
+  const char* value;
+} packsim_option;
 
 /// How to pack. packsim_pack_request_init() fills in the defaults; strategy and capacities_tokens have none.
 /// A strategy leaves the fields alone that it does not read. Texts and arrays are read during packsim_pack()
@@ -100,6 +128,10 @@ typedef struct packsim_pack_request {
   int64_t micro_batch_tokens;        ///< wlb: mean tokens of a micro-batch; -1: half the capacity (-1)
   int64_t batch_tokens;              ///< of a global batch; 0: tokens_per_iteration (0)
   int64_t samples_per_iteration;     ///< of a global batch, instead of tokens; 0: tokens say it (0)
+
+  /// [n_options] any option that the strategy reads, by its name; goes before its field, where it has one.
+  const packsim_option* options;
+  int64_t n_options;
 } packsim_pack_request;
 
 /// Fills in the defaults. struct_size: sizeof(packsim_pack_request), by which a later library knows the

@@ -4,7 +4,10 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <optional>
 #include <string>
+#include <type_traits>
+#include <variant>
 
 #include "c_api/status.hpp"
 
@@ -25,30 +28,44 @@ struct Range {
   std::int64_t most;
 };
 
-// What is over these is a typing error, and sums of it might not fit in 64 bits.
-constexpr std::int64_t kMostTokens = kLongestCapacityTokens;
-constexpr std::int64_t kMostSamples = 1'000'000'000;
-constexpr std::int64_t kMostGpus = 1 << 20;
 constexpr std::int64_t kMostGroups = 65'535;
-constexpr std::int64_t kMostTokensPerIteration = 1'000'000'000'000;
+constexpr std::int64_t kMostOptions = 1000;
 
-constexpr std::array<Range, 16> kRanges = {{
+constexpr std::array<Range, 7> kRanges = {{
     {"n_capacities", &Request::n_capacities, 1, kMostGroups},
-    {"longest_tokens", &Request::longest_tokens, 0, kMostTokens},
+    {"longest_tokens", &Request::longest_tokens, 0, kLongestCapacityTokens},
     {"window_samples", &Request::window_samples, -1, kMostSamples},
     {"n_gpus", &Request::n_gpus, 0, kMostGpus},
     {"tokens_per_iteration", &Request::tokens_per_iteration, 0, kMostTokensPerIteration},
     {"n_sp_degrees", &Request::n_sp_degrees, 0, kMostGroups},
-    {"rounds", &Request::rounds, 1, 1'000'000},
-    {"threshold_tokens", &Request::threshold_tokens, -1, kMostTokens},
-    {"max_samples_per_pack", &Request::max_samples_per_pack, 0, kMostSamples},
-    {"batch_samples", &Request::batch_samples, 0, kMostSamples},
-    {"linear_weight_tokens", &Request::linear_weight_tokens, 0, kMostTokens},
-    {"outlier_queues", &Request::outlier_queues, 0, 1000},
-    {"outlier_threshold_tokens", &Request::outlier_threshold_tokens, -1, kMostTokens},
-    {"micro_batch_tokens", &Request::micro_batch_tokens, -1, kMostTokens},
-    {"batch_tokens", &Request::batch_tokens, 0, kMostTokensPerIteration},
-    {"samples_per_iteration", &Request::samples_per_iteration, 0, kMostSamples},
+    {"n_options", &Request::n_options, 0, kMostOptions},
+}};
+
+// Options that the first header had fields for; later ones come in `options`. A field that is no boolean has
+// the option's own value.
+struct OptionField {
+  std::string_view option;
+  std::variant<std::uint32_t Request::*, std::int32_t Request::*, std::int64_t Request::*,
+               const char * Request::*>
+      field;
+};
+
+constexpr std::array<OptionField, 15> kOptionFields = {{
+    {"seed", &Request::seed},
+    {"shuffle", &Request::shuffle},
+    {"greedy_fill", &Request::greedy_fill},
+    {"padded_batches", &Request::padded_batches},
+    {"packer", &Request::packer},
+    {"rounds", &Request::rounds},
+    {"threshold_tokens", &Request::threshold_tokens},
+    {"max_samples_per_pack", &Request::max_samples_per_pack},
+    {"batch_samples", &Request::batch_samples},
+    {"linear_weight_tokens", &Request::linear_weight_tokens},
+    {"outlier_queues", &Request::outlier_queues},
+    {"outlier_threshold_tokens", &Request::outlier_threshold_tokens},
+    {"micro_batch_tokens", &Request::micro_batch_tokens},
+    {"batch_tokens", &Request::batch_tokens},
+    {"samples_per_iteration", &Request::samples_per_iteration},
 }};
 
 std::string_view text(const char* field, const char* value) {
@@ -72,23 +89,70 @@ std::span<const T> array(const char* field, const T* values, std::int64_t n) {
   return {values, static_cast<std::size_t>(n)};
 }
 
-StrategyOptions options_of(const Request& request) {
-  StrategyOptions options;
-  options.seed = request.seed;
-  options.shuffle = request.shuffle != 0;
-  options.greedy_fill = request.greedy_fill != 0;
-  options.padded_batches = request.padded_batches != 0;
-  options.packer = text("packer", request.packer);
-  options.rounds = static_cast<int>(request.rounds);
-  options.threshold_tokens = request.threshold_tokens;
-  options.max_samples_per_pack = request.max_samples_per_pack;
-  options.batch_samples = request.batch_samples;
-  options.linear_weight_tokens = request.linear_weight_tokens;
-  options.outlier_queues = static_cast<int>(request.outlier_queues);
-  options.outlier_threshold_tokens = request.outlier_threshold_tokens;
-  options.micro_batch_tokens = request.micro_batch_tokens;
-  options.batch_tokens = request.batch_tokens;
-  options.samples_per_iteration = request.samples_per_iteration;
+OptionValue value_of(const Request& request, const OptionField& field) {
+  return std::visit(
+      [&](auto member) -> OptionValue {
+        using Value = std::remove_cvref_t<decltype(request.*member)>;
+        if constexpr (std::is_same_v<Value, const char*>) {
+          return std::string(text(field.option.data(), request.*member));
+        } else if constexpr (std::is_same_v<Value, std::int32_t>) {
+          return request.*member != 0;
+        } else {
+          return std::int64_t{request.*member};
+        }
+      },
+      field.field);
+}
+
+void set_default(Request& request, const OptionField& field) {
+  const Option& option = *find_option(field.option);
+  std::visit(
+      [&](auto member) {
+        using Value = std::remove_cvref_t<decltype(request.*member)>;
+        if constexpr (std::is_same_v<Value, const char*>) {
+          request.*member = option.default_word.data();  // of a literal, so it ends in a zero
+        } else if constexpr (std::is_same_v<Value, std::int32_t>) {
+          request.*member = option.default_boolean;
+        } else {
+          request.*member = static_cast<Value>(option.default_integer);
+        }
+      },
+      field.field);
+}
+
+[[noreturn]] void refuse_option(const Strategy& strategy, std::string_view name) {
+  std::string read;
+  for (const Option* option : strategy.options)
+    read += (read.empty() ? "" : ", ") + std::string(option->name);
+  refuse("options: expected those that " + std::string(strategy.name) +
+         " reads, which are: " + (read.empty() ? "none" : read) + "; got \"" + std::string(name) + "\"");
+}
+
+// A strategy leaves the fields alone that it does not read; what is named in `options` must be one that it
+// reads, and goes before its field.
+OptionValues options_of(const Request& request, const Strategy& strategy) {
+  OptionValues options;
+  for (const OptionField& field : kOptionFields) {
+    const Option& option = *find_option(field.option);
+    const OptionValue value = value_of(request, field);
+    // Names are for strategies that read them to judge.
+    if (option.type != OptionType::word && !accepts(option, value))
+      refuse(std::string(option.name) + ": expected " + expected_of(option) + ", got " + text_of(value));
+    options.set(field.option, value);
+  }
+  for (const packsim_option& given : array("options", request.options, request.n_options)) {
+    const std::string_view name = text("options: name", given.name);
+    const Option* option = find_option(strategy, name);
+    if (option == nullptr) refuse_option(strategy, name);
+    const std::string_view asked = text(option->name.data(), given.value);
+    const std::optional<OptionValue> value = value_of_text(*option, asked);
+    if (!value) {
+      refuse(std::string(name) + ": expected " + expected_of(*option) + ", got \"" + std::string(asked) +
+             "\"");
+    }
+    options.set(name, *value);
+  }
+  check_options(strategy, options);
   return options;
 }
 
@@ -118,27 +182,12 @@ BatchSetting setting_of(const Request& request, std::span<const std::int64_t> ca
 
 Request default_request() {
   const PackRequest core;
-  const StrategyOptions& options = core.options;
   Request request = {};
   request.struct_size = sizeof request;
   request.over_long = policy_name(kOverLongNames, core.over_long).data();
   request.empty = policy_name(kEmptyNames, core.empty).data();
   request.window_samples = -1;
-  request.seed = options.seed;
-  request.shuffle = options.shuffle;
-  request.greedy_fill = options.greedy_fill;
-  request.padded_batches = options.padded_batches;
-  request.packer = options.packer.data();
-  request.rounds = options.rounds;
-  request.threshold_tokens = options.threshold_tokens;
-  request.max_samples_per_pack = options.max_samples_per_pack;
-  request.batch_samples = options.batch_samples;
-  request.linear_weight_tokens = options.linear_weight_tokens;
-  request.outlier_queues = options.outlier_queues;
-  request.outlier_threshold_tokens = options.outlier_threshold_tokens;
-  request.micro_batch_tokens = options.micro_batch_tokens;
-  request.batch_tokens = options.batch_tokens;
-  request.samples_per_iteration = options.samples_per_iteration;
+  for (const OptionField& field : kOptionFields) set_default(request, field);
   return request;
 }
 
@@ -156,13 +205,6 @@ Request known_request(const Request& request) {
   return known;
 }
 
-bool needs_prices(const Strategy& strategy) {
-  const auto reads = [&](std::string_view option) {
-    return std::ranges::find(strategy.options, option) != strategy.options.end();
-  };
-  return strategy.chooses_groups || reads("costs");
-}
-
 std::uint32_t gpus_of_pack(const Request& request, std::size_t group) {
   if (request.n_sp_degrees == 0) return 1;
   return static_cast<std::uint32_t>(request.sp_degrees[request.n_sp_degrees == 1 ? 0 : group]);
@@ -178,8 +220,9 @@ Packing pack_as_requested(std::span<const std::int32_t> lengths_tokens, const Re
   }
   const std::string_view name = text("strategy", request.strategy);
   const auto capacities = array("capacities_tokens", request.capacities_tokens, request.n_capacities);
-  const Strategy* strategy = find_strategy(name);
-  if (strategy != nullptr && needs_prices(*strategy)) {
+  const Strategy& strategy = known_strategy(name);
+  const OptionValues options = options_of(request, strategy);
+  if (strategy.needs_prices) {
     refuse("strategy: expected one that needs no prices, got \"" + std::string(name) +
            "\"; packsim run packs with it, for the model and cluster of a scenario");
   }
@@ -189,12 +232,10 @@ Packing pack_as_requested(std::span<const std::int32_t> lengths_tokens, const Re
                    .longest_tokens = request.longest_tokens,
                    .empty = policy("empty", kEmptyNames, request.empty),
                    .window_samples = request.window_samples,
-                   .options = options_of(request)};
+                   .options = options};
   BatchSetting setting;
-  if (strategy != nullptr) {
-    if (request.window_samples < 0) core.window_samples = strategy->default_window_samples;
-    if (strategy->plan_batches != nullptr) setting = setting_of(request, capacities);
-  }
+  if (request.window_samples < 0) core.window_samples = strategy.default_window_samples;
+  if (strategy.plan_batches != nullptr) setting = setting_of(request, capacities);
   core.setting = &setting;
   return pack(name, core);
 }

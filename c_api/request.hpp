@@ -18,9 +18,6 @@ void check_struct_size(std::size_t struct_size);
 /// The request with defaults for the fields that the program's header did not have.
 packsim_pack_request known_request(const packsim_pack_request& request);
 
-/// True for strategies that weigh groups by what packs take on them; requests have no prices.
-bool needs_prices(const Strategy& strategy);
-
 /// pack() of the core. Lengths must outlive the Packing. Throws std::invalid_argument naming the field.
 Packing pack_as_requested(std::span<const std::int32_t> lengths_tokens, const packsim_pack_request& request);
 

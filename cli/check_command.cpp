@@ -9,6 +9,7 @@
 #include "experiment/check_strategies.hpp"
 #include "experiment/length_summary.hpp"
 #include "experiment/plan_strategy.hpp"
+#include "packing/planner/options.hpp"
 #include "packing/schedule/schedule.hpp"
 #include "reports/formats/plan_text.hpp"
 #include "reports/formats/reliability_text.hpp"
@@ -61,7 +62,7 @@ void print_group(const Scenario& scenario, const StrategySpec& spec, const Group
 void print_choice(const Scenario& scenario, const StrategySpec& spec) {
   const std::vector<int> stages =
       spec.zero_stages.empty() ? std::vector<int>{scenario.plan.zero_stage} : spec.zero_stages;
-  const std::int64_t window = spec.options.window_iterations;
+  const std::int64_t window = spec.options[kWindowIterations].value_or(0);
   fmt::print(
       "    chooses pack lengths, SP degrees and checkpointed layers; ZeRO stage {}; samples of up to {}; "
       "window: {}\n",

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -20,12 +21,22 @@ struct ListRow {
 std::vector<ListRow> strategy_rows() {
   std::vector<ListRow> rows;
   for (const Strategy& strategy : strategies()) {
-    std::string options;
-    for (const std::string_view option : strategy.options)
-      options += (options.empty() ? "" : ", ") + std::string(option);
-    rows.push_back({std::string(strategy.name),
-                    fmt::format("{} {} [{}]{}", strategy.summary, strategy.complexity, strategy.source,
-                                options.empty() ? "" : " Options: " + options + ".")});
+    std::vector<std::string_view> options;
+    for (const Option* option : strategy.options) options.push_back(option->name);
+    rows.push_back(
+        {std::string(strategy.name),
+         fmt::format("{} {} [{}]{}", strategy.summary, strategy.complexity, strategy.source,
+                     options.empty() ? "" : fmt::format(" Options: {}.", fmt::join(options, ", ")))});
+  }
+  return rows;
+}
+
+std::vector<ListRow> option_rows() {
+  std::vector<ListRow> rows;
+  for (const Option* option : all_options()) {
+    rows.push_back(
+        {std::string(option->name), fmt::format("{} Expected: {}. Default: {}.", option->text,
+                                                expected_of(*option), text_of(default_value(*option)))});
   }
   return rows;
 }
@@ -74,7 +85,8 @@ void add_list_command(CLI::App& app, const CommandContext& context) {
     const DataPaths data{.root = context.data_root};
     if (*what == "strategies") {
       print_rows(strategy_rows());
-      fmt::print("Cost in N samples, M packs and S tokens of pack length.\n");
+      fmt::print("Cost in N samples, M packs and S tokens of pack length.\n\nOptions:\n");
+      print_rows(option_rows());
     }
     if (*what == "models") print_rows(file_rows(list_models(data)));
     if (*what == "clusters") print_rows(file_rows(list_clusters(data)));

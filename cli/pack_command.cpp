@@ -12,7 +12,9 @@
 #include "cli/commands.hpp"
 #include "cli/normaliser_option.hpp"
 #include "cli/progress.hpp"
+#include "cli/strategy_options.hpp"
 #include "experiment/stopwatch.hpp"
+#include "packing/options/shared_options.hpp"
 #include "packing/pack.hpp"
 #include "packing/schedule/metrics.hpp"
 #include "plan_files/plan_bytes.hpp"
@@ -32,7 +34,7 @@ struct PackArguments {
   std::int64_t tokens_per_iteration = 0;
   PackRequest request;
   std::optional<std::int64_t> window_samples;  // none: the strategy's
-  std::string packer = "isf";
+  GivenOptions options;
   Padding padding = Padding::none;
   std::int64_t pad_multiple_tokens = 1;
   std::string order;  // empty: the strategy's
@@ -82,15 +84,12 @@ PackOutcome pack_and_measure(const PackArguments& arguments, std::span<const std
   PackRequest request = arguments.request;
   request.lengths_tokens = lengths_tokens;
   request.capacities_tokens = arguments.capacities_tokens;
-  request.options.packer = arguments.packer;
-  if (const Strategy* strategy = find_strategy(arguments.strategy)) {
-    request.window_samples = arguments.window_samples.value_or(strategy->default_window_samples);
-  }
+  const Strategy& strategy = known_strategy(arguments.strategy);
+  request.window_samples = arguments.window_samples.value_or(strategy.default_window_samples);
   const int widest = *std::ranges::max_element(arguments.sp_degrees);
   const int n_gpus = arguments.n_gpus > 0 ? arguments.n_gpus : widest;
   const BatchSetting setting = batch_setting(arguments, n_gpus);
-  const Strategy* named = find_strategy(arguments.strategy);
-  const bool plans_batches = named != nullptr && named->plan_batches != nullptr;
+  const bool plans_batches = strategy.plan_batches != nullptr;
   if (plans_batches) request.setting = &setting;
   PackOutcome outcome;
   const Stopwatch watch;
@@ -111,7 +110,7 @@ PackOutcome pack_and_measure(const PackArguments& arguments, std::span<const std
                                 .order = pack_order(arguments, *outcome.packing.strategy),
                                 .last_iteration = arguments.last_iteration,
                                 .epochs = arguments.epochs,
-                                .seed = request.options.seed};
+                                .seed = static_cast<std::uint32_t>(request.options[kSeed])};
   outcome.schedule = plans_batches
                          ? make_schedule(outcome.packing.planned, parallelism, options)
                          : make_schedule(batches, outcome.packing.capacities_tokens, parallelism, options);
@@ -125,7 +124,7 @@ nlohmann::ordered_json to_json(const PackArguments& arguments, const PackOutcome
           {"lengths", arguments.lengths},
           {"strategy", arguments.strategy},
           {"capacities_tokens", outcome.packing.capacities_tokens},
-          {"seed", arguments.request.options.seed},
+          {"seed", arguments.request.options[kSeed]},
           {"n_samples", counts.n_samples},
           {"n_tokens", counts.n_tokens},
           {"packs", outcome.statistics.n_packs},
@@ -217,13 +216,13 @@ std::vector<std::int32_t> read_loss_tokens(const PackArguments& arguments, const
 
 void write_plan(const PackArguments& arguments, const PackOutcome& outcome,
                 std::span<const std::int32_t> lengths_tokens, const CommandContext& context) {
-  const StrategyOptions& options = arguments.request.options;
+  const OptionValues& options = arguments.request.options;
   PlanFacts facts;
   facts.version = context.version;
   facts.normaliser = arguments.normaliser;
   facts.lengths_hash = hash_of_lengths(lengths_tokens);
-  facts.seed = options.seed;
-  facts.shuffle = options.shuffle;
+  facts.seed = static_cast<std::uint32_t>(options[kSeed]);
+  facts.shuffle = options[kShuffle];
   facts.tokens_per_iteration = arguments.tokens_per_iteration;
   facts.over_long = arguments.request.over_long;
   facts.empty = arguments.request.empty;
@@ -274,31 +273,20 @@ std::vector<std::string> names_of(const std::array<PolicyName<Enum>, N>& names) 
   return known;
 }
 
-// An option that the strategy does not read, or that goes with another one, is a mistake and not a wish to
-// ignore.
-void check_given_options(const CLI::App& command, const PackArguments& arguments) {
-  struct Option {
-    const char* flag;
-    std::string_view name;
-  };
-  constexpr Option kOptions[] = {
-      {"--no-shuffle", "shuffle"},          {"--rounds", "rounds"},
-      {"--threshold", "threshold_tokens"},  {"--max-samples", "max_samples_per_pack"},
-      {"--batch-samples", "batch_samples"}, {"--packer", "packer"},
-      {"--no-greedy-fill", "greedy_fill"}};
-  const Strategy* strategy = find_strategy(arguments.strategy);
-  if (strategy != nullptr && strategy->chooses_groups) {
+// An option that the strategy does not read is a mistake and not a wish to ignore.
+OptionValues given_options(const PackArguments& arguments) {
+  const Strategy& strategy = known_strategy(arguments.strategy);
+  const OptionValues options = values_of(arguments.options, strategy);
+  if (strategy.needs_prices) {
     throw std::invalid_argument(fmt::format(
         "--strategy: expected one that needs no prices, got {}; packsim run packs with it, for the model "
         "and cluster of a scenario",
-        strategy->name));
+        strategy.name));
   }
-  for (const Option& option : kOptions) {
-    if (strategy == nullptr || command.count(option.flag) == 0) continue;
-    if (std::ranges::find(strategy->options, option.name) != strategy->options.end()) continue;
-    throw std::invalid_argument(fmt::format(
-        "{}: expected no such option for strategy {}, which does not read it", option.flag, strategy->name));
-  }
+  return options;
+}
+
+void check_padding(const CLI::App& command, const PackArguments& arguments) {
   const bool multiple = arguments.padding == Padding::multiple;
   if (multiple != (command.count("--pad-multiple") > 0)) {
     throw std::invalid_argument("--pad-multiple: expected with --padding multiple, and only with it");
@@ -331,14 +319,14 @@ void add_pack_command(CLI::App& app, const CommandContext& context) {
       ->delimiter(',')
       ->required();
   command->add_option("--gpus", a->n_gpus, "GPUs that train the packs (default: the largest SP degree)")
-      ->check(CLI::Range(1, 1 << 20));
+      ->check(CLI::Range(1, kMostGpus));
   command->add_option("--sp", a->sp_degrees, "SP degree, one or one a capacity")
       ->delimiter(',')
       ->check(CLI::Range(1, 1 << 16));
   command
       ->add_option("--tokens-per-iteration", a->tokens_per_iteration,
                    "Tokens of one iteration over all GPUs (default: one pack a rank)")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000'000'000}));
+      ->check(CLI::Range(std::int64_t{0}, kMostTokensPerIteration));
   add_policy(*command, "--over-long", a->request.over_long, kOverLongNames,
              "Samples over the longest capacity");
   add_policy(*command, "--empty", a->request.empty, kEmptyNames, "Samples without tokens");
@@ -353,19 +341,7 @@ void add_pack_command(CLI::App& app, const CommandContext& context) {
       ->add_option("--window", a->window_samples,
                    "Pack every so many samples on their own; 0: all (default: the strategy's own)")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 32));
-  StrategyOptions& options = a->request.options;
-  command->add_option("--seed", options.seed, "Seed of every shuffle")->capture_default_str();
-  command->add_flag("!--no-shuffle", options.shuffle, "Take samples in file order (strategies that shuffle)");
-  command->add_option("--rounds", options.rounds, "isf: rounds of dissolving badly filled packs")
-      ->capture_default_str();
-  command->add_option("--threshold", options.threshold_tokens,
-                      "isf: packs of so many tokens stay (default: capacity - 128)");
-  command->add_option("--max-samples", options.max_samples_per_pack,
-                      "spfhp, lpfhp: samples a pack; 0: no limit; axolotl_multipack: 0 for 200");
-  command->add_option("--batch-samples", options.batch_samples,
-                      "none, sorted: rows a micro-batch; sorted: 0 for as many as the capacity holds");
-  command->add_option("--packer", a->packer, "hbp: strategy inside each group")->capture_default_str();
-  command->add_flag("!--no-greedy-fill", options.greedy_fill, "hbp: do not top larger packs up");
+  add_strategy_options(*command, a->options);
   command->add_option("--out", a->out, "Folder for packs.csv and packs.json");
   CLI::Option* plan =
       command->add_option("--plan", a->plan, "Plan file with the whole schedule, for a trainer");
@@ -384,7 +360,8 @@ void add_pack_command(CLI::App& app, const CommandContext& context) {
   command->add_flag("--json", a->json, "Print packs.json on stdout instead of the table");
   command->add_flag("--quiet", a->quiet, "Print nothing but errors, and the JSON with --json");
   command->callback([a, command, context] {
-    check_given_options(*command, *a);
+    check_padding(*command, *a);
+    a->request.options = given_options(*a);
     run_pack(*a, context);
   });
 }

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "experiment/plan_strategy.hpp"
+#include "packing/flexsp/options.hpp"
 #include "planning/candidate_groups.hpp"
 #include "sim/run/plan_cost.hpp"
 
@@ -29,8 +30,8 @@ BatchRun empty_run(const Scenario& scenario, const StrategySpec& spec) {
   run.setting = unpriced_setting(scenario, spec);
   // Experts of several ranks meet in every layer.
   run.setting.rounds_in_step = scenario.plan.zero_stage >= 2 || scenario.plan.ep_degree > 1;
-  run.solver =
-      std::make_unique<CbcAssignmentSolver>(CbcOptions{.integer_program = spec.options.integer_programs});
+  run.solver = std::make_unique<CbcAssignmentSolver>(
+      CbcOptions{.integer_program = spec.options[flexsp::kIntegerPrograms]});
   run.setting.solver = run.solver.get();
   return run;
 }

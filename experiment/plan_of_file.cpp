@@ -7,6 +7,7 @@
 #include "experiment/batch_run.hpp"
 #include "experiment/stopwatch.hpp"
 #include "models/parallel_plan.hpp"
+#include "packing/options/shared_options.hpp"
 #include "plan_files/restore_plan.hpp"
 
 namespace packsim {
@@ -39,8 +40,8 @@ std::vector<std::byte> plan_file_of(const Scenario& scenario, const StrategySpec
   facts.scenario = scenario.name;
   facts.normaliser = normaliser;
   facts.lengths_hash = hash_of_lengths(sample_lengths_tokens);
-  facts.seed = spec.options.seed;
-  facts.shuffle = spec.options.shuffle;
+  facts.seed = static_cast<std::uint32_t>(spec.options[kSeed]);
+  facts.shuffle = spec.options[kShuffle];
   facts.tp_degree = scenario.plan.tp_degree;
   facts.pp_degree = scenario.plan.pp_degree;
   facts.zero_stage = plan.groups.front().zero_stage;
@@ -92,8 +93,8 @@ Scenario scenario_of_plan(const Scenario& scenario, const PlanView& plan, const 
   spec.name = facts.name;
   spec.strategy = facts.strategy;
   spec.groups = groups;
-  spec.options.seed = facts.seed;
-  spec.options.shuffle = facts.shuffle;
+  spec.options.set(kSeed.name, std::int64_t{facts.seed});
+  spec.options.set(kShuffle.name, facts.shuffle);
   spec.over_long = facts.over_long;
   spec.empty = facts.empty;
   spec.padding = facts.padding;

@@ -9,6 +9,7 @@
 #include "experiment/stopwatch.hpp"
 #include "models/memory/peak_memory.hpp"
 #include "models/pipeline_chunks.hpp"
+#include "packing/options/shared_options.hpp"
 #include "packing/schedule/trainings.hpp"
 #include "planning/planned_time.hpp"
 
@@ -153,7 +154,7 @@ PlannedStrategy schedule_packs(const Scenario& scenario, const StrategySpec& spe
       .last_iteration = spec.last_iteration,
       .curriculum_iterations = spec.curriculum_iterations,
       .epochs = scenario.training.epochs,
-      .seed = spec.options.seed};
+      .seed = static_cast<std::uint32_t>(spec.options[kSeed])};
   plan.schedule = plans_batches
                       ? make_schedule(plan.packing.planned, parallelism, options)
                       : make_schedule(plan.batches, plan.packing.capacities_tokens, parallelism, options);

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "packing/flexsp/options.hpp"
 #include "planning/exposed_time.hpp"
 
 namespace packsim {
@@ -43,14 +44,15 @@ void set_planning(const StrategySpec& spec, const PlannedStrategy& plan, std::sp
   if (plan.solves.empty()) return;
   const std::vector<double> batch_s = measured_s(plan);
   result.measured.solve_mean_s = sum(batch_s) / static_cast<double>(batch_s.size());
-  const PlannerService service{.n_processes = spec.options.planner_processes,
-                               .look_ahead_batches = spec.options.look_ahead_batches};
+  const PlannerService service{
+      .n_processes = static_cast<int>(spec.options[flexsp::kPlannerProcesses]),
+      .look_ahead_batches = static_cast<int>(spec.options[flexsp::kLookAheadBatches])};
   const auto n_steps = static_cast<double>(step_s.size());
   const auto waits_s = [&](std::span<const double> solve_s) {
     return sum(exposed_time_s(solve_s, step_s, service));
   };
-  if (spec.options.solve_s > 0) {
-    const std::vector<double> solve_s(step_s.size(), spec.options.solve_s);
+  if (const std::optional<double> given_s = spec.options[flexsp::kSolveS]) {
+    const std::vector<double> solve_s(step_s.size(), *given_s);
     const double wait_s = waits_s(solve_s);
     result.planning = {.exposed_s = wait_s / n_steps,
                        .gpu_days = result.times->gpu_days + wait_s / 86400 * n_gpus};

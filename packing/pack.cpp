@@ -4,18 +4,11 @@
 #include <string>
 
 #include "packing/offenders.hpp"
+#include "packing/options/shared_options.hpp"
 #include "packing/refuse.hpp"
 
 namespace packsim {
 namespace {
-
-const Strategy& known_strategy(std::string_view name) {
-  if (const Strategy* strategy = find_strategy(name)) return *strategy;
-  std::string known;
-  for (const Strategy& strategy : strategies())
-    known += (known.empty() ? "" : ", ") + std::string(strategy.name);
-  refuse("strategy: expected one of " + known + ", got \"" + std::string(name) + "\"");
-}
 
 // Of a strategy that forms iterations.
 void check_setting(const Strategy& strategy, const PackRequest& request) {
@@ -52,7 +45,7 @@ void check_setting(const Strategy& strategy, const PackRequest& request) {
   }
 }
 
-void check_options(const Strategy& strategy, const PackRequest& request) {
+void check_policies(const Strategy& strategy, const PackRequest& request) {
   const auto& capacities = request.capacities_tokens;
   if (capacities.empty()) refuse("capacities_tokens: expected at least one pack length, got none");
   const bool takes_one =
@@ -75,33 +68,12 @@ void check_options(const Strategy& strategy, const PackRequest& request) {
   if (request.window_samples < 0) {
     refuse("window_samples: expected >= 0, got " + std::to_string(request.window_samples));
   }
-  if (request.options.rounds < 1) {
-    refuse("rounds: expected >= 1, got " + std::to_string(request.options.rounds));
-  }
   if (strategy.plan_batches != nullptr) check_setting(strategy, request);
   if (strategy.cuts_samples && request.over_long == OverLong::own_pack) {
     refuse("over_long: expected error, drop, truncate or split for " + std::string(strategy.name) +
            ", which cuts samples anyway, got \"own_pack\"");
   }
-  const std::int64_t least_batch = strategy.name == "none" ? 1 : 0;
-  if (request.options.batch_samples < least_batch) {
-    refuse("batch_samples: expected >= " + std::to_string(least_batch) + ", got " +
-           std::to_string(request.options.batch_samples));
-  }
-  if (request.options.max_samples_per_pack < 0) {
-    refuse("max_samples_per_pack: expected >= 0, got " +
-           std::to_string(request.options.max_samples_per_pack));
-  }
-  if (request.options.threshold_tokens < -1) {
-    refuse("threshold_tokens: expected >= -1, got " + std::to_string(request.options.threshold_tokens));
-  }
-  if (strategy.pack_groups != nullptr) {
-    const Strategy* packer = find_strategy(request.options.packer);
-    if (packer == nullptr || !can_pack_a_group(*packer)) {
-      refuse("packer: expected a strategy that packs whole samples into one row, got \"" +
-             std::string(request.options.packer) + "\"");
-    }
-  }
+  check_options(strategy, request.options);
 }
 
 void check_lengths(const PackRequest& request, std::int64_t longest_tokens) {
@@ -227,6 +199,27 @@ std::vector<PackSet> pack_window(const Strategy& strategy, const PackRequest& re
 
 }  // namespace
 
+const Strategy& known_strategy(std::string_view name) {
+  if (const Strategy* strategy = find_strategy(name)) return *strategy;
+  std::string known;
+  for (const Strategy& strategy : strategies())
+    known += (known.empty() ? "" : ", ") + std::string(strategy.name);
+  refuse("strategy: expected one of " + known + ", got \"" + std::string(name) + "\"");
+}
+
+void check_options(const Strategy& strategy, const OptionValues& options) {
+  for (const auto& [name, value] : options.all()) {
+    if (find_option(name) == nullptr) refuse("options: expected those of strategies, got \"" + name + "\"");
+    const Option* option = find_option(strategy, name);
+    if (option == nullptr || accepts(*option, value)) continue;
+    const bool is_text = std::holds_alternative<std::string>(value);
+    const std::string got = is_text ? "\"" + text_of(value) + "\"" : text_of(value);
+    refuse(name + ": expected " + expected_of(*option) + ", got " + got);
+  }
+  if (options[kBatchTokens] && options[kSamplesPerIteration])
+    refuse("samples_per_iteration: expected no samples_per_iteration beside batch_tokens");
+}
+
 std::size_t Packing::n_packs() const {
   std::size_t n = 0;
   for (const PackSet& group : groups) n += group.n_packs();
@@ -238,7 +231,7 @@ Piece Packing::piece(ItemIndex item) const {
 }
 
 void check_request(std::string_view strategy_name, const PackRequest& request) {
-  check_options(known_strategy(strategy_name), request);
+  check_policies(known_strategy(strategy_name), request);
   check_lengths(request, request.longest_sample_tokens());
 }
 

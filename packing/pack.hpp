@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "packing/batch_problem.hpp"
+#include "packing/limits.hpp"
 #include "packing/pack_set.hpp"
 #include "packing/policies.hpp"
 #include "packing/strategy.hpp"
@@ -24,7 +25,7 @@ struct PackRequest {
   std::int64_t longest_tokens = 0;
   Empty empty = Empty::drop;
   std::int64_t window_samples = 0;  ///< pack every so many samples on their own; 0: the whole data set
-  StrategyOptions options = {};
+  OptionValues options = {};
   /// For strategies that form iterations; its groups are those of capacities_tokens. Must outlive pack().
   const BatchSetting* setting = nullptr;
 
@@ -33,9 +34,6 @@ struct PackRequest {
     return longest_tokens > 0 && longest_tokens < last ? longest_tokens : last;
   }
 };
-
-/// The longest pack that is accepted; indexes by free space have an entry for each token of it.
-inline constexpr std::int64_t kLongestCapacityTokens = std::int64_t{1} << 24;
 
 /// What became of the samples, in samples and tokens. Every sample is packed, or counted here.
 struct PackCounts {
@@ -73,6 +71,13 @@ struct Packing {
   Packing(const Packing&) = delete;  // lengths_tokens may point into cut_lengths_tokens
   Packing& operator=(const Packing&) = delete;
 };
+
+/// The strategy of that name. Throws std::invalid_argument naming the known ones.
+const Strategy& known_strategy(std::string_view name);
+
+/// Throws std::invalid_argument for an option that no strategy has, and for one that this strategy reads with a
+/// value that it does not accept.
+void check_options(const Strategy& strategy, const OptionValues& options);
 
 /// Refuses what pack() would refuse, without packing: see there.
 void check_request(std::string_view strategy, const PackRequest& request);

@@ -5,47 +5,12 @@
 #include <string_view>
 #include <vector>
 
+#include "packing/options/option.hpp"
+#include "packing/options/option_values.hpp"
 #include "packing/pack_set.hpp"
 #include "packing/policies.hpp"
 
 namespace packsim {
-
-/// Everything that a strategy may be told beside lengths and capacity. A strategy reads the fields that its
-/// row in the table names and leaves the others alone.
-struct StrategyOptions {
-  std::uint32_t seed = 1024;           ///< of the shuffle; 1024 is OmniBal's
-  bool shuffle = true;                 ///< false takes the samples in data set order
-  int rounds = 50;                     ///< isf: C, how often badly filled packs are dissolved
-  std::int64_t threshold_tokens = -1;  ///< isf: packs with at least as many tokens stay; -1: capacity - 128
-  std::int64_t max_samples_per_pack = 0;  ///< spfhp, lpfhp: 0 means no limit; axolotl_multipack: 200
-  std::int64_t batch_samples = 1;   ///< none, sorted: rows of a micro-batch; 0: as many as capacity holds
-  bool padded_batches = true;       ///< sorted: a row counts as long as the longest of its micro-batch
-  std::string_view packer = "isf";  ///< hbp: the strategy inside each group
-  bool greedy_fill = true;          ///< hbp: top larger packs up with samples of smaller groups
-  /// verl_kk, and wlb where packs have no price: a sample of s tokens weighs linear_weight_tokens * s + s^2.
-  /// 24576 is verl's, six times the hidden size of a model of 7B parameters.
-  std::int64_t linear_weight_tokens = 24576;
-  int outlier_queues = 2;  ///< wlb: queues in which long samples wait for each other
-  /// wlb: samples at least as long wait; -1: half the capacity.
-  std::int64_t outlier_threshold_tokens = -1;
-  /// wlb: mean tokens of a micro-batch, which says how many there are; -1: half the capacity.
-  std::int64_t micro_batch_tokens = -1;
-  std::int64_t window_iterations = 0;  ///< planner: iterations within which samples stay; 0: all
-  int flexsp_buckets = 16;             ///< flexsp: Q, more where so few would not fit
-  int micro_batch_tries = 5;  ///< flexsp: M', numbers of micro-batches that are tried, from the fewest on
-  int min_sp = 1;             ///< flexsp: groups of fewer GPUs are not formed; the released code has 2
-  std::string_view costs = "profile";  ///< flexsp: what it plans by; see flexsp_costs()
-  double solve_time_limit_s = 0;       ///< flexsp: of one integer program; 0: none
-  bool integer_programs = false;       ///< flexsp: false lets our local search do without them
-  std::int64_t solve_nodes = 1000;     ///< flexsp: of the search tree of one integer program; 0: no limit
-  bool economise = true;  ///< flexsp: what does not decide the makespan takes the least GPU time; ours
-  /// Online strategies: tokens of a global batch where they are not the setting's; 0: they are.
-  std::int64_t batch_tokens = 0;
-  std::int64_t samples_per_iteration = 0;  ///< instead of tokens; 0: tokens say how large a batch is
-  int planner_processes = 1;               ///< flexsp: global batches that are planned at the same time
-  int look_ahead_batches = 1;              ///< flexsp: see PlannerService
-  double solve_s = 0;                      ///< flexsp: to plan a global batch; 0: as long as it takes here
-};
 
 /// What a strategy is given. Lengths longer than the capacity and lengths of zero are passed on as they are:
 /// `own_packs` and `keep_empty` say what a strategy does with them.
@@ -54,7 +19,7 @@ struct PackProblem {
   std::int64_t capacity_tokens = 0;              ///< of one pack
   bool own_packs = false;   ///< an item over the capacity: true gives it its own pack, false skips it
   bool keep_empty = false;  ///< an item of zero tokens: true packs it, false skips it
-  StrategyOptions options = {};
+  OptionValues options = {};
 
   bool skips(std::int32_t length_tokens) const {
     return (length_tokens > capacity_tokens && !own_packs) || (length_tokens == 0 && !keep_empty);
@@ -70,7 +35,7 @@ enum class Layout {
   rows,    ///< one row per sample
 };
 
-/// One row of the strategy table.
+/// All that there is to know of a strategy. Each is defined in its file in packing/strategies/.
 struct Strategy {
   std::string_view name;
   std::string_view summary;
@@ -86,8 +51,8 @@ struct Strategy {
   BatchPlan (*plan_batches)(const BatchProblem&) = nullptr;
   /// True where the strategy cuts samples wherever a pack ends.
   bool cuts_samples = false;
-  /// The names of the options that the strategy reads.
-  std::span<const std::string_view> options = {};
+  /// The options that the strategy reads.
+  std::span<const Option* const> options = {};
   /// How its packs become iterations where nothing else is asked for.
   PackOrder default_order = PackOrder::shuffled;
   /// What window_samples is where nothing else is asked for; 0: the whole data set.
@@ -96,6 +61,8 @@ struct Strategy {
   bool mixes_groups = false;
   /// plan_batches: groups are not given but found, from what memory and prices allow.
   bool chooses_groups = false;
+  /// Plans by what packs cost on a cluster, which the setting must then say.
+  bool needs_prices = false;
 };
 
 /// What hbp can run inside a group: strategies that pack whole samples into one row, however many there are.
@@ -107,11 +74,16 @@ inline bool can_pack_a_group(const Strategy& strategy) {
 /// Every strategy, in the order in which lists show them.
 std::span<const Strategy> strategies();
 
-/// The values of StrategyOptions::costs: "profile" for BatchGroup::cost, or one of the models whose constants
-/// FlexSP's code ships.
-std::span<const std::string_view> flexsp_costs();
-
 /// The strategy of that name, or null.
 const Strategy* find_strategy(std::string_view name);
+
+/// The option of that name that the strategy reads, or null.
+const Option* find_option(const Strategy& strategy, std::string_view name);
+
+/// The options of all strategies, one of each name: where strategies give one different ranges, the widest.
+std::span<const Option* const> all_options();
+
+/// One of all_options(), or null.
+const Option* find_option(std::string_view name);
 
 }  // namespace packsim

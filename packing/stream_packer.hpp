@@ -23,7 +23,7 @@ struct StreamSetting {
   double carry_below_fraction = 0.9;
   /// No sample is carried over more windows than this.
   int most_carries = 4;
-  StrategyOptions options = {};
+  OptionValues options = {};
 };
 
 /// What became of the samples so far, in samples and tokens: every one is packed, held, or counted here.

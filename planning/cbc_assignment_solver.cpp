@@ -39,13 +39,13 @@ void load(const IntegerProgram& program, OsiClpSolverInterface& solver) {
 void set_limits(CbcModel& model, const SolveLimits& limits, double gap_fraction) {
   model.setAllowableFractionGap(gap_fraction);
   model.setAllowableGap(0);
-  if (limits.n_nodes > 0) {
+  if (limits.n_nodes) {
     constexpr std::int64_t kMost = std::numeric_limits<int>::max();
-    model.setMaximumNodes(static_cast<int>(std::min(limits.n_nodes, kMost)));
+    model.setMaximumNodes(static_cast<int>(std::min(*limits.n_nodes, kMost)));
   }
-  if (limits.time_s > 0) {
+  if (limits.time_s) {
     model.setUseElapsedTime(true);
-    model.setMaximumSeconds(limits.time_s);
+    model.setMaximumSeconds(*limits.time_s);
   }
 }
 

@@ -30,7 +30,7 @@ struct StrategySpec {
   std::string name;               ///< unique in the scenario
   std::string strategy;           ///< a name of the strategy table
   std::vector<GroupSpec> groups;  ///< ascending capacity; one unless the strategy takes several
-  StrategyOptions options;
+  OptionValues options;
   OverLong over_long = OverLong::error;
   Empty empty = Empty::drop;
   std::int64_t window_samples = 0;

@@ -11,6 +11,7 @@
 #include "experiment/plan_strategy.hpp"
 #include "experiment/price_strategy.hpp"
 #include "packing/algorithms/shuffle.hpp"
+#include "packing/options/shared_options.hpp"
 #include "packing/schedule/metrics.hpp"
 #include "reports/formats/numbers.hpp"
 #include "sim/run/simulate.hpp"
@@ -45,7 +46,7 @@ const StrategySpec* find_like(const Scenario& scenario) {
 
 StrategySpec isf_spec(const Scenario& scenario, const ProfiledCase& one, PackOrder order) {
   StrategySpec spec;
-  spec.options.seed = scenario.seed;
+  spec.options.set(kSeed.name, std::int64_t{scenario.seed});
   if (const StrategySpec* like = find_like(scenario)) spec = *like;
   spec.name = spec.strategy = "isf";
   spec.groups = {{.capacity_tokens = one.pack_tokens,

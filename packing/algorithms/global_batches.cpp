@@ -1,6 +1,7 @@
 #include "packing/algorithms/global_batches.hpp"
 
 #include "packing/algorithms/item_order.hpp"
+#include "packing/options/shared_options.hpp"
 
 namespace packsim {
 
@@ -9,7 +10,7 @@ std::vector<std::vector<ItemIndex>> global_batches(const BatchProblem& problem, 
   std::int64_t tokens = 0;
   const auto is_full = [&](std::int64_t length) {
     if (batches.empty()) return true;
-    if (size.n_samples > 0) return std::ssize(batches.back()) >= size.n_samples;
+    if (size.n_samples) return std::ssize(batches.back()) >= *size.n_samples;
     return tokens + length > size.tokens;
   };
   for (const ItemIndex item : packing_order(problem.items)) {
@@ -25,10 +26,10 @@ std::vector<std::vector<ItemIndex>> global_batches(const BatchProblem& problem, 
 }
 
 std::vector<std::vector<ItemIndex>> global_batches(const BatchProblem& problem) {
-  const StrategyOptions& options = problem.items.options;
-  return global_batches(problem, {.tokens = options.batch_tokens > 0 ? options.batch_tokens
-                                                                     : problem.setting.tokens_per_iteration,
-                                  .n_samples = options.samples_per_iteration});
+  const OptionValues& options = problem.items.options;
+  return global_batches(problem,
+                        {.tokens = options[kBatchTokens].value_or(problem.setting.tokens_per_iteration),
+                         .n_samples = options[kSamplesPerIteration]});
 }
 
 }  // namespace packsim

@@ -1,16 +1,18 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "packing/batch_problem.hpp"
 
 namespace packsim {
 
-/// What makes a global batch of an online strategy full: so many samples, or, where that is 0, tokens.
+/// What makes a global batch of an online strategy full: so many samples, or, where these are not given, so
+/// many tokens.
 struct BatchSize {
   std::int64_t tokens = 0;
-  std::int64_t n_samples = 0;
+  std::optional<std::int64_t> n_samples = {};
 };
 
 /// Global batches of an online strategy, which sees no further: the items in packing_order(), cut where the

@@ -4,16 +4,17 @@
 #include <vector>
 
 #include "packing/algorithms/shuffle.hpp"
+#include "packing/options/shared_options.hpp"
 #include "packing/strategy.hpp"
 
 namespace packsim {
 
 /// So many items in data set order or, where the options ask for it, shuffled.
-inline std::vector<ItemIndex> packing_order(std::size_t n_items, const StrategyOptions& options) {
+inline std::vector<ItemIndex> packing_order(std::size_t n_items, const OptionValues& options) {
   std::vector<ItemIndex> order(n_items);
   std::iota(order.begin(), order.end(), ItemIndex{0});
-  if (options.shuffle) {
-    Generator generator(options.seed);
+  if (options[kShuffle]) {
+    Generator generator(static_cast<std::uint32_t>(options[kSeed]));
     shuffle(std::span(order), generator);
   }
   return order;

@@ -46,8 +46,8 @@ struct Assignment {
 /// When to stop before the best solution is proven. A time limit makes what is found depend on the machine; a
 /// limit on nodes of the search tree does not.
 struct SolveLimits {
-  double time_s = 0;         ///< 0: none
-  std::int64_t n_nodes = 0;  ///< 0: none
+  std::optional<double> time_s = {};
+  std::optional<std::int64_t> n_nodes = {};
 };
 
 class AssignmentSolver {

@@ -8,7 +8,7 @@
 
 #include "packing/algorithms/shuffle.hpp"
 #include "packing/flexsp/buckets.hpp"
-#include "packing/flexsp/economise.hpp"
+#include "packing/flexsp/minimize_gpu_time.hpp"
 
 namespace packsim::flexsp {
 namespace {
@@ -117,7 +117,7 @@ class BatchPlanner {
       throw std::logic_error("flexsp: the solver's assignment is wrong: " + wrong);
     }
     std::vector<PlacedGroup> groups = concrete(ascending, bucketing, *assignment);
-    if (options_.economise) economise(lengths_, cluster_, groups);
+    if (options_.minimize_gpu_time) minimize_gpu_time(lengths_, cluster_, groups);
     place(groups, cluster_);
     return groups;
   }

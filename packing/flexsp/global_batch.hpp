@@ -29,8 +29,8 @@ struct BatchOptions {
   std::size_t n_buckets = 16;         ///< Q; more where the bucketed sequences would not fit
   std::size_t micro_batch_tries = 5;  ///< M': numbers of micro-batches that are tried, from the fewest on
   ChunkOrder order = ChunkOrder::sorted;
-  std::uint32_t seed = 0;  ///< of the draw of sequences from their buckets
-  bool economise = true;   ///< what does not decide the makespan takes the least GPU time; ours
+  std::uint32_t seed = 0;         ///< of the draw of sequences from their buckets
+  bool minimize_gpu_time = true;  ///< what does not decide the makespan takes the least GPU time; ours
   SolveLimits limits = {};
 };
 
@@ -52,8 +52,8 @@ struct BatchSolution {
 ///
 /// Beyond what is published: numbers of micro-batches whose lower bound is no better than what is found
 /// already are skipped, which changes no result; and where no number that is tried has a solution, the next
-/// ones are. With options.economise every micro-batch goes through economise()
-/// (packing/flexsp/economise.hpp).
+/// ones are. With options.minimize_gpu_time every micro-batch goes through minimize_gpu_time()
+/// (packing/flexsp/minimize_gpu_time.hpp).
 ///
 /// lengths_tokens: of items, none longer than the last kind's capacity. Throws std::invalid_argument for a
 /// longer one, for degrees that do not divide each other, and where the solver finds nothing at all.

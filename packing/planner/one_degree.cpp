@@ -10,6 +10,7 @@
 #include "packing/planner/compose_rounds.hpp"
 #include "packing/planner/cut_iterations.hpp"
 #include "packing/planner/never.hpp"
+#include "packing/planner/options.hpp"
 
 namespace packsim {
 namespace {
@@ -71,13 +72,15 @@ struct Attempt {
 class Sorter {
  public:
   Sorter(const BatchProblem& problem, const DegreeCosts& costs)
-      : setting_(problem.setting), options_(problem.items.options), lengths_(problem.items.lengths_tokens) {
+      : setting_(problem.setting),
+        window_iterations_(problem.items.options[kWindowIterations].value_or(0)),
+        lengths_(problem.items.lengths_tokens) {
     for (std::size_t d = 0; d < costs.n_degrees(); ++d)
       degrees_.emplace_back(setting_, costs.gpus_per_pack(d));
   }
 
   std::vector<ComposedIteration> run(std::span<const ItemIndex> order) const {
-    Attempt attempt = attempt_with(order, options_.window_iterations > 0 ? Homes{} : best_homes(order));
+    Attempt attempt = attempt_with(order, window_iterations_ > 0 ? Homes{} : best_homes(order));
     if (!attempt.mistake.empty()) throw std::invalid_argument("planner: " + attempt.mistake);
     return std::move(attempt.iterations);
   }
@@ -110,7 +113,7 @@ class Sorter {
     return cut_iterations(degrees_[degree].costs(), lengths_, order,
                           {.n_gpus = setting_.n_gpus,
                            .tokens_per_iteration = most_tokens,
-                           .window_iterations = options_.window_iterations,
+                           .window_iterations = window_iterations_,
                            .rounds = &setting_.rounds});
   }
 
@@ -277,7 +280,7 @@ class Sorter {
   // Of a window's lot, at the best degree that holds it; of others, at the smallest at which it works out. No
   // packs where there is none.
   ComposedIteration compose(const Lot& lot) const {
-    const bool in_window = options_.window_iterations > 0;
+    const bool in_window = window_iterations_ > 0;
     std::int64_t longest = 0;
     for (const ItemIndex item : lot.items) longest = std::max<std::int64_t>(longest, lengths_[item]);
     ComposedIteration best{.packs = {}, .time_s = kNever};
@@ -293,7 +296,7 @@ class Sorter {
   }
 
   const BatchSetting& setting_;
-  const StrategyOptions& options_;
+  std::int64_t window_iterations_;  // 0: all
   std::span<const std::int32_t> lengths_;
   std::deque<Degree> degrees_;  // do not move
 };

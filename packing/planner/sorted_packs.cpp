@@ -82,7 +82,7 @@ class Former {
     for (const Form& form : forms) capacities.push_back(form.capacity_tokens);
     PackProblem items = problem_.items;
     items.capacity_tokens = capacities.back();
-    items.options.packer = packer;
+    items.options.set("packer", std::string(packer));
     const std::vector<PackSet> groups = find_strategy("hbp")->pack_groups(items, capacities);
     std::vector<ComposedIteration> iterations;
     for (std::size_t g = 0; g < groups.size(); ++g) {

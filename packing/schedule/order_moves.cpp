@@ -27,7 +27,7 @@ std::vector<std::uint32_t> iteration_of_items(const Packing& packing) {
 
 }  // namespace
 
-OrderMoves order_moves(const Packing& packing, const StrategyOptions& options) {
+OrderMoves order_moves(const Packing& packing, const OptionValues& options) {
   const std::vector<std::uint32_t> iteration_of = iteration_of_items(packing);
   std::vector<std::int64_t> n_items_of(packing.planned.iterations.size());
   for (const std::uint32_t iteration : iteration_of) {

@@ -13,6 +13,6 @@ struct OrderMoves {
 };
 
 /// Of a packing that has planned iterations, packed with these options (the shuffle's and its seed).
-OrderMoves order_moves(const Packing& packing, const StrategyOptions& options);
+OrderMoves order_moves(const Packing& packing, const OptionValues& options);
 
 }  // namespace packsim

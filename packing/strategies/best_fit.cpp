@@ -4,7 +4,8 @@
 #include "packing/algorithms/item_order.hpp"
 #include "packing/algorithms/placements.hpp"
 #include "packing/algorithms/sort_by_length.hpp"
-#include "packing/strategies/strategies.hpp"
+#include "packing/options/shared_options.hpp"
+#include "packing/strategy.hpp"
 
 namespace packsim::strategies_detail {
 namespace {
@@ -50,20 +51,49 @@ class BestFit {
   Placements placements_;
 };
 
-}  // namespace
-
-PackSet best_fit_decreasing(const PackProblem& problem) {
+PackSet pack_best_fit_decreasing(const PackProblem& problem) {
   const LengthOrder order = longest_first(problem);
   BestFit packer(problem, order.items.size());
   for (const LengthRun& run : order.runs) packer.place(run.length_tokens, run.count);
   return std::move(packer).finish(order.items);
 }
 
-PackSet best_fit_shuffle(const PackProblem& problem) {
+PackSet pack_best_fit_shuffle(const PackProblem& problem) {
   const std::vector<ItemIndex> order = packing_order(problem);
   BestFit packer(problem, order.size());
   for (const ItemIndex item : order) packer.place(problem.lengths_tokens[item], 1);
   return std::move(packer).finish(order);
 }
+
+// TRL packs what a batch of datasets.map holds, which it leaves at this size.
+constexpr std::int64_t kMapBatchRows = 1000;
+
+}  // namespace
+
+extern constinit const Strategy bfd = {
+    .name = "bfd",
+    .summary = "Longest first, into the pack with the least room that is enough.",
+    .complexity = "O(N)",
+    .source = "TRL packing_strategy bfd",
+    .pack = pack_best_fit_decreasing,
+};
+
+extern constinit const Strategy bfs = {
+    .name = "bfs",
+    .summary = "In shuffled order, into the pack with the least room that is enough.",
+    .complexity = "O(N)",
+    .source = "HBP arXiv 2503.07680 table 13",
+    .pack = pack_best_fit_shuffle,
+    .options = kShuffleOptions,
+};
+
+extern constinit const Strategy trl_bfd = {
+    .name = "trl_bfd",
+    .summary = "TRL's default: bfd within every 1000 samples. TRL cuts over-long ones short.",
+    .complexity = "O(N)",
+    .source = "TRL packing_strategy bfd",
+    .pack = pack_best_fit_decreasing,
+    .default_window_samples = kMapBatchRows,
+};
 
 }  // namespace packsim::strategies_detail

@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <array>
 
 #include "packing/algorithms/first_fit_tree.hpp"
 #include "packing/algorithms/item_order.hpp"
 #include "packing/algorithms/placements.hpp"
 #include "packing/algorithms/sort_by_length.hpp"
-#include "packing/strategies/strategies.hpp"
+#include "packing/options/shared_options.hpp"
+#include "packing/strategy.hpp"
 
 namespace packsim::strategies_detail {
 namespace {
@@ -68,24 +70,67 @@ PackSet first_fit_in_order(const PackProblem& problem, std::uint32_t most_items)
   return std::move(packer).finish(order);
 }
 
-}  // namespace
-
-PackSet first_fit_decreasing(const PackProblem& problem) {
+PackSet pack_first_fit_decreasing(const PackProblem& problem) {
   const LengthOrder order = longest_first(problem);
   FirstFit packer(problem, order.items.size());
   for (const LengthRun& run : order.runs) packer.place(run.length_tokens, run.count);
   return std::move(packer).finish(order.items);
 }
 
-PackSet first_fit_shuffle(const PackProblem& problem) {
+PackSet pack_first_fit_shuffle(const PackProblem& problem) {
   return first_fit_in_order(problem, ~std::uint32_t{0});
 }
 
-PackSet axolotl_multipack(const PackProblem& problem) {
+PackSet pack_axolotl_multipack(const PackProblem& problem) {
   // sample_packing_bin_size of axolotl's configuration.
   constexpr std::uint32_t kDefaultBinSize = 200;
-  const std::int64_t asked = problem.options.max_samples_per_pack;
-  return first_fit_in_order(problem, asked > 0 ? static_cast<std::uint32_t>(asked) : kDefaultBinSize);
+  const auto most_items = problem.options[kMaxSamplesPerPack].value_or(kDefaultBinSize);
+  return first_fit_in_order(problem, static_cast<std::uint32_t>(most_items));
 }
+
+constexpr std::array<const Option*, 3> kAxolotlMultipackOptions = {&kMaxSamplesPerPack, &kShuffle, &kSeed};
+
+// axolotl's sample_packing_group_size.
+constexpr std::int64_t kAxolotlGroupSamples = 100'000;
+
+}  // namespace
+
+extern constinit const Strategy ffd = {
+    .name = "ffd",
+    .summary = "Longest first, into the first pack with room.",
+    .complexity = "O(N log M)",
+    .source = "Dosa 2007; NeMo",
+    .pack = pack_first_fit_decreasing,
+};
+
+extern constinit const Strategy ffs = {
+    .name = "ffs",
+    .summary = "In shuffled order, into the first pack with room.",
+    .complexity = "O(N log M)",
+    .source = "NeMo first_fit_shuffle",
+    .pack = pack_first_fit_shuffle,
+    .options = kShuffleOptions,
+};
+
+extern constinit const Strategy axolotl_multipack = {
+    .name = "axolotl_multipack",
+    .summary =
+        "In shuffled order, into the first pack with room, 200 samples a pack, within every 100000 samples.",
+    .complexity = "O(N log M)",
+    .source = "axolotl multipack.py",
+    .pack = pack_axolotl_multipack,
+    .options = kAxolotlMultipackOptions,
+    .default_window_samples = kAxolotlGroupSamples,
+};
+
+extern constinit const Strategy nemo_ffs = {
+    .name = "nemo_ffs",
+    .summary =
+        "NeMo's default: ffs over the whole data set. NeMo gives over-long samples packs of their own.",
+    .complexity = "O(N log M)",
+    .source = "NeMo first_fit_shuffle",
+    .pack = pack_first_fit_shuffle,
+    .options = kShuffleOptions,
+};
 
 }  // namespace packsim::strategies_detail

@@ -6,27 +6,21 @@
 #include "packing/algorithms/global_batches.hpp"
 #include "packing/batch_problem.hpp"
 #include "packing/flexsp/global_batch.hpp"
-#include "packing/strategies/strategies.hpp"
+#include "packing/flexsp/options.hpp"
+#include "packing/options/shared_options.hpp"
+#include "packing/strategy.hpp"
 
 namespace packsim {
 namespace {
 
 using flexsp::Cluster;
 
-constexpr std::string_view kProfile = "profile";
-
-constexpr auto kCosts = [] {
-  std::array<std::string_view, flexsp::kPublishedModels.size() + 1> names = {kProfile};
-  std::ranges::transform(flexsp::kPublishedModels, names.begin() + 1, &flexsp::PublishedModel::name);
-  return names;
-}();
-
 [[noreturn]] void refuse(const std::string& what) {
   throw std::invalid_argument("flexsp: " + what);
 }
 
 flexsp::SequenceCost cost_of(const BatchGroup& group, std::string_view costs) {
-  if (costs == kProfile) {
+  if (costs == flexsp::kProfileCosts) {
     if (group.cost.tokens_s.tokens.empty()) refuse("costs \"profile\" need groups that are priced");
     return flexsp::profile_cost(group.cost, group.capacity_tokens);
   }
@@ -41,18 +35,19 @@ struct AllowedGroups {
   std::vector<std::size_t> group_of_kind;
 };
 
-AllowedGroups allowed_groups(const BatchSetting& setting, const StrategyOptions& options) {
+AllowedGroups allowed_groups(const BatchSetting& setting, const OptionValues& options) {
+  const std::int64_t min_sp = options[flexsp::kMinSp];
   AllowedGroups allowed;
   allowed.cluster.n_gpus = setting.n_gpus;
   for (std::size_t g = 0; g < setting.groups.size(); ++g) {
     const BatchGroup& group = setting.groups[g];
-    if (group.gpus_per_pack < options.min_sp) continue;
+    if (group.gpus_per_pack < min_sp) continue;
     allowed.cluster.kinds.push_back(
-        {group.gpus_per_pack, group.capacity_tokens, cost_of(group, options.costs)});
+        {group.gpus_per_pack, group.capacity_tokens, cost_of(group, options[flexsp::kCosts])});
     allowed.group_of_kind.push_back(g);
   }
   if (allowed.cluster.kinds.empty()) {
-    refuse("no group has min_sp = " + std::to_string(options.min_sp) + " GPUs");
+    refuse("no group has min_sp = " + std::to_string(min_sp) + " GPUs");
   }
   return allowed;
 }
@@ -76,24 +71,17 @@ void append(const flexsp::BatchSolution& batch, std::span<const std::size_t> gro
   plan.iterations.push_back(iteration);
 }
 
-}  // namespace
-
-std::span<const std::string_view> flexsp_costs() {
-  return kCosts;
-}
-
-namespace strategies_detail {
-
-BatchPlan flexsp(const BatchProblem& problem) {
-  const StrategyOptions& options = problem.items.options;
+BatchPlan plan_flexsp(const BatchProblem& problem) {
+  using namespace packsim::flexsp;
+  const OptionValues& options = problem.items.options;
   if (problem.setting.solver == nullptr) refuse("the setting has no solver for its integer programs");
   const AllowedGroups allowed = allowed_groups(problem.setting, options);
   packsim::flexsp::BatchOptions batch_options{
-      .n_buckets = static_cast<std::size_t>(options.flexsp_buckets),
-      .micro_batch_tries = static_cast<std::size_t>(options.micro_batch_tries),
-      .seed = options.seed,
-      .economise = options.economise,
-      .limits = {.time_s = options.solve_time_limit_s, .n_nodes = options.solve_nodes}};
+      .n_buckets = static_cast<std::size_t>(options[kBuckets]),
+      .micro_batch_tries = static_cast<std::size_t>(options[kMicroBatchTries]),
+      .seed = static_cast<std::uint32_t>(options[kSeed]),
+      .minimize_gpu_time = options[kMinimizeGpuTime],
+      .limits = {.time_s = options[kSolveTimeLimitS], .n_nodes = options[kSolveNodes]}};
   BatchPlan plan;
   plan.groups.resize(problem.setting.groups.size());
   for (const std::vector<ItemIndex>& batch : global_batches(problem)) {
@@ -105,6 +93,24 @@ BatchPlan flexsp(const BatchProblem& problem) {
   }
   return plan;
 }
+
+}  // namespace
+
+namespace strategies_detail {
+
+extern constinit const Strategy flexsp = {
+    .name = "flexsp",
+    .summary =
+        "Groups of different SP degree side by side, an integer "
+        "program for each micro-batch of a global batch.",
+    .complexity = "An integer program a micro-batch",
+    .source = "FlexSP arXiv 2412.01523",
+    .plan_batches = plan_flexsp,
+    .options = packsim::flexsp::kOptions,
+    .default_order = PackOrder::as_packed,
+    .mixes_groups = true,
+    .needs_prices = true,
+};
 
 }  // namespace strategies_detail
 }  // namespace packsim

@@ -2,13 +2,15 @@
 // one pack) stands for as many equal packs as it has repeats. Samples are dealt to the shapes at the end.
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
 #include "packing/algorithms/free_space_index.hpp"
 #include "packing/algorithms/sort_by_length.hpp"
-#include "packing/strategies/strategies.hpp"
+#include "packing/options/shared_options.hpp"
+#include "packing/strategy.hpp"
 
 namespace packsim::strategies_detail {
 namespace {
@@ -27,10 +29,8 @@ class HistogramPacker {
   explicit HistogramPacker(const PackProblem& problem)
       : problem_(problem),
         order_(longest_first(problem)),
-        limit_(problem.options.max_samples_per_pack > 0
-                   ? static_cast<std::uint32_t>(std::min<std::int64_t>(
-                         problem.options.max_samples_per_pack, std::numeric_limits<std::uint32_t>::max()))
-                   : std::numeric_limits<std::uint32_t>::max()),
+        limit_(static_cast<std::uint32_t>(
+            problem.options[kMaxSamplesPerPack].value_or(std::numeric_limits<std::uint32_t>::max()))),
         spaces_(problem.capacity_tokens),
         open_(static_cast<std::size_t>(problem.capacity_tokens) + 1) {}
 
@@ -139,13 +139,33 @@ class HistogramPacker {
   std::vector<Shape> shapes_;
 };
 
-}  // namespace
-
-PackSet spfhp(const PackProblem& problem) {
+PackSet pack_spfhp(const PackProblem& problem) {
   return HistogramPacker(problem).shortest_pack_first();
 }
-PackSet lpfhp(const PackProblem& problem) {
+PackSet pack_lpfhp(const PackProblem& problem) {
   return HistogramPacker(problem).longest_pack_first();
 }
+
+constexpr std::array<const Option*, 1> kHistogramOptions = {&kMaxSamplesPerPack};
+
+}  // namespace
+
+extern constinit const Strategy spfhp = {
+    .name = "spfhp",
+    .summary = "Longest first by histogram, into the packs with the most room (worst fit).",
+    .complexity = "O(N + S^2)",
+    .source = "Krell arXiv 2107.02027",
+    .pack = pack_spfhp,
+    .options = kHistogramOptions,
+};
+
+extern constinit const Strategy lpfhp = {
+    .name = "lpfhp",
+    .summary = "Longest first by histogram, into the packs with the least room, equal lengths together.",
+    .complexity = "O(N + S^2)",
+    .source = "Krell arXiv 2107.02027",
+    .pack = pack_lpfhp,
+    .options = kHistogramOptions,
+};
 
 }  // namespace packsim::strategies_detail

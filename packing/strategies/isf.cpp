@@ -1,10 +1,13 @@
+#include <array>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "packing/algorithms/shuffle.hpp"
-#include "packing/strategies/strategies.hpp"
+#include "packing/options/shared_options.hpp"
+#include "packing/strategy.hpp"
 
 namespace packsim::strategies_detail {
 namespace {
@@ -44,52 +47,89 @@ void keep_full_packs(std::vector<PoolEntry>& pool, std::int64_t capacity_tokens,
 }
 
 // No pack of several items goes over `limit_tokens`.
-PackSet shuffle_and_filter(const PackProblem& problem, int rounds, std::int64_t threshold_tokens,
-                           std::int64_t limit_tokens) {
-  const StrategyOptions& options = problem.options;
+PackSet shuffle_and_filter(const PackProblem& problem, bool shuffled, std::int64_t rounds,
+                           std::int64_t threshold_tokens, std::int64_t limit_tokens) {
+  const auto seed = static_cast<std::uint32_t>(problem.options[kSeed]);
   std::vector<PoolEntry> pool(problem.lengths_tokens.size());
   for (std::size_t i = 0; i < pool.size(); ++i) {
     pool[i] = {static_cast<ItemIndex>(i), problem.lengths_tokens[i]};
   }
-  if (options.shuffle) shuffle_pool(pool, options.seed);
+  if (shuffled) shuffle_pool(pool, seed);
   // Only now, as the published code leaves over-long samples out while it walks the shuffled list.
   std::erase_if(pool, [&](const PoolEntry& entry) { return problem.skips(entry.length_tokens); });
 
   PackSet packs;
   packs.items.reserve(pool.size());
-  for (int round = 0; round + 1 < rounds && !pool.empty(); ++round) {
+  for (std::int64_t round = 0; round + 1 < rounds && !pool.empty(); ++round) {
     keep_full_packs(pool, limit_tokens, threshold_tokens, packs);
-    if (options.shuffle) shuffle_pool(pool, options.seed + static_cast<std::uint32_t>(round));
+    if (shuffled) shuffle_pool(pool, seed + static_cast<std::uint32_t>(round));
   }
   keep_full_packs(pool, limit_tokens, std::numeric_limits<std::int64_t>::min(), packs);
   return packs;
 }
 
-}  // namespace
-
-PackSet isf(const PackProblem& problem) {
+PackSet pack_isf(const PackProblem& problem) {
   // 128 tokens of slack is what OmniBal's own test uses (test_balanced_dynamic_batch.py).
   constexpr std::int64_t kDefaultSlackTokens = 128;
-  const std::int64_t threshold = problem.options.threshold_tokens;
-  return shuffle_and_filter(problem, problem.options.rounds,
-                            threshold >= 0 ? threshold : problem.capacity_tokens - kDefaultSlackTokens,
+  const std::optional<std::int64_t> threshold = problem.options[kThresholdTokens];
+  return shuffle_and_filter(problem, problem.options[kShuffle], problem.options[kRounds],
+                            threshold.value_or(problem.capacity_tokens - kDefaultSlackTokens),
                             problem.capacity_tokens);
 }
 
-PackSet random(const PackProblem& problem) {
-  return shuffle_and_filter(problem, 1, 0, problem.capacity_tokens);
+PackSet pack_random(const PackProblem& problem) {
+  return shuffle_and_filter(problem, problem.options[kShuffle], 1, 0, problem.capacity_tokens);
 }
 
-PackSet longalign(const PackProblem& problem) {
+PackSet pack_longalign(const PackProblem& problem) {
   // sort_and_group.py adds a sample only where the sum stays below the capacity.
-  return shuffle_and_filter(problem, 1, 0, problem.capacity_tokens - 1);
+  return shuffle_and_filter(problem, problem.options[kShuffle], 1, 0, problem.capacity_tokens - 1);
 }
 
-PackSet wrapped(const PackProblem& problem) {
+PackSet pack_wrapped(const PackProblem& problem) {
   // The samples arrive cut where packs end, so next-fit in data set order fills every pack to the brim.
-  PackProblem in_order = problem;
-  in_order.options.shuffle = false;
-  return shuffle_and_filter(in_order, 1, 0, problem.capacity_tokens);
+  return shuffle_and_filter(problem, false, 1, 0, problem.capacity_tokens);
 }
+
+constexpr std::array<const Option*, 4> kIsfOptions = {&kRounds, &kThresholdTokens, &kShuffle, &kSeed};
+
+}  // namespace
+
+extern constinit const Strategy random = {
+    .name = "random",
+    .summary = "Shuffled next-fit: one open pack, closed when the next sample does not fit.",
+    .complexity = "O(N)",
+    .source = "OmniBal _random_groups",
+    .pack = pack_random,
+    .options = kShuffleOptions,
+};
+
+extern constinit const Strategy isf = {
+    .name = "isf",
+    .summary =
+        "Shuffled next-fit; packs under the threshold are dissolved and packed again, for some rounds.",
+    .complexity = "O(rounds N)",
+    .source = "OmniBal arXiv 2407.20761",
+    .pack = pack_isf,
+    .options = kIsfOptions,
+};
+
+extern constinit const Strategy wrapped = {
+    .name = "wrapped",
+    .summary = "All samples end to end, cut wherever a pack is full.",
+    .complexity = "O(N)",
+    .source = "TRL packing_strategy wrapped",
+    .pack = pack_wrapped,
+    .cuts_samples = true,
+};
+
+extern constinit const Strategy longalign = {
+    .name = "longalign",
+    .summary = "Shuffled next-fit, every pack of several samples below the capacity.",
+    .complexity = "O(N)",
+    .source = "LongAlign arXiv 2401.18058",
+    .pack = pack_longalign,
+    .options = kShuffleOptions,
+};
 
 }  // namespace packsim::strategies_detail

@@ -4,7 +4,8 @@
 #include "packing/algorithms/batch_plan_builder.hpp"
 #include "packing/algorithms/shuffle.hpp"
 #include "packing/algorithms/sort_by_length.hpp"
-#include "packing/strategies/strategies.hpp"
+#include "packing/options/shared_options.hpp"
+#include "packing/strategy.hpp"
 
 namespace packsim::strategies_detail {
 namespace {
@@ -22,16 +23,14 @@ std::size_t groups_per_iteration(const BatchProblem& problem, const std::vector<
       std::clamp(n + 0.5, 1.0, static_cast<double>(std::max<std::size_t>(1, n_groups))));
 }
 
-}  // namespace
-
-BatchPlan longalign_sorted(const BatchProblem& problem) {
+BatchPlan plan_longalign_sorted(const BatchProblem& problem) {
   const std::size_t n_ranks = uniform_dp_ranks(problem.setting, "longalign_sorted");
   const auto gpus_per_pack = static_cast<std::size_t>(problem.setting.groups[0].gpus_per_pack);
   const std::vector<ItemIndex> items = shortest_first(problem.items).items;
   std::vector<std::uint32_t> groups((items.size() + n_ranks - 1) / n_ranks);
   std::iota(groups.begin(), groups.end(), 0U);
-  if (problem.items.options.shuffle) {
-    Generator generator(problem.items.options.seed);
+  if (problem.items.options[kShuffle]) {
+    Generator generator(static_cast<std::uint32_t>(problem.items.options[kSeed]));
     shuffle(std::span(groups), generator);
   }
   const std::size_t per_iteration = groups_per_iteration(problem, items, groups.size());
@@ -45,5 +44,16 @@ BatchPlan longalign_sorted(const BatchProblem& problem) {
   }
   return std::move(plan).finish();
 }
+
+}  // namespace
+
+extern constinit const Strategy longalign_sorted = {
+    .name = "longalign_sorted",
+    .summary = "Neighbours by length, one sample a rank; a step accumulates such groups in shuffled order.",
+    .complexity = "O(N log N)",
+    .source = "LongAlign arXiv 2401.18058",
+    .plan_batches = plan_longalign_sorted,
+    .options = kShuffleOptions,
+};
 
 }  // namespace packsim::strategies_detail

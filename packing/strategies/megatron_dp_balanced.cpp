@@ -1,6 +1,7 @@
 #include "packing/algorithms/batch_plan_builder.hpp"
 #include "packing/algorithms/global_batches.hpp"
-#include "packing/strategies/strategies.hpp"
+#include "packing/options/shared_options.hpp"
+#include "packing/strategy.hpp"
 
 namespace packsim::strategies_detail {
 namespace {
@@ -34,9 +35,7 @@ void make_whole_rounds(std::vector<Items>& packs, std::size_t n_ranks) {
   }
 }
 
-}  // namespace
-
-BatchPlan megatron_dp_balanced(const BatchProblem& problem) {
+BatchPlan plan_megatron_dp_balanced(const BatchProblem& problem) {
   const std::size_t n_ranks = uniform_dp_ranks(problem.setting, "megatron_dp_balanced");
   BatchPlanBuilder plan(problem.setting);
   for (const Items& batch : global_batches(problem)) {
@@ -47,5 +46,16 @@ BatchPlan megatron_dp_balanced(const BatchProblem& problem) {
   }
   return std::move(plan).finish();
 }
+
+}  // namespace
+
+extern constinit const Strategy megatron_dp_balanced = {
+    .name = "megatron_dp_balanced",
+    .summary = "A global batch at a time, next-fit; last samples become packs until every rank has as many.",
+    .complexity = "O(N)",
+    .source = "Megatron-LM data_schedule.py",
+    .plan_batches = plan_megatron_dp_balanced,
+    .options = kGlobalBatchOptions,
+};
 
 }  // namespace packsim::strategies_detail

@@ -8,7 +8,8 @@
 #include "packing/algorithms/batch_plan_builder.hpp"
 #include "packing/algorithms/cp_blocks.hpp"
 #include "packing/algorithms/global_batches.hpp"
-#include "packing/strategies/strategies.hpp"
+#include "packing/options/shared_options.hpp"
+#include "packing/strategy.hpp"
 
 namespace packsim::strategies_detail {
 namespace {
@@ -115,14 +116,26 @@ void place_dynamic_batch(const CpGroups& groups, Items batch, BatchPlanBuilder& 
   plan.end_iteration();
 }
 
-}  // namespace
-
-BatchPlan megatron_dynamic_cp(const BatchProblem& problem) {
+BatchPlan plan_megatron_dynamic_cp(const BatchProblem& problem) {
   const CpGroups groups(problem, "megatron_dynamic_cp");
   groups.check_samples("megatron_dynamic_cp");
   BatchPlanBuilder plan(problem.setting);
   for (const Items& batch : global_batches(problem)) place_dynamic_batch(groups, batch, plan);
   return std::move(plan).finish();
 }
+
+}  // namespace
+
+extern constinit const Strategy megatron_dynamic_cp = {
+    .name = "megatron_dynamic_cp",
+    .summary =
+        "A global batch at a time, packs on blocks of GPUs with equal sums of squared lengths, more GPUs "
+        "than needed where that evens out the work.",
+    .complexity = "O(N B)",
+    .source = "Megatron-LM dev data_schedule_utils.py",
+    .plan_batches = plan_megatron_dynamic_cp,
+    .options = kGlobalBatchOptions,
+    .mixes_groups = true,
+};
 
 }  // namespace packsim::strategies_detail

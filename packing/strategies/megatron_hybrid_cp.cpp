@@ -8,7 +8,8 @@
 #include "packing/algorithms/batch_plan_builder.hpp"
 #include "packing/algorithms/cp_blocks.hpp"
 #include "packing/algorithms/global_batches.hpp"
-#include "packing/strategies/strategies.hpp"
+#include "packing/options/shared_options.hpp"
+#include "packing/strategy.hpp"
 
 namespace packsim::strategies_detail {
 namespace {
@@ -169,14 +170,26 @@ void place_hybrid_batch(const CpGroups& groups, Items batch, BatchPlanBuilder& p
   plan.end_iteration();
 }
 
-}  // namespace
-
-BatchPlan megatron_hybrid_cp(const BatchProblem& problem) {
+BatchPlan plan_megatron_hybrid_cp(const BatchProblem& problem) {
   const CpGroups groups(problem, "megatron_hybrid_cp");
   groups.check_samples("megatron_hybrid_cp");
   BatchPlanBuilder plan(problem.setting);
   for (const Items& batch : global_batches(problem)) place_hybrid_batch(groups, batch, plan);
   return std::move(plan).finish();
 }
+
+}  // namespace
+
+extern constinit const Strategy megatron_hybrid_cp = {
+    .name = "megatron_hybrid_cp",
+    .summary =
+        "A global batch at a time, each sample alone on as few GPUs as hold it, sets of GPUs with equal sums "
+        "of squared lengths, a barrier between sets.",
+    .complexity = "O(N B)",
+    .source = "Megatron-LM hybrid_cp_schedule.py",
+    .plan_batches = plan_megatron_hybrid_cp,
+    .options = kGlobalBatchOptions,
+    .mixes_groups = true,
+};
 
 }  // namespace packsim::strategies_detail

@@ -1,16 +1,19 @@
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <string>
 
 #include "packing/algorithms/item_order.hpp"
 #include "packing/batch_problem.hpp"
+#include "packing/options/shared_options.hpp"
 #include "packing/planner/compose_iteration.hpp"
 #include "packing/planner/compose_rounds.hpp"
 #include "packing/planner/cut_iterations.hpp"
 #include "packing/planner/exact.hpp"
 #include "packing/planner/one_degree.hpp"
+#include "packing/planner/options.hpp"
 #include "packing/planner/sorted_packs.hpp"
-#include "packing/strategies/strategies.hpp"
+#include "packing/strategy.hpp"
 
 namespace packsim::strategies_detail {
 
@@ -103,7 +106,7 @@ std::vector<ComposedIteration> mixed_iterations(const BatchProblem& problem, con
        cut_iterations(costs, lengths, order,
                       {.n_gpus = setting.n_gpus,
                       .tokens_per_iteration = setting.tokens_per_iteration,
-                      .window_iterations = problem.items.options.window_iterations,
+                      .window_iterations = problem.items.options[kWindowIterations].value_or(0),
                       .rounds = setting.rounds_in_step ? &setting.rounds : nullptr})) {
     iterations.push_back(setting.rounds_in_step
                              ? compose_rounds(costs, lengths, items, setting.n_gpus, setting.rounds)
@@ -112,9 +115,7 @@ std::vector<ComposedIteration> mixed_iterations(const BatchProblem& problem, con
   return iterations;
 }
 
-}  // namespace
-
-BatchPlan planner(const BatchProblem& problem) {
+BatchPlan plan_planner(const BatchProblem& problem) {
   check_groups(problem);
   const BatchSetting& setting = problem.setting;
   const DegreeCosts costs(setting.groups);
@@ -129,7 +130,7 @@ BatchPlan planner(const BatchProblem& problem) {
                                                   ? one_degree_iterations(problem, costs, order)
                                                   : mixed_iterations(problem, costs, order);
   // Packs sorted over the whole data set may leave less to wait for.
-  if (problem.items.options.window_iterations == 0) {
+  if (!problem.items.options[kWindowIterations]) {
     std::vector<ComposedIteration> sorted = sorted_packs(problem, costs);
     const double step_s = setting.step_s;
     if (!sorted.empty() && total_s(sorted, step_s) < total_s(iterations, step_s))
@@ -137,5 +138,24 @@ BatchPlan planner(const BatchProblem& problem) {
   }
   return plan_of(iterations, costs, lengths, setting);
 }
+
+constexpr std::array<const Option*, 3> kPlannerOptions = {&kWindowIterations, &kShuffle, &kSeed};
+
+}  // namespace
+
+extern constinit const Strategy planner = {
+    .name = "planner",
+    .summary =
+        "Our own: whole iterations that keep all GPUs busy equally long, every pack at the SP degree, length "
+        "and checkpointing that cost least.",
+    .complexity = "O(N log N)",
+    .source = "docs/planner.md",
+    .plan_batches = plan_planner,
+    .options = kPlannerOptions,
+    .default_order = PackOrder::neighbours,
+    .mixes_groups = true,
+    .chooses_groups = true,
+    .needs_prices = true,
+};
 
 }  // namespace packsim::strategies_detail

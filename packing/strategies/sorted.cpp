@@ -1,19 +1,29 @@
+#include <array>
+#include <optional>
+
 #include "packing/algorithms/sort_by_length.hpp"
-#include "packing/strategies/strategies.hpp"
+#include "packing/options/shared_options.hpp"
+#include "packing/strategy.hpp"
 
 namespace packsim::strategies_detail {
+namespace {
 
-PackSet sorted(const PackProblem& problem) {
+constexpr BooleanOption kPaddedBatches =
+    boolean_option("padded_batches", true,
+                   "Where batch_samples is 0, a row counts as long as the longest of its micro-batch.");
+
+PackSet pack_sorted(const PackProblem& problem) {
   PackSet batches;
   batches.items = shortest_first(problem).items;
-  const std::int64_t batch_samples = problem.options.batch_samples;
+  const std::optional<std::int64_t> batch_samples = problem.options[kBatchSamples];
+  const bool padded_batches = problem.options[kPaddedBatches];
   std::int64_t n_rows = 0;
   std::int64_t n_tokens = 0;
   for (std::uint32_t i = 0; i < batches.items.size(); ++i) {
     const std::int64_t length = problem.lengths_tokens[batches.items[i]];
     // Lengths ascend, so the newest row is the longest and sets the padded size.
-    const std::int64_t needed = problem.options.padded_batches ? (n_rows + 1) * length : n_tokens + length;
-    const bool full = batch_samples > 0 ? n_rows == batch_samples : needed > problem.capacity_tokens;
+    const std::int64_t needed = padded_batches ? (n_rows + 1) * length : n_tokens + length;
+    const bool full = batch_samples ? n_rows == *batch_samples : needed > problem.capacity_tokens;
     const bool own_batch = length > problem.capacity_tokens;
     if ((full || own_batch) && n_rows > 0) {
       batches.offsets.push_back(i);
@@ -26,5 +36,20 @@ PackSet sorted(const PackProblem& problem) {
   if (n_rows > 0) batches.close_pack();
   return batches;
 }
+
+constexpr std::array<const Option*, 2> kSortedOptions = {&kBatchSamples, &kPaddedBatches};
+
+}  // namespace
+
+extern constinit const Strategy sorted = {
+    .name = "sorted",
+    .summary = "Batches of neighbours by length: batch_samples rows, or (0) as many as the capacity holds.",
+    .complexity = "O(N)",
+    .source = "LongAlign arXiv 2401.18058",
+    .layout = Layout::rows,
+    .pack = pack_sorted,
+    .options = kSortedOptions,
+    .default_order = PackOrder::neighbours,
+};
 
 }  // namespace packsim::strategies_detail

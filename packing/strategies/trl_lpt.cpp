@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <array>
 
 #include "packing/algorithms/batch_plan_builder.hpp"
 #include "packing/algorithms/global_batches.hpp"
-#include "packing/strategies/strategies.hpp"
+#include "packing/options/shared_options.hpp"
+#include "packing/strategy.hpp"
 
 namespace packsim::strategies_detail {
 namespace {
@@ -51,9 +53,7 @@ void place_batch(const BatchProblem& problem, Items batch, std::size_t n_ranks, 
   close_round();
 }
 
-}  // namespace
-
-BatchPlan trl_lpt(const BatchProblem& problem) {
+BatchPlan plan_trl_lpt(const BatchProblem& problem) {
   const std::size_t n_ranks = uniform_dp_ranks(problem.setting, "trl_lpt");
   BatchPlanBuilder plan(problem.setting);
   for (const Items& batch : global_batches(problem)) {
@@ -62,5 +62,21 @@ BatchPlan trl_lpt(const BatchProblem& problem) {
   }
   return std::move(plan).finish();
 }
+
+constexpr std::array<const Option*, 4> kTrlLptOptions = {&kBatchTokens, &kSamplesPerIteration, &kShuffle,
+                                                         &kSeed};
+
+}  // namespace
+
+extern constinit const Strategy trl_lpt = {
+    .name = "trl_lpt",
+    .summary =
+        "A global batch at a time, longest first to the rank with the "
+        "least sum of squared lengths that has room.",
+    .complexity = "O(N B)",
+    .source = "TRL async GRPO",
+    .plan_batches = plan_trl_lpt,
+    .options = kTrlLptOptions,
+};
 
 }  // namespace packsim::strategies_detail

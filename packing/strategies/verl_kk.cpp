@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <array>
 
 #include "packing/algorithms/batch_plan_builder.hpp"
 #include "packing/algorithms/global_batches.hpp"
 #include "packing/algorithms/karmarkar_karp.hpp"
-#include "packing/strategies/strategies.hpp"
+#include "packing/options/shared_options.hpp"
+#include "packing/strategy.hpp"
 
 namespace packsim::strategies_detail {
 namespace {
@@ -12,7 +14,8 @@ using Items = std::vector<ItemIndex>;
 
 class Balancer {
  public:
-  explicit Balancer(const PackProblem& problem) : problem_(problem) {}
+  explicit Balancer(const PackProblem& problem)
+      : problem_(problem), linear_weight_tokens_(problem.options[kLinearWeightTokens]) {}
 
   std::int64_t length(ItemIndex item) const { return problem_.lengths_tokens[item]; }
   std::int64_t tokens(const Items& items) const {
@@ -47,11 +50,10 @@ class Balancer {
   }
 
  private:
-  std::int64_t work(ItemIndex item) const {
-    return length(item) * (problem_.options.linear_weight_tokens + length(item));
-  }
+  std::int64_t work(ItemIndex item) const { return length(item) * (linear_weight_tokens_ + length(item)); }
 
   const PackProblem& problem_;
+  std::int64_t linear_weight_tokens_;
 };
 
 // As many micro-batches on every rank, the fewest that keep all of them within the limit of tokens.
@@ -82,9 +84,7 @@ std::vector<Items> smallest_at_both_ends(const Balancer& balancer, std::vector<I
   return result;
 }
 
-}  // namespace
-
-BatchPlan verl_kk(const BatchProblem& problem) {
+BatchPlan plan_verl_kk(const BatchProblem& problem) {
   const std::size_t n_ranks = uniform_dp_ranks(problem.setting, "verl_kk");
   const auto gpus_per_pack = static_cast<std::size_t>(problem.setting.groups[0].gpus_per_pack);
   const Balancer balancer(problem.items);
@@ -101,5 +101,19 @@ BatchPlan verl_kk(const BatchProblem& problem) {
   }
   return std::move(plan).finish();
 }
+
+constexpr std::array<const Option*, 5> kVerlKkOptions = {&kLinearWeightTokens, &kBatchTokens,
+                                                         &kSamplesPerIteration, &kShuffle, &kSeed};
+
+}  // namespace
+
+extern constinit const Strategy verl_kk = {
+    .name = "verl_kk",
+    .summary = "A global batch at a time, Karmarkar-Karp over ranks, then over each rank's micro-batches.",
+    .complexity = "O(N B log N)",
+    .source = "verl seqlen_balancing.py",
+    .plan_batches = plan_verl_kk,
+    .options = kVerlKkOptions,
+};
 
 }  // namespace packsim::strategies_detail

@@ -1,18 +1,32 @@
 // WLB-LLM's variable-length packing with outlier delay (Wang et al., OSDI 2025, arXiv 2503.17924).
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <stdexcept>
 #include <string>
 
 #include "packing/algorithms/batch_plan_builder.hpp"
 #include "packing/algorithms/global_batches.hpp"
-#include "packing/strategies/strategies.hpp"
+#include "packing/options/shared_options.hpp"
+#include "packing/strategy.hpp"
 
 namespace packsim::strategies_detail {
 namespace {
 
 using Items = std::vector<ItemIndex>;
+
+constexpr IntegerOption kOutlierQueues = integer_option(
+    "outlier_queues", {.default_value = 2, .least = 0, .most = 1000},
+    "Queues in which long samples wait until there is one for each micro-batch; 0: none waits.");
+
+constexpr OptionalIntegerOption kOutlierThresholdTokens = optional_integer_option(
+    "outlier_threshold_tokens", {.default_value = -1, .least = -1, .most = kLongestCapacityTokens},
+    "Samples at least as long wait; -1: half the capacity.");
+
+constexpr OptionalIntegerOption kMicroBatchTokens = optional_integer_option(
+    "micro_batch_tokens", {.default_value = -1, .least = -1, .most = kLongestCapacityTokens},
+    "Mean tokens of a micro-batch, which says how many there are; -1: half the capacity.");
 
 struct OpenPack {
   Items items;
@@ -27,7 +41,7 @@ class Workload {
  public:
   explicit Workload(const BatchProblem& problem)
       : cost_(problem.setting.groups[0].cost),
-        linear_weight_(static_cast<double>(problem.items.options.linear_weight_tokens)),
+        linear_weight_(static_cast<double>(problem.items.options[kLinearWeightTokens])),
         priced_(!cost_.tokens_s.tokens.empty() || !cost_.document_s.tokens.empty()) {}
 
   void add(OpenPack& batch, ItemIndex item, std::int64_t length) const {
@@ -49,9 +63,8 @@ class Workload {
 class OutlierQueues {
  public:
   explicit OutlierQueues(const PackProblem& problem)
-      : n_queues_(static_cast<std::size_t>(problem.options.outlier_queues)),
-        threshold_(problem.options.outlier_threshold_tokens >= 0 ? problem.options.outlier_threshold_tokens
-                                                                 : problem.capacity_tokens / 2),
+      : n_queues_(static_cast<std::size_t>(problem.options[kOutlierQueues])),
+        threshold_(problem.options[kOutlierThresholdTokens].value_or(problem.capacity_tokens / 2)),
         longest_(problem.capacity_tokens),
         queues_(n_queues_) {}
 
@@ -117,9 +130,8 @@ class Wlb {
   std::int64_t length(ItemIndex item) const { return problem_.items.lengths_tokens[item]; }
 
   std::size_t micro_batches_per_rank() const {
-    const std::int64_t asked = problem_.items.options.micro_batch_tokens;
-    const std::int64_t mean =
-        asked > 0 ? asked : std::max<std::int64_t>(1, problem_.items.capacity_tokens / 2);
+    const auto asked = problem_.items.options[kMicroBatchTokens];
+    const std::int64_t mean = std::max<std::int64_t>(1, asked.value_or(problem_.items.capacity_tokens / 2));
     const std::int64_t round_tokens = mean * static_cast<std::int64_t>(n_ranks_);
     const std::int64_t n = (problem_.setting.tokens_per_iteration + round_tokens - 1) / round_tokens;
     if (n > kMostRounds) {
@@ -181,10 +193,24 @@ class Wlb {
   Items documents_;  // of the next step
 };
 
-}  // namespace
-
-BatchPlan wlb(const BatchProblem& problem) {
+BatchPlan plan_wlb(const BatchProblem& problem) {
   return Wlb(problem).run();
 }
+
+constexpr std::array<const Option*, 6> kWlbOptions = {
+    &kOutlierQueues, &kOutlierThresholdTokens, &kMicroBatchTokens, &kLinearWeightTokens, &kShuffle, &kSeed};
+
+}  // namespace
+
+extern constinit const Strategy wlb = {
+    .name = "wlb",
+    .summary =
+        "A global batch at a time, longest first to the micro-batch with the least work; long samples wait "
+        "until there is one for each micro-batch.",
+    .complexity = "O(N B)",
+    .source = "WLB-LLM arXiv 2503.17924",
+    .plan_batches = plan_wlb,
+    .options = kWlbOptions,
+};
 
 }  // namespace packsim::strategies_detail

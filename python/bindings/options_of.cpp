@@ -1,40 +1,26 @@
 #include "python/bindings/options_of.hpp"
 
+#include <cstdint>
 #include <string>
-#include <type_traits>
-#include <variant>
 
-#include "packing/option_table.hpp"
+#include "packing/strategy.hpp"
 
 namespace packsim::python {
 namespace {
 
-// The table's text, which lives as long as the program.
-std::string_view word_of(const OptionRow& row, const std::string& given) {
-  for (const std::string_view word : row.words()) {
-    if (word == given) return word;
-  }
-  throw py::value_error(std::string(row.name) + ": expected no such word, got \"" + given + "\"");
+OptionValue value_of(const py::handle& given) {
+  // A bool is an int to Python, so it is asked for first.
+  if (py::isinstance<py::bool_>(given)) return given.cast<bool>();
+  if (py::isinstance<py::int_>(given)) return given.cast<std::int64_t>();
+  if (py::isinstance<py::float_>(given)) return given.cast<double>();
+  return given.cast<std::string>();
 }
 
 }  // namespace
 
-StrategyOptions options_of(const py::dict& given) {
-  StrategyOptions options;
-  for (const OptionRow& row : option_rows()) {
-    const py::str name = text(row.name);
-    if (!given.contains(name)) continue;
-    std::visit(
-        [&](auto member) {
-          using Value = std::remove_reference_t<decltype(options.*member)>;
-          if constexpr (std::is_same_v<Value, std::string_view>) {
-            options.*member = word_of(row, given[name].cast<std::string>());
-          } else {
-            options.*member = given[name].cast<Value>();
-          }
-        },
-        row.member);
-  }
+OptionValues options_of(const py::dict& given) {
+  OptionValues options;
+  for (const auto& [name, value] : given) options.set(name.cast<std::string>(), value_of(value));
   return options;
 }
 

@@ -6,6 +6,6 @@
 namespace packsim::python {
 
 /// The options of a dict that the package has checked; the others have their defaults.
-StrategyOptions options_of(const py::dict& given);
+OptionValues options_of(const py::dict& given);
 
 }  // namespace packsim::python

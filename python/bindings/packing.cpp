@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "packing/batch_problem.hpp"
+#include "packing/options/shared_options.hpp"
 #include "packing/pack.hpp"
 #include "packing/schedule/metrics.hpp"
 #include "python/bindings/bindings.hpp"
@@ -39,8 +40,8 @@ BoundPacking pack_lengths(const LengthArray& lengths_tokens, const std::string& 
   if (const Strategy* row = find_strategy(strategy); row != nullptr && row->plan_batches != nullptr)
     request.setting = &setting;
   BoundPacking result{.lengths_tokens = lengths_tokens, .packing = {}, .setting = setting, .facts = {}};
-  result.facts.seed = request.options.seed;
-  result.facts.shuffle = request.options.shuffle;
+  result.facts.seed = static_cast<std::uint32_t>(request.options[kSeed]);
+  result.facts.shuffle = request.options[kShuffle];
   result.facts.over_long = request.over_long;
   result.facts.empty = request.empty;
   {

@@ -1,9 +1,7 @@
-#include <algorithm>
-#include <type_traits>
-#include <variant>
+#include <pybind11/stl.h>  // variants
 
-#include "packing/option_table.hpp"
 #include "packing/policies.hpp"
+#include "packing/strategy.hpp"
 #include "python/bindings/bindings.hpp"
 
 namespace packsim::python {
@@ -15,6 +13,39 @@ py::tuple texts(std::span<const std::string_view> names) {
   return result;
 }
 
+const char* kind_of(const Option& option) {
+  switch (option.type) {
+    case OptionType::boolean:
+      return "boolean";
+    case OptionType::integer:
+      return "integer";
+    case OptionType::seconds:
+      return "seconds";
+    case OptionType::word:
+      break;
+  }
+  return "word";
+}
+
+py::dict row_of(const Option& option) {
+  py::dict row;
+  row["name"] = text(option.name);
+  row["text"] = text(option.text);
+  row["kind"] = kind_of(option);
+  row["default"] = default_value(option);
+  row["low"] = option.least;
+  row["high"] = option.most;
+  row["is_optional"] = option.is_optional;
+  row["words"] = option.words == nullptr ? py::tuple() : texts(option.words());
+  return row;
+}
+
+py::tuple rows_of(std::span<const Option* const> options) {
+  py::tuple rows(options.size());
+  for (std::size_t i = 0; i < options.size(); ++i) rows[i] = row_of(*options[i]);
+  return rows;
+}
+
 py::dict row_of(const Strategy& strategy) {
   py::dict row;
   row["name"] = text(strategy.name);
@@ -22,55 +53,25 @@ py::dict row_of(const Strategy& strategy) {
   row["complexity"] = text(strategy.complexity);
   row["source"] = text(strategy.source);
   row["layout"] = strategy.layout == Layout::rows ? "rows" : "packed";
-  row["options"] = texts(strategy.options);
+  row["options"] = rows_of(strategy.options);
   row["default_order"] = text(policy_name(kPackOrderNames, strategy.default_order));
   row["default_window_samples"] = strategy.default_window_samples;
   row["cuts_samples"] = strategy.cuts_samples;
   row["several_capacities"] = strategy.pack_groups != nullptr || strategy.mixes_groups;
   row["forms_iterations"] = strategy.plan_batches != nullptr;
-  // A strategy that reads "costs" plans by them, with a solver that is not of the core.
-  row["needs_prices"] =
-      strategy.chooses_groups || std::ranges::find(strategy.options, "costs") != strategy.options.end();
+  row["needs_prices"] = strategy.needs_prices;
   return row;
-}
-
-template <typename Value>
-constexpr const char* kind_of() {
-  if constexpr (std::is_same_v<Value, bool>) return "boolean";
-  if constexpr (std::is_same_v<Value, double>) return "seconds";
-  if constexpr (std::is_same_v<Value, std::string_view>) return "word";
-  return "integer";
-}
-
-py::dict row_of(const OptionRow& option) {
-  const StrategyOptions defaults;
-  py::dict row;
-  row["name"] = text(option.name);
-  std::visit(
-      [&](auto member) {
-        const auto& value = defaults.*member;
-        row["kind"] = kind_of<std::remove_cvref_t<decltype(value)>>();
-        row["default"] = value;
-      },
-      option.member);
-  row["low"] = option.low;
-  row["high"] = option.high;
-  row["words"] = option.words == nullptr ? py::tuple() : texts(option.words());
-  return row;
-}
-
-template <typename Row>
-py::list rows_of(std::span<const Row> table) {
-  py::list rows;
-  for (const Row& row : table) rows.append(row_of(row));
-  return rows;
 }
 
 }  // namespace
 
 void add_tables(py::module_& module) {
-  module.def("strategies", [] { return rows_of(strategies()); });
-  module.def("options", [] { return rows_of(option_rows()); });
+  module.def("strategies", [] {
+    py::list rows;
+    for (const Strategy& strategy : strategies()) rows.append(row_of(strategy));
+    return rows;
+  });
+  module.def("options", [] { return py::list(rows_of(all_options())); });
 }
 
 }  // namespace packsim::python

@@ -11,6 +11,7 @@ from packsim._lengths_array import LengthsLike
 from packsim._make_plan import make_plan
 from packsim._micro_batch import MicroBatch
 from packsim._normalisers import LossBias, Normaliser, normalisers
+from packsim._options import Option, options
 from packsim._pack import pack
 from packsim._packing import PackCounts, PackGroup, Packing, PackStatistics
 from packsim._plan import Plan, PlanGroup
@@ -25,6 +26,7 @@ __all__ = [
     "LossBias",
     "MicroBatch",
     "Normaliser",
+    "Option",
     "PackCounts",
     "PackGroup",
     "PackStatistics",
@@ -39,6 +41,7 @@ __all__ = [
     "__version__",
     "make_plan",
     "normalisers",
+    "options",
     "pack",
     "strategies",
     "stream_packs",

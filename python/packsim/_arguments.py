@@ -68,6 +68,14 @@ class Problems:
         self.add(f"{name}: expected a number in 0..1, got {described(value)}")
         return 0.0
 
+    def number(self, name: str, value: object, low: int, high: int) -> float:
+        if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
+            number = float(value)
+            if low <= number <= high:
+                return number
+        self.add(f"{name}: expected number in {low}..{high}, got {described(value)}")
+        return float(low)
+
     def boolean(self, name: str, value: object) -> bool:
         if isinstance(value, (bool, np.bool_)):
             return bool(value)

@@ -24,7 +24,7 @@ def pack(
     over_long: str,
     empty: str,
     window_samples: int,
-    options: Mapping[str, bool | int | str],
+    options: Mapping[str, bool | int | float | str],
     n_gpus: int,
     tokens_per_iteration: int,
     sp_degrees: Sequence[int],
@@ -59,7 +59,7 @@ class StreamPacker:
         empty: str,
         carry_below_fraction: float,
         most_carries: int,
-        options: Mapping[str, bool | int | str],
+        options: Mapping[str, bool | int | float | str],
         state: Mapping[str, Any] | None,
     ) -> None: ...
     def push(self, lengths_tokens: NDArray[np.int32]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]: ...

@@ -1,65 +1,98 @@
-"""The options of strategies: their names, types and ranges, from the core's table."""
+"""The options of strategies, as the core's records say."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Literal, Union
 
 from packsim import _core
 from packsim._arguments import Problems, nearest_hint
-from packsim._strategies import Strategy
+from packsim._strategies import Strategy, find_strategy
 
-if TYPE_CHECKING:
-    from typing_extensions import TypedDict
+OptionValue = Union[bool, int, float, str]
 
-    class Options(TypedDict, total=False):
-        """Beside `seed`, what strategies may be told; each reads those that its row names."""
 
-        shuffle: bool
-        rounds: int
-        threshold_tokens: int
-        max_samples_per_pack: int
-        batch_samples: int
-        padded_batches: bool
-        packer: str
-        greedy_fill: bool
-        linear_weight_tokens: int
-        outlier_queues: int
-        outlier_threshold_tokens: int
-        micro_batch_tokens: int
-        batch_tokens: int
-        samples_per_iteration: int
+@dataclass(frozen=True)
+class Option:
+    """An option that a strategy reads, which `packsim.pack` takes as a keyword argument.
+
+    Attributes
+    ----------
+    name, text
+        What it is called, and a sentence of what it does.
+    kind
+        What it takes: "boolean", "integer", "seconds" (a number) or "word".
+    default
+        Its value where it is not given.
+    low, high
+        The range of an integer or of seconds.
+    is_optional
+        None stands for "not set", as `low` does.
+    words
+        What a word may be.
+    """
+
+    name: str
+    text: str
+    kind: Literal["boolean", "integer", "seconds", "word"]
+    default: OptionValue
+    low: int
+    high: int
+    is_optional: bool
+    words: tuple[str, ...]
+
+
+_SEED = next(row for row in _core.options() if row["name"] == "seed")
+DEFAULT_SEED: int = _SEED["default"]
+
+
+def check_seed(seed: object, problems: Problems) -> int:
+    return problems.integer("seed", seed, _SEED["low"], _SEED["high"])
 
 
 @cache
-def _rows() -> dict[str, dict[str, Any]]:
-    return {row["name"]: row for row in _core.options()}
+def options(strategy: str) -> tuple[Option, ...]:
+    """The options that a strategy reads.
+
+    Examples
+    --------
+    >>> [(option.name, option.default) for option in packsim.options("isf")]
+    [('rounds', 50), ('threshold_tokens', -1), ('shuffle', True), ('seed', 1024)]
+    """
+    name = find_strategy(strategy).name
+    rows = next(row["options"] for row in _core.strategies() if row["name"] == name)
+    return tuple(Option(**row) for row in rows)
 
 
 def check_options(
     strategy: Strategy, given: Mapping[str, object], problems: Problems
-) -> dict[str, bool | int | str]:
+) -> dict[str, OptionValue]:
     """The given options as the core takes them; mistakes go to `problems`."""
-    read = [name for name in strategy.options if name != "seed"]
-    checked: dict[str, bool | int | str] = {}
+    read = {option.name: option for option in options(strategy.name) if option.name != "seed"}
+    checked: dict[str, OptionValue] = {}
     for name, value in given.items():
-        if name not in read:
-            problems.add(_not_read(strategy, name, read))
-            continue
-        row = _rows()[name]
-        if row["kind"] == "integer":
-            checked[name] = problems.integer(name, value, row["low"], row["high"])
-        elif row["kind"] == "boolean":
-            checked[name] = problems.boolean(name, value)
+        if name in read:
+            checked[name] = _checked(read[name], value, problems)
         else:
-            checked[name] = problems.word(name, value, row["words"])
-    if checked.get("batch_tokens") and checked.get("samples_per_iteration"):
-        problems.add("samples_per_iteration: expected no samples_per_iteration beside batch_tokens")
+            problems.add(_not_read(strategy, name, list(read)))
     return checked
 
 
+def _checked(option: Option, value: object, problems: Problems) -> OptionValue:
+    if value is None and option.is_optional:
+        return option.low
+    if option.kind == "boolean":
+        return problems.boolean(option.name, value)
+    if option.kind == "integer":
+        return problems.integer(option.name, value, option.low, option.high)
+    if option.kind == "seconds":
+        return problems.number(option.name, value, option.low, option.high)
+    return problems.word(option.name, value, option.words)
+
+
 def _not_read(strategy: Strategy, name: str, read: list[str]) -> str:
-    options = ", ".join(read) if read else "none"
+    names = ", ".join(read) if read else "none"
     hint = nearest_hint(name, read)
-    return f"{name}: expected an option that {strategy.name} reads{hint}, which are: {options}"
+    return f"{name}: expected an option that {strategy.name} reads{hint}, which are: {names}"

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
 from packsim import _core
 from packsim._arguments import Problems
 from packsim._lengths_array import LengthsLike, as_lengths
-from packsim._options import check_options
+from packsim._options import DEFAULT_SEED, check_options, check_seed
 from packsim._packing import Packing
 from packsim._strategies import find_strategy
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from packsim._options import Options
 
 _OVER_LONG = ("error", "drop", "truncate", "split", "own_pack")
 _EMPTY = ("drop", "keep", "error")
 _MOST_GPUS = 1 << 20
 _MOST_TOKENS = 10**12
-_MOST_SEED = 2**32 - 1
 
 
 def pack(
@@ -32,11 +26,11 @@ def pack(
     over_long: Literal["error", "drop", "truncate", "split", "own_pack"] = "error",
     empty: Literal["drop", "keep", "error"] = "drop",
     window_samples: int | None = None,
-    seed: int = 1024,
+    seed: int = DEFAULT_SEED,
     n_gpus: int = 1,
     tokens_per_iteration: int = 0,
     sp_degree: int | Sequence[int] = 1,
-    **options: Unpack[Options],
+    **options: Any,
 ) -> Packing:
     """Pack samples by their lengths.
 
@@ -110,7 +104,7 @@ def pack(
         setting = "n_gpus, tokens_per_iteration, sp_degree"
         problems.add(f"{setting}: expected none for {row.name}, which forms no iterations")
     checked_options = check_options(row, options, problems)
-    checked_options["seed"] = problems.integer("seed", seed, 0, _MOST_SEED)
+    checked_options["seed"] = check_seed(seed, problems)
     problems.raise_if_any()
 
     array = as_lengths(lengths_tokens)

@@ -23,7 +23,7 @@ class Strategy:
     layout
         "packed": the samples of a pack are one row. "rows": a row each.
     options
-        The names of the options that it reads.
+        The names of the options that it reads; `packsim.options` describes them.
     default_order
         How packs become iterations where nothing else is asked for.
     default_window_samples
@@ -56,7 +56,10 @@ class Strategy:
 @cache
 def strategies() -> tuple[Strategy, ...]:
     """Every strategy, in the order in which lists show them."""
-    return tuple(Strategy(**row) for row in _core.strategies())
+    return tuple(
+        Strategy(**{**row, "options": tuple(option["name"] for option in row["options"])})
+        for row in _core.strategies()
+    )
 
 
 @cache

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from packsim import _core
 from packsim._arguments import described
 from packsim._lengths_array import LengthsLike, as_lengths
+from packsim._options import DEFAULT_SEED
 from packsim._stream_packs import StreamCounts, StreamPacks
 from packsim._stream_setting import StreamSetting, checked_setting
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from packsim._options import Options
 
 _STATE_VERSION = 1
 _HELD = ("samples", "lengths_tokens", "n_carries")
@@ -73,8 +69,8 @@ class StreamPacker:
         empty: Literal["drop", "keep", "error"] = "drop",
         carry_below_fraction: float = _core.carry_below_fraction,
         most_carries: int = _core.most_carries,
-        seed: int = 1024,
-        **options: Unpack[Options],
+        seed: int = DEFAULT_SEED,
+        **options: Any,
     ) -> None:
         self._setting = checked_setting(
             strategy=strategy,

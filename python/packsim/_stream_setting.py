@@ -4,35 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 from packsim import _core
 from packsim._arguments import Problems
-from packsim._options import check_options
+from packsim._options import check_options, check_seed
 from packsim._strategies import find_strategy
-
-if TYPE_CHECKING:
-    from typing_extensions import Required
-
-    from packsim._options import Options
-
-    class StreamArguments(Options, total=False):
-        """The arguments of StreamPacker, for those who hand them on."""
-
-        strategy: Required[str]
-        capacity_tokens: Required[int]
-        window_samples: Required[int]
-        over_long: Literal["error", "drop", "truncate"]
-        empty: Literal["drop", "keep", "error"]
-        carry_below_fraction: float
-        most_carries: int
-        seed: int
-
 
 _OVER_LONG = ("error", "drop", "truncate")
 _EMPTY = ("drop", "keep", "error")
 _MOST_WINDOW_SAMPLES = 2**32 - 1
-_MOST_SEED = 2**32 - 1
 _MOST_CARRIES = 2**31 - 1
 
 
@@ -47,7 +28,7 @@ class StreamSetting:
     empty: str
     carry_below_fraction: float
     most_carries: int
-    options: Mapping[str, bool | int | str]  # the seed among them
+    options: Mapping[str, bool | int | float | str]  # the seed among them
 
     def leaves_out(self, length_tokens: int) -> bool:
         """Whether a sample of that length is in no pack."""
@@ -100,7 +81,7 @@ def checked_setting(
     row = find_strategy(strategy)
     problems = Problems()
     checked_options = check_options(row, options, problems)
-    checked_options["seed"] = problems.integer("seed", seed, 0, _MOST_SEED)
+    checked_options["seed"] = check_seed(seed, problems)
     setting = StreamSetting(
         strategy=row.name,
         capacity_tokens=problems.integer(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +13,9 @@ from numpy.typing import NDArray
 from packsim import _core
 from packsim._arguments import Problems
 from packsim._lengths_array import LengthsLike, as_lengths
+from packsim._options import DEFAULT_SEED
 from packsim._pack import pack
 from packsim._stream_packer import StreamPacker
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from packsim._options import Options
 
 
 @dataclass(frozen=True)
@@ -67,8 +63,8 @@ def window_quality(
     over_long: Literal["error", "drop", "truncate"] = "error",
     carry_below_fraction: float = _core.carry_below_fraction,
     most_carries: int = _core.most_carries,
-    seed: int = 1024,
-    **options: Unpack[Options],
+    seed: int = DEFAULT_SEED,
+    **options: Any,
 ) -> tuple[WindowQuality, ...]:
     """Pack the data as a stream in windows of several sizes, with and without carrying packs over.
 

@@ -5,17 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from packsim._stream_packer import StreamPacker
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from packsim._stream_setting import StreamArguments
 
 Sample = TypeVar("Sample")
 
@@ -26,7 +22,7 @@ def stream_packs(
     samples: Iterable[Sample],
     *,
     length_of: Callable[[Sample], int] = len,  # type: ignore[assignment]
-    **arguments: Unpack[StreamArguments],
+    **arguments: Any,
 ) -> Iterator[list[tuple[int, Sample]]]:
     """Pack what an iterable yields, without reading more than a window ahead.
 

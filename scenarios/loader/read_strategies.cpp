@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "packing/options/shared_options.hpp"
 #include "scenarios/loader/limits.hpp"
 #include "scenarios/loader/plan_checks.hpp"
 #include "scenarios/loader/readers.hpp"
@@ -91,8 +92,12 @@ void check_policies(const Entry& entry, const Strategy& strategy, const Strategy
                 fmt::format("error, drop, truncate or split for strategy {}, which cuts samples anyway",
                             strategy.name));
   }
-  if (strategy.name == "none" && keys.options.batch_samples < 1) {
-    entry.with("batch_samples").refuse("batch_samples", "integer >= 1 for strategy none");
+  // What "packing" says may be outside the range that this strategy has.
+  for (const Option* option : strategy.options) {
+    const OptionValue* value = keys.options.find(option->name);
+    if (value == nullptr || accepts(*option, *value)) continue;
+    entry.with(option->name)
+        .refuse(option->name, fmt::format("{} for strategy {}", expected_of(*option), strategy.name));
   }
   if (keys.padding == Padding::multiple && !keys.pad_multiple_tokens) {
     entry.with("padding").refuse("pad_multiple_tokens", "integer >= 1 where padding is multiple");
@@ -114,8 +119,8 @@ void check_iterations(const Entry& entry, const Strategy& strategy, const Strate
 }
 
 // Batches of rows come one a rank and step; how many packs go into a step follows from their tokens.
-std::optional<int> default_micro_batches(const Strategy& strategy, const StrategyOptions& options) {
-  if (strategy.layout == Layout::rows && options.batch_samples >= 1) return 1;
+std::optional<int> default_micro_batches(const Strategy& strategy, const OptionValues& options) {
+  if (strategy.layout == Layout::rows && options[kBatchSamples]) return 1;
   return std::nullopt;
 }
 
@@ -142,7 +147,7 @@ StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKey
   } else if (strategy == nullptr || !strategy->chooses_groups) {
     spec.groups.push_back(read_group(entry, keys, machine));
   }
-  read_option_keys(reader, strategy, keys.options);
+  read_option_keys(reader, strategy == nullptr ? all_options() : strategy->options, keys.options);
   read_policy_keys(reader, keys);
   if (strategy == nullptr) return spec;
   check_policies(entry, *strategy, keys);
@@ -175,10 +180,10 @@ StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKey
 
 std::vector<StrategySpec> read_strategies(JsonReader& scenario, std::uint32_t seed, const Machine& machine) {
   StrategyKeys keys;
-  keys.options.seed = seed;
+  keys.options.set(kSeed.name, std::int64_t{seed});
   JsonReader defaults = scenario.optional_object("packing");
   read_group_keys(defaults, most_gc_layers(machine), keys);
-  read_option_keys(defaults, nullptr, keys.options);
+  read_option_keys(defaults, all_options(), keys.options);
   read_policy_keys(defaults, keys);
 
   std::vector<StrategySpec> specs;

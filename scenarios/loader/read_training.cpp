@@ -1,9 +1,9 @@
+#include "packing/limits.hpp"
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {
 
 TrainingSpec read_training(JsonReader reader) {
-  constexpr std::int64_t kMostTokensPerIteration = 1'000'000'000'000;
   constexpr int kMostEpochs = 10'000;
   TrainingSpec training;
   training.tokens_per_iteration = reader.integer("tokens_per_iteration", 1, kMostTokensPerIteration);

@@ -2,40 +2,40 @@
 
 #include <algorithm>
 #include <string>
-#include <type_traits>
 #include <variant>
 
-#include "packing/option_table.hpp"
+#include "packing/options/shared_options.hpp"
 #include "scenarios/loader/limits.hpp"
 
 namespace packsim {
 namespace {
 
-void read_word(JsonReader& reader, const OptionRow& row, std::string_view& value) {
-  const std::vector<std::string_view> words = row.words();
+OptionValue read_word(JsonReader& reader, const Option& option, const OptionValue& before) {
+  const std::vector<std::string_view> words = option.words();
   const std::vector<std::string> names(words.begin(), words.end());
-  const auto fallback = static_cast<std::size_t>(std::ranges::find(words, value) - words.begin());
-  value = words[reader.one_of(row.name, names, fallback)];
+  const auto fallback = std::ranges::find(names, std::get<std::string>(before)) - names.begin();
+  return names[reader.one_of(option.name, names, static_cast<std::size_t>(fallback))];
 }
 
-void read_option(JsonReader& reader, const OptionRow& row, StrategyOptions& options) {
-  std::visit(
-      [&](auto member) {
-        auto& value = options.*member;
-        using Value = std::remove_reference_t<decltype(value)>;
-        if constexpr (std::is_same_v<Value, bool>) {
-          value = reader.boolean(row.name, value);
-        } else if constexpr (std::is_same_v<Value, double>) {
-          if (const auto given = reader.optional_positive(row.name)) value = *given;
-        } else if constexpr (std::is_same_v<Value, std::string_view>) {
-          read_word(reader, row, value);
-        } else {
-          value = reader.integer(row.name, static_cast<Value>(row.low), static_cast<Value>(row.high), value);
-        }
-      },
-      row.member);
-  if (row.name == "samples_per_iteration" && options.samples_per_iteration > 0 && options.batch_tokens > 0)
-    reader.refuse("samples_per_iteration", "no samples_per_iteration beside batch_tokens");
+OptionValue read_value(JsonReader& reader, const Option& option, const OptionValue& before) {
+  switch (option.type) {
+    case OptionType::boolean:
+      return reader.boolean(option.name, std::get<bool>(before));
+    case OptionType::integer:
+      return reader.integer(option.name, option.least, option.most, std::get<std::int64_t>(before));
+    case OptionType::seconds:
+      if (reader.value(option.name) == nullptr) return before;
+      return reader.number(option.name, static_cast<double>(option.least), static_cast<double>(option.most));
+    case OptionType::word:
+      break;
+  }
+  return read_word(reader, option, before);
+}
+
+void read_option(JsonReader& reader, const Option& option, OptionValues& options) {
+  const OptionValue* before = options.find(option.name);
+  OptionValue value = read_value(reader, option, before == nullptr ? default_value(option) : *before);
+  if (reader.has(option.name)) options.set(option.name, std::move(value));
 }
 
 // "balance" is short for the order that balances, or for the one that does not.
@@ -64,13 +64,10 @@ void read_group_keys(JsonReader& reader, int most_gc_layers, StrategyKeys& keys)
   keys.gc_layers = reader.integer_or_word("gc_layers", 0, most_gc_layers, "auto", keys.gc_layers);
 }
 
-void read_option_keys(JsonReader& reader, const Strategy* strategy, StrategyOptions& options) {
-  const auto is_read = [&](std::string_view key) {
-    return strategy == nullptr || std::ranges::find(strategy->options, key) != strategy->options.end();
-  };
-  for (const OptionRow& row : option_rows()) {
-    if (is_read(row.name)) read_option(reader, row, options);
-  }
+void read_option_keys(JsonReader& reader, std::span<const Option* const> read, OptionValues& options) {
+  for (const Option* option : read) read_option(reader, *option, options);
+  if (reader.has(kSamplesPerIteration.name) && options[kSamplesPerIteration] && options[kBatchTokens])
+    reader.refuse(kSamplesPerIteration.name, "no samples_per_iteration beside batch_tokens");
 }
 
 void read_policy_keys(JsonReader& reader, StrategyKeys& keys) {
@@ -85,12 +82,6 @@ void read_policy_keys(JsonReader& reader, StrategyKeys& keys) {
   keys.curriculum_iterations =
       reader.integer("curriculum_iterations", 0, kMostSamples, keys.curriculum_iterations);
   read_optional(reader, "micro_batches_per_rank", kMostMicroBatches, keys.micro_batches_per_rank);
-}
-
-std::vector<std::string_view> option_keys() {
-  std::vector<std::string_view> keys;
-  for (const OptionRow& row : option_rows()) keys.push_back(row.name);
-  return keys;
 }
 
 }  // namespace packsim

@@ -2,8 +2,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
-#include <vector>
+#include <span>
 
 #include "packing/sequence_parallelism.hpp"
 #include "packing/strategy.hpp"
@@ -18,7 +17,7 @@ struct StrategyKeys {
   std::optional<std::int64_t> capacity_tokens;
   SequenceParallelism sequence = {};
   std::optional<int> gc_layers;  ///< none: "auto"
-  StrategyOptions options;
+  OptionValues options;
   std::optional<PackOrder> order;
   OverLong over_long = OverLong::error;
   Empty empty = Empty::drop;
@@ -33,13 +32,10 @@ struct StrategyKeys {
 /// capacity_tokens, sp_degree, cp_degree and gc_layers. most_gc_layers: the model's layers.
 void read_group_keys(JsonReader& reader, int most_gc_layers, StrategyKeys& keys);
 
-/// The options that the strategy reads; all of them where it is null.
-void read_option_keys(JsonReader& reader, const Strategy* strategy, StrategyOptions& options);
+/// Options by their records: those of a strategy, or all_options().
+void read_option_keys(JsonReader& reader, std::span<const Option* const> read, OptionValues& options);
 
 /// Everything that says what becomes of the packs.
 void read_policy_keys(JsonReader& reader, StrategyKeys& keys);
-
-/// The names of all options that a scenario can set.
-std::vector<std::string_view> option_keys();
 
 }  // namespace packsim

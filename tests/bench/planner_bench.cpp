@@ -40,7 +40,7 @@ void planner_prices(benchmark::State& state) {
 void planner_plan(benchmark::State& state, int window_iterations) {
   const std::optional<BatchRun> run = priced_run();
   StrategySpec spec = strategy_spec("planner");
-  spec.options.window_iterations = window_iterations;
+  spec.options.set("window_iterations", window_iterations);
   PackRequest request = pack_request(spec, run->groups, one_million_lengths());
   request.setting = &run->setting;
   for (auto _ : state) benchmark::DoNotOptimize(pack("planner", request).n_packs());

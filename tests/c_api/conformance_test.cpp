@@ -5,10 +5,13 @@
 #include <vector>
 
 #include "packing/pack.hpp"
+#include "tests/option_value.hpp"
 #include "tests/c_api/packings.hpp"
 #include "tests/packing/naive_packers.hpp"
 
 namespace packsim::testing {
+using packsim_test::option;
+
 namespace {
 
 // The groups that a job has, and where its packs run.
@@ -137,7 +140,7 @@ TEST_CASE("the C interface packs like the core, for every strategy, policy and g
                          .over_long = policy.value,
                          .window_samples = strategy.default_window_samples,
                          .setting = &setting};
-        core.options.seed = 7;
+        core.options.set("seed", 7);
         CAPTURE(info.name, policy.name, job.capacities_tokens);
         check_same(request, core, job);
         ++n_checked;
@@ -162,18 +165,18 @@ TEST_CASE("every strategy of the core is listed, with its kind") {
 
 TEST_CASE("a program that sets nothing gets the core's defaults") {
   const packsim_pack_request request = default_request();
-  const StrategyOptions options;
+  const OptionValues options;
   CHECK(request.struct_size == sizeof request);
   CHECK(request.strategy == nullptr);
   CHECK(std::string(request.over_long) == "error");
   CHECK(std::string(request.empty) == "drop");
-  CHECK(request.packer == options.packer);
-  CHECK(request.seed == options.seed);
-  CHECK((request.shuffle != 0) == options.shuffle);
-  CHECK((request.greedy_fill != 0) == options.greedy_fill);
-  CHECK((request.padded_batches != 0) == options.padded_batches);
-  CHECK(request.rounds == options.rounds);
-  CHECK(request.linear_weight_tokens == options.linear_weight_tokens);
+  CHECK(option(options, "packer") == OptionValue(request.packer));
+  CHECK(option(options, "seed") == OptionValue(request.seed));
+  CHECK(option(options, "shuffle") == OptionValue(request.shuffle != 0));
+  CHECK(option(options, "greedy_fill") == OptionValue(request.greedy_fill != 0));
+  CHECK(option(options, "padded_batches") == OptionValue(request.padded_batches != 0));
+  CHECK(option(options, "rounds") == OptionValue(request.rounds));
+  CHECK(option(options, "linear_weight_tokens") == OptionValue(request.linear_weight_tokens));
 }
 
 TEST_CASE("an option reaches the strategies that read it") {
@@ -183,34 +186,34 @@ TEST_CASE("an option reaches the strategies that read it") {
   struct Change {
     const char* strategy;
     void (*of_request)(packsim_pack_request&);
-    void (*of_core)(StrategyOptions&);
+    void (*of_core)(OptionValues&);
   };
   using Request = packsim_pack_request;
-  using Options = StrategyOptions;
+  using Options = OptionValues;
   const Change changes[] = {
-      {"isf", [](Request& r) { r.shuffle = 0; }, [](Options& o) { o.shuffle = false; }},
-      {"isf", [](Request& r) { r.rounds = 2; }, [](Options& o) { o.rounds = 2; }},
-      {"isf", [](Request& r) { r.threshold_tokens = 99; }, [](Options& o) { o.threshold_tokens = 99; }},
+      {"isf", [](Request& r) { r.shuffle = 0; }, [](Options& o) { o.set("shuffle", false); }},
+      {"isf", [](Request& r) { r.rounds = 2; }, [](Options& o) { o.set("rounds", 2); }},
+      {"isf", [](Request& r) { r.threshold_tokens = 99; }, [](Options& o) { o.set("threshold_tokens", 99); }},
       {"spfhp", [](Request& r) { r.max_samples_per_pack = 3; },
-       [](Options& o) { o.max_samples_per_pack = 3; }},
-      {"none", [](Request& r) { r.batch_samples = 5; }, [](Options& o) { o.batch_samples = 5; }},
+       [](Options& o) { o.set("max_samples_per_pack", 3); }},
+      {"none", [](Request& r) { r.batch_samples = 5; }, [](Options& o) { o.set("batch_samples", 5); }},
       {"sorted", [](Request& r) { r.batch_samples = r.padded_batches = 0; },
        [](Options& o) {
-         o.batch_samples = 0;
-         o.padded_batches = false;
+         o.set("batch_samples", 0);
+         o.set("padded_batches", false);
        }},
-      {"hbp", [](Request& r) { r.packer = "bfd"; }, [](Options& o) { o.packer = "bfd"; }},
-      {"hbp", [](Request& r) { r.greedy_fill = 0; }, [](Options& o) { o.greedy_fill = false; }},
+      {"hbp", [](Request& r) { r.packer = "bfd"; }, [](Options& o) { o.set("packer", "bfd"); }},
+      {"hbp", [](Request& r) { r.greedy_fill = 0; }, [](Options& o) { o.set("greedy_fill", false); }},
       {"verl_kk", [](Request& r) { r.linear_weight_tokens = 1; },
-       [](Options& o) { o.linear_weight_tokens = 1; }},
-      {"verl_kk", [](Request& r) { r.batch_tokens = 9000; }, [](Options& o) { o.batch_tokens = 9000; }},
+       [](Options& o) { o.set("linear_weight_tokens", 1); }},
+      {"verl_kk", [](Request& r) { r.batch_tokens = 9000; }, [](Options& o) { o.set("batch_tokens", 9000); }},
       {"trl_lpt", [](Request& r) { r.samples_per_iteration = 50; },
-       [](Options& o) { o.samples_per_iteration = 50; }},
-      {"wlb", [](Request& r) { r.outlier_queues = 4; }, [](Options& o) { o.outlier_queues = 4; }},
+       [](Options& o) { o.set("samples_per_iteration", 50); }},
+      {"wlb", [](Request& r) { r.outlier_queues = 4; }, [](Options& o) { o.set("outlier_queues", 4); }},
       {"wlb", [](Request& r) { r.outlier_threshold_tokens = 1000; },
-       [](Options& o) { o.outlier_threshold_tokens = 1000; }},
+       [](Options& o) { o.set("outlier_threshold_tokens", 1000); }},
       {"wlb", [](Request& r) { r.micro_batch_tokens = 4000; },
-       [](Options& o) { o.micro_batch_tokens = 4000; }},
+       [](Options& o) { o.set("micro_batch_tokens", 4000); }},
   };
   for (const Change& change : changes) {
     CAPTURE(change.strategy);

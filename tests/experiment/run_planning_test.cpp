@@ -25,7 +25,7 @@ PlannedStrategy two_batches() {
 
 const std::vector<double> kSteps_s = {4, 4, 4, 4};
 
-StrategyResult result_of(const StrategyOptions& options, const PlannedStrategy& plan) {
+StrategyResult result_of(const OptionValues& options, const PlannedStrategy& plan) {
   StrategySpec spec;
   spec.options = options;
   StrategyResult result;
@@ -38,8 +38,8 @@ StrategyResult result_of(const StrategyOptions& options, const PlannedStrategy& 
 TEST_CASE("a set time to plan is charged to the run, over and above its GPU-days") {
   // The first plan keeps the GPUs waiting for 6 s; each other one starts with the step before it, which takes
   // 4 of its 6 s: 6 + 3 x 2 = 12 s in all.
-  StrategyOptions options;
-  options.solve_s = 6;
+  OptionValues options;
+  options.set("solve_s", 6);
   const StrategyResult result = result_of(options, two_batches());
   CHECK(result.planning->exposed_s == Approx(12.0 / 4));
   CHECK(result.planning->gpu_days == Approx(10 + 12.0 / 86400 * 32));
@@ -49,13 +49,13 @@ TEST_CASE("a set time to plan is charged to the run, over and above its GPU-days
 
 TEST_CASE("more planners that look further ahead hide what one cannot") {
   // Two processes: after 6 s for the first two plans, a plan every 3 s at most, less than a step.
-  StrategyOptions options;
-  options.solve_s = 6;
-  options.planner_processes = 2;
-  options.look_ahead_batches = 2;
+  OptionValues options;
+  options.set("solve_s", 6);
+  options.set("planner_processes", 2);
+  options.set("look_ahead_batches", 2);
   CHECK(result_of(options, two_batches()).planning->exposed_s == Approx(6.0 / 4));
   // Without a look-ahead every plan is waited for.
-  options.look_ahead_batches = 0;
+  options.set("look_ahead_batches", 0);
   CHECK(result_of(options, two_batches()).planning->exposed_s == Approx(6));
 }
 
@@ -68,8 +68,8 @@ TEST_CASE("measured times to plan go with their batches, and into the timings on
 }
 
 TEST_CASE("a strategy that solves nothing has no planner") {
-  StrategyOptions options;
-  options.solve_s = 6;
+  OptionValues options;
+  options.set("solve_s", 6);
   const StrategyResult result = result_of(options, {});
   CHECK_FALSE(result.planning);
   CHECK_FALSE(result.measured.solve_mean_s);

@@ -23,7 +23,7 @@ Run run_of(std::vector<std::int32_t> lengths_tokens, std::int64_t capacity_token
   Run run;
   run.lengths_tokens = std::move(lengths_tokens);
   PackRequest request{.lengths_tokens = run.lengths_tokens, .capacities_tokens = {capacity_tokens}};
-  request.options.batch_samples = 0;
+  request.options.set("batch_samples", 0);
   run.packing = pack(strategy, request);
   run.batches = {micro_batches(run.packing, 0, padding)};
   const std::vector<GroupParallelism> parallelism = {{.gpus_per_pack = sp_degree, .gc_layers = 8}};

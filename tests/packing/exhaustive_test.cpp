@@ -6,10 +6,13 @@
 #include <stdexcept>
 #include <string>
 
+#include "tests/option_value.hpp"
 #include "tests/packing/naive_packers.hpp"
 #include "tests/packing/partition_check.hpp"
 
 namespace packsim::testing {
+using packsim_test::option;
+
 namespace {
 
 constexpr std::int32_t kLongestTokens = 6;
@@ -31,9 +34,9 @@ void for_each_input(std::size_t most_samples, const std::function<void(const Len
 std::string describe(std::string_view strategy, const PackRequest& request) {
   std::string text =
       std::string(strategy) + ", over_long " + std::string(policy_name(kOverLongNames, request.over_long)) +
-      ", empty " + std::string(policy_name(kEmptyNames, request.empty)) + ", seed " +
-      std::to_string(request.options.seed) + ", packer " + std::string(request.options.packer) +
-      ", batch_samples " + std::to_string(request.options.batch_samples) + ", capacities";
+      ", empty " + std::string(policy_name(kEmptyNames, request.empty));
+  for (const auto& [name, value] : request.options.all()) text += ", " + name + " " + text_of(value);
+  text += ", capacities";
   for (const std::int64_t capacity : request.capacities_tokens) text += " " + std::to_string(capacity);
   text += ", lengths";
   for (const std::int32_t length : request.lengths_tokens) text += " " + std::to_string(length);
@@ -58,10 +61,10 @@ std::vector<Empty> empty_policies(const PackRequest& request) {
 }
 
 // Different options under which one strategy may behave differently.
-std::vector<StrategyOptions> variants(const Strategy& strategy) {
-  std::vector<StrategyOptions> result(1);
-  const auto add = [&](const std::function<void(StrategyOptions&)>& change) {
-    StrategyOptions options;
+std::vector<OptionValues> variants(const Strategy& strategy) {
+  std::vector<OptionValues> result(1);
+  const auto add = [&](const std::function<void(OptionValues&)>& change) {
+    OptionValues options;
     change(options);
     result.push_back(options);
   };
@@ -69,31 +72,29 @@ std::vector<StrategyOptions> variants(const Strategy& strategy) {
     result.clear();
     for (const Strategy& packer : strategies()) {
       if (!can_pack_a_group(packer)) continue;
-      add([&](StrategyOptions& o) { o.packer = packer.name; });
+      add([&](OptionValues& o) { o.set("packer", std::string(packer.name)); });
     }
-    add([](StrategyOptions& o) { o.greedy_fill = false; });
+    add([](OptionValues& o) { o.set("greedy_fill", false); });
   }
-  if (strategy.name == "none") add([](StrategyOptions& o) { o.batch_samples = 2; });
+  if (strategy.name == "none") add([](OptionValues& o) { o.set("batch_samples", 2); });
   if (strategy.name == "sorted") {
-    add([](StrategyOptions& o) { o.batch_samples = 2; });
-    add([](StrategyOptions& o) { o.batch_samples = 0; });
-    add([](StrategyOptions& o) { o.batch_samples = 0, o.padded_batches = false; });
+    add([](OptionValues& o) { o.set("batch_samples", 2); });
+    add([](OptionValues& o) { o.set("batch_samples", 0); });
+    add([](OptionValues& o) { o.set("batch_samples", 0), o.set("padded_batches", false); });
   }
   if (strategy.name == "isf")
-    add([](StrategyOptions& o) { o.rounds = 3, o.threshold_tokens = 4, o.seed = 0; });
-  if (strategy.name == "random" || strategy.name == "isf") add([](StrategyOptions& o) { o.seed = 7; });
+    add([](OptionValues& o) { o.set("rounds", 3), o.set("threshold_tokens", 4), o.set("seed", 0); });
+  if (strategy.name == "random" || strategy.name == "isf") add([](OptionValues& o) { o.set("seed", 7); });
   if (strategy.name == "axolotl_multipack" || strategy.name == "spfhp" || strategy.name == "lpfhp") {
-    add([](StrategyOptions& o) { o.max_samples_per_pack = 2; });
+    add([](OptionValues& o) { o.set("max_samples_per_pack", 2); });
   }
   return result;
 }
 
-bool is_default(const StrategyOptions& options) {
-  const StrategyOptions defaults;
-  return options.seed == defaults.seed && options.rounds == defaults.rounds &&
-         options.packer == defaults.packer && options.batch_samples == defaults.batch_samples &&
-         options.greedy_fill == defaults.greedy_fill &&
-         options.max_samples_per_pack == defaults.max_samples_per_pack;
+bool is_default(const OptionValues& options) {
+  return std::ranges::all_of(options.all(), [](const auto& row) {
+    return row.second == default_value(*find_option(row.first));
+  });
 }
 
 // Calls visit for every strategy, variant and policy; `capacities` has one entry unless for hbp.
@@ -103,7 +104,7 @@ void for_each_request(const Lengths& lengths, const std::vector<std::int64_t>& c
     if (strategy.plan_batches != nullptr) continue;
     if (capacities.size() > 1 && strategy.pack_groups == nullptr) continue;
     PackRequest request{.lengths_tokens = lengths, .capacities_tokens = capacities};
-    for (const StrategyOptions& options : variants(strategy)) {
+    for (const OptionValues& options : variants(strategy)) {
       request.options = options;
       for (const OverLong over_long : over_long_policies(request, strategy)) {
         request.over_long = over_long;
@@ -136,7 +137,7 @@ void check_each_packing(std::size_t most_samples, std::int64_t fewest_packings) 
     // is among the inputs anyway, and seeding the generator costs more than the packing.
     const auto visit_default = [&](const Strategy& strategy, PackRequest request) {
       if (!is_default(request.options)) return;
-      request.options.shuffle = false;
+      request.options.set("shuffle", false);
       visit(strategy, request);
     };
     for (std::int64_t capacity = 1; capacity <= kLongestCapacityTokens; ++capacity) {
@@ -190,7 +191,7 @@ TEST_CASE("any-fit strategies never leave two packs that would fit into one") {
   const auto visit = [&](const Strategy& strategy, const PackRequest& request) {
     const bool any_fit = strategy.name == "ffd" || strategy.name == "ffs" || strategy.name == "bfd" ||
                          strategy.name == "bfs" || strategy.name == "lpfhp";
-    if (!any_fit || request.options.max_samples_per_pack > 0) return;
+    if (!any_fit || option(request.options, "max_samples_per_pack") != OptionValue(0)) return;
     const Packing packing = pack(strategy.name, request);
     const PackSet& packs = packing.groups[0];
     for (std::size_t a = 0; a < packs.n_packs(); ++a) {
@@ -237,9 +238,9 @@ TEST_CASE("batches by length hold what the capacity holds, padded to their longe
   std::string wrong;
   for_each_input(5, [&](const Lengths& lengths) {
     PackRequest request{.lengths_tokens = lengths, .capacities_tokens = {5}, .over_long = OverLong::drop};
-    request.options.batch_samples = 0;
+    request.options.set("batch_samples", 0);
     for (const bool padded : {true, false}) {
-      request.options.padded_batches = padded;
+      request.options.set("padded_batches", padded);
       const Packing packing = pack("sorted", request);
       const PackSet& batches = packing.groups[0];
       const auto size = [&](std::span<const ItemIndex> rows) {  // the last row is the longest

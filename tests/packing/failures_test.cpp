@@ -97,15 +97,16 @@ TEST_CASE("pack lengths must be there, positive and ascending, and no more than 
 TEST_CASE("options out of range are refused") {
   CHECK(refusal("ffd", [](PackRequest& r) { r.window_samples = -1; }) ==
         "window_samples: expected >= 0, got -1");
-  CHECK(refusal("isf", [](PackRequest& r) { r.options.rounds = 0; }) == "rounds: expected >= 1, got 0");
-  CHECK(refusal("none", [](PackRequest& r) { r.options.batch_samples = 0; }) ==
-        "batch_samples: expected >= 1, got 0");
-  CHECK(refusal("sorted", [](PackRequest& r) { r.options.batch_samples = -1; }) ==
-        "batch_samples: expected >= 0, got -1");
-  CHECK(refusal("lpfhp", [](PackRequest& r) { r.options.max_samples_per_pack = -1; }) ==
-        "max_samples_per_pack: expected >= 0, got -1");
-  CHECK(refusal("isf", [](PackRequest& r) { r.options.threshold_tokens = -2; }) ==
-        "threshold_tokens: expected >= -1, got -2");
+  CHECK(refusal("isf", [](PackRequest& r) { r.options.set("rounds", 0); }) == 
+        "rounds: expected integer in 1..1000000, got 0");
+  CHECK(refusal("none", [](PackRequest& r) { r.options.set("batch_samples", 0); }) ==
+        "batch_samples: expected integer in 1..1000000000, got 0");
+  CHECK(refusal("sorted", [](PackRequest& r) { r.options.set("batch_samples", -1); }) ==
+        "batch_samples: expected integer in 0..1000000000, got -1");
+  CHECK(refusal("lpfhp", [](PackRequest& r) { r.options.set("max_samples_per_pack", -1); }) ==
+        "max_samples_per_pack: expected integer in 0..1000000000, got -1");
+  CHECK(refusal("isf", [](PackRequest& r) { r.options.set("threshold_tokens", -2); }) ==
+        "threshold_tokens: expected integer in -1..16777216, got -2");
   CHECK(refusal("wrapped", [](PackRequest& r) { r.over_long = OverLong::own_pack; }) ==
         "over_long: expected error, drop, truncate or split for wrapped, which cuts samples anyway, got "
         "\"own_pack\"");
@@ -115,10 +116,10 @@ TEST_CASE("hbp packs its groups with strategies that pack whole samples into one
   for (const char* packer : {"hbp", "wrapped", "none", "trl_bfd", "wlb", "sorted", "best", ""}) {
     static const Lengths lengths = {1};
     PackRequest request{.lengths_tokens = lengths, .capacities_tokens = {4}};
-    request.options.packer = packer;
+    request.options.set("packer", packer);
     CHECK(refusal("hbp", request) ==
-          "packer: expected a strategy that packs whole samples into one row, got \"" + std::string(packer) +
-              "\"");
+          "packer: expected one of random, isf, ffd, ffs, bfd, bfs, spfhp, lpfhp, nemo_ffs, longalign, got \"" +
+              std::string(packer) + "\"");
     CHECK(refusal("ffd", request) == "accepted");  // which does not read it
   }
 }

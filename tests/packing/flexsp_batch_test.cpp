@@ -220,7 +220,7 @@ BatchSetting setting_of(int n_gpus, const std::vector<int>& degrees, AssignmentS
   return setting;
 }
 
-BatchPlan plan(const Lengths& lengths, const BatchSetting& setting, const StrategyOptions& options) {
+BatchPlan plan(const Lengths& lengths, const BatchSetting& setting, const OptionValues& options) {
   const BatchProblem problem{.items = {.lengths_tokens = lengths,
                                        .capacity_tokens = setting.groups.back().capacity_tokens,
                                        .options = options},
@@ -269,8 +269,8 @@ TEST_CASE("flexsp plans every global batch as an iteration and places every pack
   CHECK(placed_packs.size() == n_packs);
 
   CHECK(plan(lengths, setting, {}).placed == made.placed);
-  StrategyOptions other;
-  other.seed = 5;
+  OptionValues other;
+  other.set("seed", 5);
   CHECK(plan(lengths, setting, other).placed != made.placed);
 }
 
@@ -280,16 +280,16 @@ TEST_CASE("flexsp reads its options") {
   LocalSearchSolver solver;
   const BatchSetting setting = setting_of(8, {1, 2, 4}, &solver);
   const auto packs_of_one_gpu = [&](auto change) {
-    StrategyOptions options;
+    OptionValues options;
     change(options);
     return plan(lengths, setting, options).groups[0].n_packs();
   };
-  CHECK(packs_of_one_gpu([](StrategyOptions&) {}) > 0);
-  CHECK(packs_of_one_gpu([](StrategyOptions& o) { o.min_sp = 2; }) == 0);
-  CHECK(packs_of_one_gpu([](StrategyOptions& o) { o.costs = "published_7b"; }) > 0);
+  CHECK(packs_of_one_gpu([](OptionValues&) {}) > 0);
+  CHECK(packs_of_one_gpu([](OptionValues& o) { o.set("min_sp", 2); }) == 0);
+  CHECK(packs_of_one_gpu([](OptionValues& o) { o.set("costs", "published_7b"); }) > 0);
 
   const auto refusal = [&](const BatchSetting& with, auto change) -> std::string {
-    StrategyOptions options;
+    OptionValues options;
     change(options);
     try {
       plan(lengths, with, options);
@@ -298,11 +298,11 @@ TEST_CASE("flexsp reads its options") {
     }
     return "accepted";
   };
-  const auto as_is = [](StrategyOptions&) {};
+  const auto as_is = [](OptionValues&) {};
   CHECK(refusal(setting_of(8, {1, 2, 4}, nullptr), as_is) ==
         "flexsp: the setting has no solver for its integer programs");
-  CHECK(refusal(setting, [](StrategyOptions& o) { o.min_sp = 8; }) == "flexsp: no group has min_sp = 8 GPUs");
-  CHECK(refusal(setting, [](StrategyOptions& o) { o.costs = "guess"; }) == "flexsp: unknown costs \"guess\"");
+  CHECK(refusal(setting, [](OptionValues& o) { o.set("min_sp", 8); }) == "flexsp: no group has min_sp = 8 GPUs");
+  CHECK(refusal(setting, [](OptionValues& o) { o.set("costs", "guess"); }) == "flexsp: unknown costs \"guess\"");
   BatchSetting unpriced = setting;
   unpriced.groups[0].cost = {};
   CHECK(refusal(unpriced, as_is) == "flexsp: costs \"profile\" need groups that are priced");

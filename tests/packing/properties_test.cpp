@@ -26,7 +26,7 @@ Packs packs_with(std::string_view strategy, const PackRequest& request) {
 void check_against_scans(const Lengths& lengths, std::int64_t capacity, std::uint32_t seed) {
   INFO("seed " << seed << " capacity " << capacity);
   PackRequest request = request_for(lengths, capacity);
-  request.options.seed = seed;
+  request.options.set("seed", seed);
   const auto longest_first = naive_longest_first(lengths);
   const auto shuffled = naive_shuffled(lengths.size(), seed);
   CHECK(packs_with("ffd", request) == naive_first_fit(lengths, longest_first, capacity));
@@ -51,7 +51,7 @@ TEST_CASE("every strategy partitions heavy-tailed data under every over-long pol
           if (strategy.pack_groups != nullptr) request.capacities_tokens = {512, 2048, 4096};
           request.over_long = policy.value;
           request.empty = seed == 2 ? Empty::keep : Empty::drop;
-          request.options.seed = seed;
+          request.options.set("seed", seed);
           INFO(strategy.name << " " << policy.name << " seed " << seed << " n " << n);
           CHECK(what_is_wrong(pack(strategy.name, request), request) == "");
         }
@@ -134,8 +134,8 @@ TEST_CASE("the same request gives the same packs, another seed others") {
     PackRequest request = request_for(lengths, 4096);
     const Packs packs = packs_with(strategy.name, request);
     CHECK(packs_with(strategy.name, request) == packs);
-    request.options.seed = 1;
-    const bool reads_seed = std::ranges::count(strategy.options, "seed") > 0;
+    request.options.set("seed", 1);
+    const bool reads_seed = find_option(strategy, "seed") != nullptr;
     CHECK((packs_with(strategy.name, request) != packs) == reads_seed);
   }
 }
@@ -148,25 +148,25 @@ TEST_CASE("a strategy leaves alone the options that its row does not name") {
     const PackRequest defaults = request_for(lengths, 4096);
     const Packs packs = packs_with(strategy.name, defaults);
     const auto ignores = [&](std::string_view option, auto change) {
-      if (std::ranges::count(strategy.options, option) > 0) return;
+      if (find_option(strategy, option) != nullptr) return;
       PackRequest request = defaults;
       change(request.options);
       INFO(option);
       CHECK(packs_with(strategy.name, request) == packs);
     };
-    ignores("seed", [](StrategyOptions& o) { o.seed = 3; });
-    ignores("shuffle", [](StrategyOptions& o) { o.shuffle = false; });
-    ignores("rounds", [](StrategyOptions& o) { o.rounds = 2; });
-    ignores("threshold_tokens", [](StrategyOptions& o) { o.threshold_tokens = 1000; });
-    ignores("max_samples_per_pack", [](StrategyOptions& o) { o.max_samples_per_pack = 2; });
-    ignores("batch_samples", [](StrategyOptions& o) { o.batch_samples = 3; });
-    ignores("padded_batches", [](StrategyOptions& o) { o.padded_batches = false; });
-    ignores("packer", [](StrategyOptions& o) { o.packer = "ffd"; });
-    ignores("greedy_fill", [](StrategyOptions& o) { o.greedy_fill = false; });
-    ignores("linear_weight_tokens", [](StrategyOptions& o) { o.linear_weight_tokens = 0; });
-    ignores("outlier_queues", [](StrategyOptions& o) { o.outlier_queues = 0; });
-    ignores("outlier_threshold_tokens", [](StrategyOptions& o) { o.outlier_threshold_tokens = 500; });
-    ignores("micro_batch_tokens", [](StrategyOptions& o) { o.micro_batch_tokens = 4096; });
+    ignores("seed", [](OptionValues& o) { o.set("seed", 3); });
+    ignores("shuffle", [](OptionValues& o) { o.set("shuffle", false); });
+    ignores("rounds", [](OptionValues& o) { o.set("rounds", 2); });
+    ignores("threshold_tokens", [](OptionValues& o) { o.set("threshold_tokens", 1000); });
+    ignores("max_samples_per_pack", [](OptionValues& o) { o.set("max_samples_per_pack", 2); });
+    ignores("batch_samples", [](OptionValues& o) { o.set("batch_samples", 3); });
+    ignores("padded_batches", [](OptionValues& o) { o.set("padded_batches", false); });
+    ignores("packer", [](OptionValues& o) { o.set("packer", "ffd"); });
+    ignores("greedy_fill", [](OptionValues& o) { o.set("greedy_fill", false); });
+    ignores("linear_weight_tokens", [](OptionValues& o) { o.set("linear_weight_tokens", 0); });
+    ignores("outlier_queues", [](OptionValues& o) { o.set("outlier_queues", 0); });
+    ignores("outlier_threshold_tokens", [](OptionValues& o) { o.set("outlier_threshold_tokens", 500); });
+    ignores("micro_batch_tokens", [](OptionValues& o) { o.set("micro_batch_tokens", 4096); });
   }
 }
 
@@ -258,9 +258,9 @@ TEST_CASE("ISF packs exactly as OmniBal's rounds over a shrinking pool") {
       for (const std::int64_t threshold : {3000, 4000, 4096}) {
         INFO("seed " << seed << " rounds " << rounds << " threshold " << threshold);
         PackRequest request = request_for(lengths, 4096);
-        request.options.seed = seed;
-        request.options.rounds = rounds;
-        request.options.threshold_tokens = threshold;
+        request.options.set("seed", seed);
+        request.options.set("rounds", rounds);
+        request.options.set("threshold_tokens", threshold);
         CHECK(packs_with("isf", request) == naive_isf(lengths, 4096, threshold, rounds, seed));
       }
     }
@@ -271,7 +271,7 @@ TEST_CASE("ISF's default threshold is 128 tokens under the capacity") {
   const Lengths lengths = heavy_tailed_lengths(1500, 20, 4096);
   PackRequest request = request_for(lengths, 4096);
   const Packs packs = packs_with("isf", request);
-  request.options.threshold_tokens = 4096 - 128;
+  request.options.set("threshold_tokens", 4096 - 128);
   CHECK(packs_with("isf", request) == packs);
 }
 
@@ -289,7 +289,7 @@ TEST_CASE("SPFHP and LPFHP make the packs of the published histogram algorithms"
       for (const std::size_t limit : {1, 2, 3, 12, 100000}) {
         INFO("seed " << seed << " capacity " << capacity << " limit " << limit);
         PackRequest request = request_for(lengths, capacity);
-        request.options.max_samples_per_pack = static_cast<std::int64_t>(limit);
+        request.options.set("max_samples_per_pack", static_cast<std::int64_t>(limit));
         const auto census = [&](std::string_view strategy) {
           PackCensus result;
           for (const auto& pack_lengths : lengths_of(pack(strategy, request))) ++result[pack_lengths];
@@ -358,8 +358,8 @@ TEST_CASE("HBP is group, pack the longest group, fill it up, and so on down, for
       INFO(packer << " " << fill);
       PackRequest request = request_for(lengths, 0);
       request.capacities_tokens = capacities;
-      request.options.packer = packer;
-      request.options.greedy_fill = fill;
+      request.options.set("packer", packer);
+      request.options.set("greedy_fill", fill);
       const Packing packing = pack("hbp", request);
       CHECK(what_is_wrong(packing, request) == "");
 
@@ -391,8 +391,8 @@ TEST_CASE("over-long and empty samples that HBP keeps go to the last and the fir
                       .capacities_tokens = {6, 12},
                       .over_long = OverLong::own_pack,
                       .empty = Empty::keep};
-  request.options.packer = "ffd";
-  request.options.greedy_fill = false;
+  request.options.set("packer", "ffd");
+  request.options.set("greedy_fill", false);
   const Packing packing = pack("hbp", request);
   CHECK(packs_of(packing.groups[0]) == Packs{{1, 0}});
   CHECK(packs_of(packing.groups[1]) == Packs{{2}, {3}});

@@ -83,9 +83,9 @@ namespace {
 
 constexpr auto check = check_published;
 
-StrategyOptions in_data_set_order() {
-  StrategyOptions options;
-  options.shuffle = false;
+OptionValues in_data_set_order() {
+  OptionValues options;
+  options.set("shuffle", false);
   return options;
 }
 
@@ -123,7 +123,7 @@ void check_pack(const json& c) {
   std::string strategy = strategy_of(input["strategy"]);
   if (input.contains("max_per_bin")) {
     strategy = "axolotl_multipack";
-    request.options.max_samples_per_pack = input["max_per_bin"];
+    request.options.set("max_samples_per_pack", input["max_per_bin"].get<std::int64_t>());
   }
   Packs packs = packs_of(pack(strategy, request).groups[0]);
   if (reversed) {
@@ -217,7 +217,7 @@ void check_histogram_pack(const json& c) {
   const json& input = c["input"];
   const auto lengths = input["lengths"].get<Lengths>();
   PackRequest request = request_of(input, lengths);
-  request.options.max_samples_per_pack = input["max_per_pack"];
+  request.options.set("max_samples_per_pack", input["max_per_pack"].get<std::int64_t>());
   const Packing packing = pack(strategy_of(input["strategy"]), request);
   PackCensus published;
   for (const json& row : c["expected"]["packs_with_count"]) {
@@ -241,7 +241,7 @@ void check_histogram_pack_golden(const json& c) {
   REQUIRE(lengths.size() == expected["num_sequences"]);
 
   PackRequest request = request_of(input, lengths);
-  request.options.max_samples_per_pack = input["max_per_pack"];
+  request.options.set("max_samples_per_pack", input["max_per_pack"].get<std::int64_t>());
   const Packing packing = pack(strategy_of(input["strategy"]), request);
   CHECK(packing.n_packs() == expected["num_packs"]);
 
@@ -269,13 +269,13 @@ void check_isf(const json& c) {
   const auto lengths = input["lengths"].get<Lengths>();
   PackRequest request = request_of(input, lengths);
   request.over_long = OverLong::drop;
-  request.options.threshold_tokens = input["threshold"];
-  request.options.rounds = input["iterations"];
-  request.options.seed = input["seed"];
+  request.options.set("threshold_tokens", input["threshold"].get<std::int64_t>());
+  request.options.set("rounds", input["iterations"].get<std::int64_t>());
+  request.options.set("seed", input["seed"].get<std::int64_t>());
   const Packing packing = pack("isf", request);
   check(c, packs_of(packing.groups[0]), c["expected"]["bins"]);
   // "random" is one round of it.
-  if (request.options.rounds == 1) {
+  if (input["iterations"] == 1) {
     CHECK(packs_of(pack("random", request).groups[0]) == packs_of(packing.groups[0]));
   }
 }
@@ -291,7 +291,7 @@ void check_rng_permutation(const json& c) {
 void check_sorted_groups(const json& c) {
   const auto lengths = c["input"]["lengths"].get<Lengths>();
   PackRequest request{.lengths_tokens = lengths, .capacities_tokens = {10}};
-  request.options.batch_samples = c["input"]["group"];
+  request.options.set("batch_samples", c["input"]["group"].get<std::int64_t>());
   const Packs groups = packs_of(pack("sorted", request).groups[0]);
   const auto published = c["expected"]["groups_before_shuffle"].get<Packs>();
   check(c, groups, published);

@@ -27,7 +27,7 @@ BatchPlan plan_of(std::string_view strategy, const Lengths& lengths, BatchSettin
                                  .capacity_tokens = setting.groups.back().capacity_tokens,
                                  .own_packs = own_packs},
                        .setting = setting};
-  problem.items.options.shuffle = false;
+  problem.items.options.set("shuffle", false);
   return find_strategy(strategy)->plan_batches(problem);
 }
 

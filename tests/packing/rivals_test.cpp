@@ -28,8 +28,8 @@ BatchSetting ranks_of(std::int64_t capacity, int n_ranks, std::int64_t tokens_pe
 }
 
 BatchPlan plan_with(std::string_view strategy, const Lengths& lengths, const BatchSetting& setting,
-                    StrategyOptions options = {}) {
-  options.shuffle = false;
+                    OptionValues options = {}) {
+  options.set("shuffle", false);
   const BatchProblem problem{.items = {.lengths_tokens = lengths,
                                        .capacity_tokens = setting.groups.back().capacity_tokens,
                                        .options = options},
@@ -189,8 +189,8 @@ TEST_CASE("Karmarkar-Karp and LPT stay between the optimum and 4/3 - 1/(3m) of i
 }
 
 TEST_CASE("verl_kk balances ranks, then micro-batches, and uses more of them rather than break the limit") {
-  StrategyOptions options;
-  options.linear_weight_tokens = 0;
+  OptionValues options;
+  options.set("linear_weight_tokens", 0);
   // Squares 64 36 36 16 16 4, sum 172. Differences by Karmarkar-Karp over two ranks: 64-36 = 28, 36-28 = 8,
   // 16-16 = 0, 8-4 = 4, 4-0 = 4: ranks of 88 and 84. Tokens 8+6+6+4+4+2 = 30.
   const BatchPlan plan = plan_with("verl_kk", {8, 6, 6, 4, 4, 2}, ranks_of(8, 2, 30), options);
@@ -224,11 +224,11 @@ TEST_CASE("verl_kk runs the smallest micro-batches first and last") {
 }
 
 TEST_CASE("WLB-LLM's long samples wait until there is one for each micro-batch") {
-  StrategyOptions options;
-  options.linear_weight_tokens = 0;  // the work is the square
-  options.outlier_queues = 1;
-  options.outlier_threshold_tokens = 80;
-  options.micro_batch_tokens = 100;  // 200 tokens on two ranks: two micro-batches
+  OptionValues options;
+  options.set("linear_weight_tokens", 0);  // the work is the square
+  options.set("outlier_queues", 1);
+  options.set("outlier_threshold_tokens", 80);
+  options.set("micro_batch_tokens", 100);  // 200 tokens on two ranks: two micro-batches
   // Global batches: 90 50 30 20 | 60 90 40 10.
   const BatchPlan plan = plan_with("wlb", {90, 50, 30, 20, 60, 90, 40, 10}, ranks_of(100, 2, 200), options);
   // Step 1: the 90 waits; 50 | 30 20 (squares 2500 | 900, then 1300).
@@ -240,10 +240,10 @@ TEST_CASE("WLB-LLM's long samples wait until there is one for each micro-batch")
 }
 
 TEST_CASE("WLB-LLM goes to the least work, else to the fewest tokens, else to the next step") {
-  StrategyOptions options;
-  options.linear_weight_tokens = 0;
-  options.outlier_queues = 0;
-  options.micro_batch_tokens = 100;
+  OptionValues options;
+  options.set("linear_weight_tokens", 0);
+  options.set("outlier_queues", 0);
+  options.set("micro_batch_tokens", 100);
   // 60 | 35, 60 | 35 35 (3600 | 2450); 33 would go to the second, which has 70 tokens, and 103 are too many;
   // the first has 60. The last 33 fits neither.
   const BatchPlan plan = plan_with("wlb", {60, 35, 35, 33, 33}, ranks_of(100, 2, 196), options);
@@ -251,10 +251,10 @@ TEST_CASE("WLB-LLM goes to the least work, else to the fewest tokens, else to th
 }
 
 TEST_CASE("WLB-LLM has a queue for each part of the long lengths, and trains what waits at the end") {
-  StrategyOptions options;
-  options.outlier_queues = 2;  // 50..74 and 75..100
-  options.outlier_threshold_tokens = 50;
-  options.micro_batch_tokens = 100;
+  OptionValues options;
+  options.set("outlier_queues", 2);  // 50..74 and 75..100
+  options.set("outlier_threshold_tokens", 50);
+  options.set("micro_batch_tokens", 100);
   // 350 tokens are one global batch and four micro-batches: no queue has four, so all wait for the end. Then
   // 90 80 70 60 have one each, and 50 fits beside none of them.
   const BatchPlan plan = plan_with("wlb", {50, 90, 60, 80, 70}, ranks_of(100, 2, 350), options);
@@ -268,9 +268,9 @@ TEST_CASE("WLB-LLM follows the price of packs where there is one") {
   // Tokens are free, and samples over 10 tokens cost a second more a token: 12 costs 2, 20 costs 10.
   BatchSetting setting = ranks_of(100, 2, 200);
   setting.groups[0].cost.document_s = {.tokens = {0, 10, 110}, .time_s = {0, 0, 100}};
-  StrategyOptions options;
-  options.outlier_queues = 0;
-  options.micro_batch_tokens = 100;
+  OptionValues options;
+  options.set("outlier_queues", 0);
+  options.set("micro_batch_tokens", 100);
   // 20 | 12, then 10s, which cost nothing: all to the second.
   const BatchPlan plan = plan_with("wlb", {10, 20, 10, 12, 10}, setting, options);
   CHECK(packs_by_iteration(plan) == std::vector<Packs>{{{1}, {3, 0, 2, 4}}});
@@ -322,8 +322,8 @@ TEST_CASE("on fourteen GPUs Megatron's schedulers leave idle what no block can u
 TEST_CASE("balancing strategies balance better than next-fit") {
   const Lengths lengths = heavy_tailed_lengths(20000, 23, 16384);
   const BatchSetting setting = ranks_of(16384, 8, 8 * 2 * 16384);
-  StrategyOptions squares;
-  squares.linear_weight_tokens = 0;
+  OptionValues squares;
+  squares.set("linear_weight_tokens", 0);
   const auto imbalance = [&](const char* name) {
     return square_imbalance(plan_with(name, lengths, setting, squares), lengths, 8);
   };
@@ -339,8 +339,8 @@ TEST_CASE("axolotl's packs are first-fit's with a limit of samples") {
     for (const std::int64_t most : {1, 3, 200}) {
       const Lengths lengths = heavy_tailed_lengths(1500, seed, 65536);
       PackRequest request{.lengths_tokens = lengths, .capacities_tokens = {65536}};
-      request.options.seed = seed;
-      request.options.max_samples_per_pack = most;
+      request.options.set("seed", seed);
+      request.options.set("max_samples_per_pack", most);
       Packs expected;
       std::vector<std::int64_t> room;
       for (const ItemIndex item : naive_shuffled(lengths.size(), seed)) {
@@ -356,7 +356,7 @@ TEST_CASE("axolotl's packs are first-fit's with a limit of samples") {
       INFO("seed " << seed << " most " << most);
       CHECK(packs_of(pack("axolotl_multipack", request).groups[0]) == expected);
       if (most == 200) {  // which is the default, and binds here
-        request.options.max_samples_per_pack = 0;
+        request.options.set("max_samples_per_pack", 0);
         CHECK(packs_of(pack("axolotl_multipack", request).groups[0]) == expected);
         CHECK(packs_of(pack("ffs", request).groups[0]) != expected);
       }
@@ -367,7 +367,7 @@ TEST_CASE("axolotl's packs are first-fit's with a limit of samples") {
 TEST_CASE("LongAlign's packs are next-fit's, of less than the capacity unless one sample has as much") {
   const Lengths lengths = {4, 4, 2, 8, 3, 5, 1};
   PackRequest request{.lengths_tokens = lengths, .capacities_tokens = {8}};
-  request.options.shuffle = false;
+  request.options.set("shuffle", false);
   // 4 + 4 = 8 is too much; 4 + 2 = 6, and 14 is too much; 8 alone; 3 + 5 = 8 is too much; 5 + 1.
   CHECK(packs_of(pack("longalign", request).groups[0]) == Packs{{0}, {1, 2}, {3}, {4}, {5, 6}});
 }

@@ -312,7 +312,7 @@ TEST_CASE("settings that cannot pack a stream are refused with the reason") {
   CHECK(with([](StreamSetting& s) { s.carry_below_fraction = 1.5; }) ==
         "carry_below_fraction: expected 0..1, got 1.500000");
   CHECK(with([](StreamSetting& s) { s.most_carries = -1; }) == "most_carries: expected >= 0, got -1");
-  CHECK(with([](StreamSetting& s) { s.options.rounds = 0; }) == "rounds: expected >= 1, got 0");
+  CHECK(with([](StreamSetting& s) { s.options.set("rounds", 0); }) == "rounds: expected integer in 1..1000000, got 0");
 }
 
 TEST_CASE("a state that is not one of this setting is refused") {

@@ -53,7 +53,7 @@ inline MadePlan make_plan(const MakePlan& how) {
     setting.groups.push_back({.capacity_tokens = capacity, .gpus_per_pack = how.gpus_per_pack, .cost = {}});
   LocalSearchSolver solver;
   setting.solver = &solver;
-  request.options.costs = flexsp_costs().back();  // that need no prices
+  request.options.set("costs", "published_7b");  // that need no prices
   if (strategy.plan_batches != nullptr) request.setting = &setting;
   made.packing = pack(how.strategy, request);
   std::vector<std::vector<MicroBatch>> batches;

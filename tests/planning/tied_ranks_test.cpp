@@ -41,7 +41,7 @@ Packing plan(const BatchSetting& setting, const std::vector<std::int32_t>& lengt
              int window_iterations = 0) {
   PackRequest request{.lengths_tokens = lengths, .capacities_tokens = {}, .setting = &setting};
   for (const BatchGroup& group : setting.groups) request.capacities_tokens.push_back(group.capacity_tokens);
-  request.options.window_iterations = window_iterations;
+  request.options.set("window_iterations", window_iterations);
   return pack("planner", request);
 }
 

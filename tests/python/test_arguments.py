@@ -77,7 +77,7 @@ def test_options_of_other_strategies_are_refused_with_those_that_are_read() -> N
         ("isf", {"rounds": 10**30}, "rounds: expected integer in 1..1000000, got 1000000"),
         ("isf", {"shuffle": 1}, "shuffle: expected True or False, got 1 (int)"),
         ("isf", {"threshold_tokens": -2}, "threshold_tokens: expected integer in -1..16777216, got -2 (int)"),
-        ("none", {"batch_samples": 0}, "batch_samples: expected >= 1, got 0"),
+        ("none", {"batch_samples": 0}, "batch_samples: expected integer in 1..1000000000, got 0 (int)"),
         ("wlb", {"outlier_queues": -1}, "outlier_queues: expected integer in 0..1000, got -1 (int)"),
         ("hbp", {"packer": "sorted"}, "packer: expected one of random, isf, ffd"),
         ("hbp", {"packer": 5}, "got 5 (int)"),

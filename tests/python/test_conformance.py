@@ -200,3 +200,37 @@ def test_every_option_is_read_and_has_its_default(option: dict[str, Any]) -> Non
     default = packsim.pack(lengths, **arguments_of(row))
     for group, other in zip(given.groups, default.groups, strict=True):
         assert (group.samples == other.samples).all()
+
+
+def _texts(option: packsim.Option) -> tuple[list[Any], list[Any]]:
+    """Values that an option takes, and some just outside."""
+    if option.kind == "boolean":
+        return [True, False], [1, "maybe", None]
+    if option.kind == "word":
+        return list(option.words), ["no_such_word", "", None]
+    unset = [None] if option.is_optional else []
+    return [option.default, option.low, option.high, *unset], [option.low - 1, option.high + 1, "many"]
+
+
+@pytest.mark.parametrize(
+    ("row", "option"),
+    [(row, option) for row in rows() for option in packsim.options(row.name)],
+    ids=lambda one: one.name,
+)
+def test_options_take_their_range_and_nothing_else(row: packsim.Strategy, option: packsim.Option) -> None:
+    taken, refused = _texts(option)
+    for value in taken:
+        packsim.pack([5, 3, 2], **{**arguments_of(row), option.name: value})
+    for value in refused:
+        with pytest.raises(ValueError) as mistake:
+            packsim.pack([5, 3, 2], **{**arguments_of(row), option.name: value})
+        message = str(mistake.value)
+        assert message.startswith(f"{option.name}: expected ")
+        assert repr(value) in message
+
+
+def test_strategies_name_the_options_that_describe_them() -> None:
+    for row in packsim.strategies():
+        assert row.options == tuple(option.name for option in packsim.options(row.name))
+    table = {row["name"]: row for row in _core.options()}
+    assert packsim.options("flexsp")[0].default == table["flexsp_buckets"]["default"]

@@ -71,16 +71,8 @@ def test_importing_it_imports_nothing_heavy(tmp_path: Path) -> None:
     assert run(sys.executable, "-c", code, folder=tmp_path) == "\n"
 
 
-def test_options_have_the_types_of_the_table() -> None:
-    text = Path(_options.__file__).read_text()
-    typed = dict(re.findall(r"^        (\w+): ([\w\[\]]+)$", text, re.MULTILINE))
-    kinds = {"integer": "int", "boolean": "bool", "word": "str"}
-    read = {name for row in rows() for name in row.options} - {"seed"}
-    assert typed == {row["name"]: kinds[row["kind"]] for row in _core.options() if row["name"] in read}
-
-
 def test_examples_of_the_documentation_run() -> None:
-    for module in (packsim, _pack, _stream_packer, streaming):
+    for module in (packsim, _options, _pack, _stream_packer, streaming):
         results = doctest.testmod(module, extraglobs={"packsim": packsim, "numpy": np})
         assert results.attempted > 0
         assert results.failed == 0

@@ -8,8 +8,11 @@
 #include "scenarios/loader/draw_lengths.hpp"
 #include "scenarios/loader/read_file.hpp"
 #include "temp_folder.hpp"
+#include "tests/option_value.hpp"
 #include "tests/paths.hpp"
 #include "tests/shipped_data.hpp"
+
+using packsim_test::option;
 
 namespace packsim {
 namespace {
@@ -63,8 +66,8 @@ TEST_CASE("a scenario with what is required has the documented defaults") {
   CHECK(isf.groups[0].capacity_tokens == 131072);
   CHECK(isf.groups[0].sequence.ulysses == 1);
   CHECK_FALSE(isf.groups[0].gc_layers);
-  CHECK(isf.options.seed == 1024);
-  CHECK(isf.options.rounds == 50);
+  CHECK(option(isf.options, "seed") == OptionValue(1024));
+  CHECK(option(isf.options, "rounds") == OptionValue(50));
   CHECK(isf.over_long == OverLong::error);
   CHECK(isf.empty == Empty::drop);
   CHECK(isf.window_samples == 0);
@@ -134,10 +137,10 @@ TEST_CASE("every member of a scenario is read") {
   const StrategySpec& one = scenario.strategies.at(0);
   CHECK(one.groups[0].sequence.ulysses == 8);
   CHECK(one.groups[0].gc_layers == 28);
-  CHECK(one.options.seed == 5);
-  CHECK_FALSE(one.options.shuffle);
-  CHECK(one.options.rounds == 7);
-  CHECK(one.options.threshold_tokens == 4000);
+  CHECK(option(one.options, "seed") == OptionValue(5));
+  CHECK(option(one.options, "shuffle") == OptionValue(false));
+  CHECK(option(one.options, "rounds") == OptionValue(7));
+  CHECK(option(one.options, "threshold_tokens") == OptionValue(4000));
   CHECK(one.order == PackOrder::as_packed);
   CHECK(one.over_long == OverLong::truncate);
   CHECK(one.empty == Empty::keep);
@@ -149,9 +152,9 @@ TEST_CASE("every member of a scenario is read") {
   CHECK(one.micro_batches_per_rank == 2);
 
   const StrategySpec& two = scenario.strategies.at(1);
-  CHECK(two.options.packer == "lpfhp");
-  CHECK_FALSE(two.options.greedy_fill);
-  CHECK(two.options.max_samples_per_pack == 6);
+  CHECK(option(two.options, "packer") == OptionValue("lpfhp"));
+  CHECK(option(two.options, "greedy_fill") == OptionValue(false));
+  CHECK(option(two.options, "max_samples_per_pack") == OptionValue(6));
   CHECK(two.order == PackOrder::shuffled);
   REQUIRE(two.groups.size() == 2);
   CHECK(two.groups[0].sequence.ulysses == 1);
@@ -178,11 +181,11 @@ TEST_CASE("Options of the rivals are read, and groups where a strategy mixes the
        "outlier_threshold_tokens": 500, "micro_batch_tokens": 800},
       {"strategy": "megatron_hybrid_cp",
        "groups": [{"capacity_tokens": 1000}, {"capacity_tokens": 2000, "sp_degree": 2}]})"));
-  const StrategyOptions& wlb = scenario.strategies.at(0).options;
-  CHECK(wlb.linear_weight_tokens == 0);
-  CHECK(wlb.outlier_queues == 3);
-  CHECK(wlb.outlier_threshold_tokens == 500);
-  CHECK(wlb.micro_batch_tokens == 800);
+  const OptionValues& wlb = scenario.strategies.at(0).options;
+  CHECK(option(wlb, "linear_weight_tokens") == OptionValue(0));
+  CHECK(option(wlb, "outlier_queues") == OptionValue(3));
+  CHECK(option(wlb, "outlier_threshold_tokens") == OptionValue(500));
+  CHECK(option(wlb, "micro_batch_tokens") == OptionValue(800));
   CHECK(scenario.strategies.at(1).groups.size() == 2);
 }
 
@@ -273,8 +276,8 @@ TEST_CASE("packing gives defaults to every strategy, whose own values go first")
   CHECK(isf.groups[0].capacity_tokens == 4096);
   CHECK(isf.groups[0].sequence.ulysses == 8);
   CHECK(isf.groups[0].gc_layers == 3);
-  CHECK(isf.options.rounds == 9);
-  CHECK(isf.options.seed == 77);
+  CHECK(option(isf.options, "rounds") == OptionValue(9));
+  CHECK(option(isf.options, "seed") == OptionValue(77));
   CHECK(isf.order == PackOrder::balanced);
   CHECK(isf.over_long == OverLong::drop);
   CHECK(isf.micro_batches_per_rank == 4);
@@ -286,7 +289,7 @@ TEST_CASE("packing gives defaults to every strategy, whose own values go first")
   CHECK(hbp.groups[0].sequence.ulysses == 8);
   CHECK(hbp.groups[0].gc_layers == 3);
   CHECK(hbp.groups[1].sequence.ulysses == 2);
-  CHECK(hbp.options.packer == "ffd");
+  CHECK(option(hbp.options, "packer") == OptionValue("ffd"));
 }
 
 TEST_CASE("\"auto\" takes a default number of checkpointed layers back") {
@@ -326,8 +329,8 @@ TEST_CASE("the strategies of a scenario shuffle with its seed unless they have t
       R"({"strategy": "isf", "capacity_tokens": 2048},
          {"strategy": "bfs", "capacity_tokens": 2048, "seed": 8})",
       R"("seed": 7,)"));
-  CHECK(scenario.strategies[0].options.seed == 7);
-  CHECK(scenario.strategies[1].options.seed == 8);
+  CHECK(option(scenario.strategies[0].options, "seed") == OptionValue(7));
+  CHECK(option(scenario.strategies[1].options, "seed") == OptionValue(8));
 }
 
 TEST_CASE("files are found beside the scenario before anywhere else") {

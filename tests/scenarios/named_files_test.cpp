@@ -190,14 +190,4 @@ TEST_CASE("a file that is no JSON object is named by the list") {
         Messages{path + ": top level: expected object, got [] (array)"});
 }
 
-TEST_CASE("a scenario can set every option that a strategy reads") {
-  const std::vector<std::string_view> keys = option_keys();
-  for (const Strategy& strategy : strategies()) {
-    for (const std::string_view option : strategy.options) {
-      INFO(strategy.name << " reads " << option);
-      CHECK(std::ranges::find(keys, option) != keys.end());
-    }
-  }
-}
-
 }  // namespace packsim

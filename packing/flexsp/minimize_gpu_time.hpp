@@ -15,8 +15,8 @@ namespace packsim::flexsp {
 ///
 /// lengths_tokens: of items. groups: of one micro-batch; first_gpu is not looked at and not set. Their GPUs
 /// are afterwards at most as many. Deterministic.
-void economise(std::span<const std::int32_t> lengths_tokens, const Cluster& cluster,
-               std::vector<PlacedGroup>& groups);
+void minimize_gpu_time(std::span<const std::int32_t> lengths_tokens, const Cluster& cluster,
+                       std::vector<PlacedGroup>& groups);
 
 /// GPU-seconds of the groups: degree times seconds. Without the waits for the slowest.
 double gpu_time_s(std::span<const std::int32_t> lengths_tokens, const Cluster& cluster,

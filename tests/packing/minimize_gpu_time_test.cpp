@@ -1,11 +1,11 @@
-// What economise() promises, on random groups and on groups whose outcome is known.
+// What minimize_gpu_time() promises, on random groups and on groups whose outcome is known.
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "packing/flexsp/economise.hpp"
 #include "packing/flexsp/local_search.hpp"
+#include "packing/flexsp/minimize_gpu_time.hpp"
 #include "tests/packing/flexsp_inputs.hpp"
 
 namespace packsim::testing {
@@ -76,7 +76,8 @@ std::int64_t exchanged_tokens(const Lengths& lengths, const Cluster& cluster, co
 
 }  // namespace
 
-TEST_CASE("economised groups train the same sequences, no longer, on no more GPUs, in no more GPU time") {
+TEST_CASE(
+    "minimize_gpu_timed groups train the same sequences, no longer, on no more GPUs, in no more GPU time") {
   Generator generator(11);
   const Cluster cluster = cluster_of(16, 4096, {1, 2, 4, 8});
   int n_cheaper = 0;
@@ -84,7 +85,7 @@ TEST_CASE("economised groups train the same sequences, no longer, on no more GPU
     const Lengths lengths = random_lengths(generator, 1 + uniform_up_to(generator, 60), 9000);
     const PlacedGroups before = random_groups(generator, lengths, cluster);
     PlacedGroups after = before;
-    economise(lengths, cluster, after);
+    minimize_gpu_time(lengths, cluster, after);
     CHECK(items_of(after) == items_of(before));
     CHECK(makespan_s(lengths, cluster, after) <= makespan_s(lengths, cluster, before) * (1 + 1e-12));
     CHECK(n_gpus(cluster, after) <= n_gpus(cluster, before));
@@ -100,7 +101,7 @@ TEST_CASE("economised groups train the same sequences, no longer, on no more GPU
       CHECK(tokens <= cluster.kinds[group.kind].capacity_tokens);
     }
     PlacedGroups again = after;
-    economise(lengths, cluster, again);
+    minimize_gpu_time(lengths, cluster, again);
     CHECK(gpu_time_s(lengths, cluster, again) == Approx(after_s).epsilon(1e-12));
   }
   CHECK(n_cheaper > 100);
@@ -112,7 +113,7 @@ TEST_CASE("short sequences beside a long one that decides leave their exchange")
   const Cluster cluster = cluster_of(8, 4096, {1, 2, 4});
   const Lengths lengths = {12000, 4000, 4000, 4000, 4000, 4000};
   PlacedGroups groups = {{.kind = 2, .items = {0, 5}}, {.kind = 2, .items = {1, 2, 3, 4}}};
-  economise(lengths, cluster, groups);
+  minimize_gpu_time(lengths, cluster, groups);
   std::map<std::size_t, std::vector<std::vector<ItemIndex>>> by_kind;
   for (const PlacedGroup& group : groups) by_kind[group.kind].push_back(group.items);
   CHECK(by_kind[2] == std::vector<std::vector<ItemIndex>>{{0, 5}});
@@ -125,7 +126,7 @@ TEST_CASE("a sequence moves to a smaller group with room") {
   const Cluster cluster = cluster_of(3, 4096, {1, 2});
   const Lengths lengths = {8000, 90, 100, 4000};
   PlacedGroups groups = {{.kind = 1, .items = {0, 1, 2}}, {.kind = 0, .items = {3}}};
-  economise(lengths, cluster, groups);
+  minimize_gpu_time(lengths, cluster, groups);
   CHECK(items_of({groups[0]}) == std::vector<ItemIndex>{0, 2});
   CHECK(items_of({groups[1]}) == std::vector<ItemIndex>{1, 3});
 }
@@ -135,22 +136,24 @@ TEST_CASE("a group does not split where one of its parts would take longer than 
   const Cluster cluster = cluster_of(2, 4096, {1, 2});
   const Lengths lengths = {3000, 10};
   PlacedGroups groups = {{.kind = 1, .items = {0, 1}}};
-  economise(lengths, cluster, groups);
+  minimize_gpu_time(lengths, cluster, groups);
   REQUIRE(groups.size() == 1);
   CHECK(groups[0].kind == 1);
   CHECK(groups[0].items == std::vector<ItemIndex>{0, 1});
 }
 
-TEST_CASE("economising global batches changes neither their time nor their samples, and saves GPU time") {
+TEST_CASE(
+    "minimizing the GPU time of global batches changes neither their time nor their samples, and saves GPU "
+    "time") {
   Generator generator(12);
   const Cluster cluster = cluster_of(16, 4096, {1, 2, 4, 8});
   LocalSearchSolver solver;
   double saved_s = 0;
   for (int repeat = 0; repeat < 30; ++repeat) {
     const Lengths lengths = random_lengths(generator, 10 + uniform_up_to(generator, 60), 9000);
-    const auto plan = [&](bool economise) {
-      return plan_global_batch(lengths, all_items(lengths), cluster, {.seed = 7, .economise = economise},
-                               solver);
+    const auto plan = [&](bool minimize_gpu_time) {
+      return plan_global_batch(lengths, all_items(lengths), cluster,
+                               {.seed = 7, .minimize_gpu_time = minimize_gpu_time}, solver);
     };
     const flexsp::BatchSolution without = plan(false);
     const flexsp::BatchSolution with = plan(true);

@@ -1,4 +1,4 @@
-#include "packing/flexsp/economise.hpp"
+#include "packing/flexsp/minimize_gpu_time.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -152,8 +152,8 @@ double gpu_time_s(std::span<const std::int32_t> lengths_tokens, const Cluster& c
   return total_s;
 }
 
-void economise(std::span<const std::int32_t> lengths_tokens, const Cluster& cluster,
-               std::vector<PlacedGroup>& groups) {
+void minimize_gpu_time(std::span<const std::int32_t> lengths_tokens, const Cluster& cluster,
+                       std::vector<PlacedGroup>& groups) {
   Economy economy(lengths_tokens, cluster, groups);
   do {
     economy.split_all();

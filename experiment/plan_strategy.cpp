@@ -10,7 +10,7 @@
 #include "models/memory/peak_memory.hpp"
 #include "models/pipeline_chunks.hpp"
 #include "packing/options/shared_options.hpp"
-#include "packing/schedule/trainings.hpp"
+#include "packing/schedule/pack_use_counts.hpp"
 #include "planning/planned_time.hpp"
 
 namespace packsim {
@@ -81,14 +81,14 @@ void set_groups(const Scenario& scenario, std::span<const GroupSpec> groups,
 
 void count_trained_groups(PlannedStrategy& plan) {
   const bool plans_batches = !plan.packing.planned.iterations.empty();
-  const Trainings trainings = count_trainings(plan.batches, plan.schedule);
+  const PackUseCounts counts = count_pack_uses(plan.batches, plan.schedule);
   for (std::size_t g = 0; g < plan.groups.size(); ++g) {
     PlannedGroup& group = plan.groups[g];
     const GroupPlan& scheduled = plan.schedule.groups[g];
     group.packs = static_cast<std::int64_t>(plan.batches[g].size());
     group.n_dp_ranks = scheduled.n_dp_ranks;
     if (!plans_batches) group.micro_batches_per_rank = scheduled.micro_batches_per_rank;
-    group.iterations = trainings.iterations[g];
+    group.iterations = counts.iterations[g];
   }
 }
 

@@ -6,7 +6,7 @@
 #include "models/kernels/schedule_kernels.hpp"
 #include "models/step/overlap.hpp"
 #include "models/step/plan_account.hpp"
-#include "packing/schedule/trainings.hpp"
+#include "packing/schedule/pack_use_counts.hpp"
 
 namespace packsim {
 
@@ -19,7 +19,7 @@ SimulationOptions simulation_options(const Scenario& scenario, const Topology* t
 }
 
 PricedStrategy price_strategy(const Scenario& scenario, const PlannedStrategy& plan) {
-  const Trainings trainings = count_trainings(plan.batches, plan.schedule);
+  const PackUseCounts counts = count_pack_uses(plan.batches, plan.schedule);
   PricedStrategy priced;
   const auto kernels = std::make_shared<KernelPricer>(scenario.hardware, scenario.cluster);
   // One for all groups that differ in their checkpointed layers alone.
@@ -40,7 +40,7 @@ PricedStrategy price_strategy(const Scenario& scenario, const PlannedStrategy& p
     PlanAccount account(pricer);
     double n_trained = 0;
     for (std::size_t p = 0; p < group.packs.size(); ++p) {
-      const auto times = static_cast<double>(trainings.of_pack[g][p]);
+      const auto times = static_cast<double>(counts.of_pack[g][p]);
       if (times == 0) continue;
       const MicroBatch& batch = plan.batches[g][p];
       group.packs[p] = pricer.micro_batch(batch.tokens + batch.padded_tokens,
@@ -48,7 +48,7 @@ PricedStrategy price_strategy(const Scenario& scenario, const PlannedStrategy& p
       account.add_micro_batches(group.packs[p], times);
       n_trained += times;
     }
-    account.add_steps(trainings.rank_steps[g], n_trained, trainings.later_micro_batches[g]);
+    account.add_steps(counts.rank_steps[g], n_trained, counts.later_micro_batches[g]);
     priced.account.add(account.total());
   }
   return priced;

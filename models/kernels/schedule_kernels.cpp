@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "models/kernels/step_kernels.hpp"
-#include "packing/schedule/trainings.hpp"
+#include "packing/schedule/pack_use_counts.hpp"
 
 namespace packsim {
 namespace {
@@ -92,7 +92,7 @@ std::vector<KernelUse> schedule_kernels(const Transformer& model, const Cluster&
                                         const Packing& packing,
                                         std::span<const std::vector<MicroBatch>> batches,
                                         const Schedule& schedule, const ScheduleSampling& sampling) {
-  const Trainings trainings = count_trainings(batches, schedule);
+  const PackUseCounts counts = count_pack_uses(batches, schedule);
   KernelUses uses;
   for (std::size_t g = 0; g < batches.size(); ++g) {
     StepPlan plan;
@@ -105,11 +105,11 @@ std::vector<KernelUse> schedule_kernels(const Transformer& model, const Cluster&
     check_step_plan(plan);
     // A pack runs on sp of the GPUs; the mean GPU runs it that much.
     const double gpu_fraction = static_cast<double>(plan.sequence.ulysses) / schedule.n_gpus;
-    add_tokens(uses, plan, batches[g], trainings.of_pack[g], gpu_fraction, sampling.token_steps_per_octave);
-    add_sampled_attention(uses, plan, packing, g, batches[g], trainings.of_pack[g], gpu_fraction,
+    add_tokens(uses, plan, batches[g], counts.of_pack[g], gpu_fraction, sampling.token_steps_per_octave);
+    add_sampled_attention(uses, plan, packing, g, batches[g], counts.of_pack[g], gpu_fraction,
                           sampling.attention_packs);
-    add_gradient_sums(uses, plan, gpu_fraction * trainings.later_micro_batches[g]);
-    add_step_end(uses, plan, gpu_fraction * trainings.rank_steps[g]);
+    add_gradient_sums(uses, plan, gpu_fraction * counts.later_micro_batches[g]);
+    add_step_end(uses, plan, gpu_fraction * counts.rank_steps[g]);
   }
   add_launch_gaps(uses);
   return uses.all();

@@ -11,7 +11,7 @@
 #include <random>
 
 #include "packing/schedule/metrics.hpp"
-#include "packing/schedule/trainings.hpp"
+#include "packing/schedule/pack_use_counts.hpp"
 #include "tests/packing/hand_packing.hpp"
 #include "tests/packing/naive_packers.hpp"
 
@@ -389,7 +389,8 @@ TEST_CASE("a schedule that cannot be is refused with what was expected and what 
                     "pad_multiple_tokens: expected 1..16777216, got 0");
 }
 
-TEST_CASE("Trainings count every micro-batch of the schedule, and those behind another one of their rank") {
+TEST_CASE(
+    "PackUseCounts count every micro-batch of the schedule, and those behind another one of their rank") {
   // 5 packs over 2 ranks, 2 micro-batches each: 4 packs, then 1 and a repetition of 3, then the same again.
   const Groups groups = {packs_of_work({1, 1, 1, 1, 1}), packs_of_work({})};
   const std::vector<std::int64_t> capacities = {10, 20};
@@ -397,20 +398,20 @@ TEST_CASE("Trainings count every micro-batch of the schedule, and those behind a
   const Schedule schedule = make_schedule(
       groups, capacities, parallelism,
       {.n_gpus = 2, .micro_batches_per_rank = 2, .last_iteration = LastIteration::repeat, .epochs = 2});
-  const Trainings trainings = count_trainings(groups, schedule);
-  CHECK(trainings.iterations == std::vector<std::int64_t>{4, 0});
-  CHECK(trainings.later_micro_batches == std::vector<double>{8, 0});
-  CHECK(trainings.rank_steps == std::vector<double>{8, 0});  // 4 steps of 2 ranks
-  REQUIRE(trainings.of_pack.size() == 2);
-  CHECK(std::accumulate(trainings.of_pack[0].begin(), trainings.of_pack[0].end(), 0) == 16);
-  CHECK(std::ranges::count_if(trainings.of_pack[0], [](std::int64_t times) { return times < 2; }) == 0);
-  CHECK(trainings.of_pack[1].empty());
+  const PackUseCounts counts = count_pack_uses(groups, schedule);
+  CHECK(counts.iterations == std::vector<std::int64_t>{4, 0});
+  CHECK(counts.later_micro_batches == std::vector<double>{8, 0});
+  CHECK(counts.rank_steps == std::vector<double>{8, 0});  // 4 steps of 2 ranks
+  REQUIRE(counts.of_pack.size() == 2);
+  CHECK(std::accumulate(counts.of_pack[0].begin(), counts.of_pack[0].end(), 0) == 16);
+  CHECK(std::ranges::count_if(counts.of_pack[0], [](std::int64_t times) { return times < 2; }) == 0);
+  CHECK(counts.of_pack[1].empty());
 
   // A short last iteration: 1 pack for 2 ranks has none behind it.
   const Schedule shortened =
       make_schedule(groups, capacities, parallelism,
                     {.n_gpus = 2, .micro_batches_per_rank = 2, .last_iteration = LastIteration::shorten});
-  CHECK(count_trainings(groups, shortened).later_micro_batches == std::vector<double>{2, 0});
+  CHECK(count_pack_uses(groups, shortened).later_micro_batches == std::vector<double>{2, 0});
 }
 
 }  // namespace packsim::testing

@@ -1,15 +1,15 @@
-#include "packing/schedule/trainings.hpp"
+#include "packing/schedule/pack_use_counts.hpp"
 
 #include <utility>
 
 namespace packsim {
 
-Trainings count_trainings(std::span<const std::vector<MicroBatch>> batches, const Schedule& schedule) {
-  Trainings trainings;
-  for (const std::vector<MicroBatch>& group : batches) trainings.of_pack.emplace_back(group.size());
-  trainings.iterations.resize(batches.size());
-  trainings.rank_steps.resize(batches.size());
-  trainings.later_micro_batches.resize(batches.size());
+PackUseCounts count_pack_uses(std::span<const std::vector<MicroBatch>> batches, const Schedule& schedule) {
+  PackUseCounts counts;
+  for (const std::vector<MicroBatch>& group : batches) counts.of_pack.emplace_back(group.size());
+  counts.iterations.resize(batches.size());
+  counts.rank_steps.resize(batches.size());
+  counts.later_micro_batches.resize(batches.size());
   std::vector<bool> has_trained;                         // [n_gpus] of the iteration
   std::vector<std::int64_t> latest(batches.size(), -1);  // iteration, by group
   std::int64_t index = 0;
@@ -18,12 +18,11 @@ Trainings count_trainings(std::span<const std::vector<MicroBatch>> batches, cons
     const std::span<const PlacedPack> packs = schedule.packs(iteration);
     if (!packs.empty()) {
       const std::size_t first = packs.front().group;
-      trainings.rank_steps[first] +=
-          static_cast<double>(schedule.n_gpus) / schedule.groups[first].gpus_per_pack;
+      counts.rank_steps[first] += static_cast<double>(schedule.n_gpus) / schedule.groups[first].gpus_per_pack;
     }
     for (const PlacedPack& placed : packs) {
-      ++trainings.of_pack[placed.group][placed.pack];
-      if (std::exchange(latest[placed.group], index) != index) ++trainings.iterations[placed.group];
+      ++counts.of_pack[placed.group][placed.pack];
+      if (std::exchange(latest[placed.group], index) != index) ++counts.iterations[placed.group];
       const int degree = schedule.groups[placed.group].gpus_per_pack;
       int n_later = 0;
       for (int gpu = 0; gpu < degree; ++gpu) {
@@ -31,11 +30,11 @@ Trainings count_trainings(std::span<const std::vector<MicroBatch>> batches, cons
         n_later += trained ? 1 : 0;
         trained = true;
       }
-      trainings.later_micro_batches[placed.group] += static_cast<double>(n_later) / degree;
+      counts.later_micro_batches[placed.group] += static_cast<double>(n_later) / degree;
     }
     ++index;
   }
-  return trainings;
+  return counts;
 }
 
 }  // namespace packsim

@@ -8,8 +8,8 @@
 
 namespace packsim {
 
-/// How often a schedule trains what.
-struct Trainings {
+/// How often a schedule trains each pack, and what follows from that for each group.
+struct PackUseCounts {
   std::vector<std::vector<std::int64_t>> of_pack;  ///< [n_groups][n_packs]
   std::vector<std::int64_t> iterations;            ///< [n_groups] in which packs of the group are trained
   /// Optimizer steps, of ranks of the group's SP degree: [n_groups]. An iteration counts for the group of its
@@ -21,6 +21,6 @@ struct Trainings {
 };
 
 /// batches: [n_groups][n_packs] as given to make_schedule.
-Trainings count_trainings(std::span<const std::vector<MicroBatch>> batches, const Schedule& schedule);
+PackUseCounts count_pack_uses(std::span<const std::vector<MicroBatch>> batches, const Schedule& schedule);
 
 }  // namespace packsim

@@ -3,7 +3,7 @@
 #include <map>
 #include <utility>
 
-#include "models/kernels/schedule_kernels.hpp"
+#include "models/coverage/schedule_kernels.hpp"
 #include "models/step/overlap.hpp"
 #include "models/step/plan_account.hpp"
 #include "packing/schedule/pack_use_counts.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "experiment/planned_group.hpp"
-#include "models/step/cause.hpp"
+#include "models/cause.hpp"
 #include "packing/schedule/metrics.hpp"
 #include "packing/policies.hpp"
 

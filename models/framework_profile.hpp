@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "models/step/framework_factors.hpp"
+#include "models/framework_factors.hpp"
 
 namespace packsim {
 

@@ -7,7 +7,7 @@
 
 #include "models/cluster.hpp"
 #include "models/framework_profile.hpp"
-#include "models/hardware_profile.hpp"
+#include "models/kernels/hardware_profile.hpp"
 #include "models/parallel_plan.hpp"
 #include "models/transformer.hpp"
 #include "packing/policies.hpp"

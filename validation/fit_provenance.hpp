@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "models/step/framework_factors.hpp"
+#include "models/framework_factors.hpp"
 #include "packing/sequence_parallelism.hpp"
 
 namespace packsim {

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "models/coverage/published_step.hpp"
 #include "models/framework_profile.hpp"
-#include "models/hardware_profile.hpp"
-#include "models/published_step.hpp"
+#include "models/kernels/hardware_profile.hpp"
 #include "scenarios/loader/data_paths.hpp"
 
 namespace packsim {

@@ -3,8 +3,8 @@
 #include <array>
 #include <vector>
 
-#include "models/published_step.hpp"
-#include "models/step/framework_factors.hpp"
+#include "models/coverage/published_step.hpp"
+#include "models/framework_factors.hpp"
 #include "models/step/step_price.hpp"
 
 namespace packsim {

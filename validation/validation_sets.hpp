@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "experiment/report.hpp"
-#include "models/published_step.hpp"
+#include "models/coverage/published_step.hpp"
 #include "scenarios/loader/data_paths.hpp"
 #include "validation/published_tables.hpp"
 #include "validation/validation_row.hpp"

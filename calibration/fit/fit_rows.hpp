@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "models/hardware_profile.hpp"
+#include "models/kernels/hardware_profile.hpp"
 
 namespace packsim {
 

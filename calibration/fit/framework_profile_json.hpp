@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "models/framework_profile.hpp"
-#include "models/hardware_profile.hpp"
+#include "models/kernels/hardware_profile.hpp"
 
 namespace packsim {
 

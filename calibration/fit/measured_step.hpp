@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "calibration/fit/step_terms.hpp"
-#include "models/measurement.hpp"
+#include "models/kernels/measurement.hpp"
 #include "models/memory/peak_memory.hpp"
 
 namespace packsim {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "calibration/fit/dense_algebra.hpp"
-#include "models/measurement.hpp"
+#include "models/kernels/measurement.hpp"
 
 namespace packsim {
 namespace {

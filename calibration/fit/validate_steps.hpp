@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "models/kernels/predict_step.hpp"
+#include "models/coverage/predict_step.hpp"
 
 namespace packsim {
 

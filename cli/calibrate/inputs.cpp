@@ -5,7 +5,7 @@
 #include <map>
 #include <memory>
 
-#include "models/kernels/step_kernels.hpp"
+#include "models/coverage/step_kernels.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 
 namespace packsim {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "models/kernels/kernel_uses.hpp"
+#include "models/coverage/kernel_uses.hpp"
 #include "scenarios/loader/data_paths.hpp"
 
 namespace packsim {

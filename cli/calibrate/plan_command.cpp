@@ -8,7 +8,7 @@
 
 #include "cli/calibrate/commands.hpp"
 #include "cli/calibrate/make_plan.hpp"
-#include "models/kernels/measurement_plan.hpp"
+#include "models/coverage/measurement_list.hpp"
 #include "reports/write_file.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/plan_inputs.hpp"

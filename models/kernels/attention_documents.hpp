@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "models/hardware_profile.hpp"
 #include "models/kernels/curve_time.hpp"
+#include "models/kernels/hardware_profile.hpp"
 #include "models/kernels/kernel_times.hpp"
 
 namespace packsim {

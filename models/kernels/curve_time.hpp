@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include "models/hardware_profile.hpp"
+#include "models/kernels/hardware_profile.hpp"
 
 namespace packsim {
 

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <vector>
 
-#include "models/hardware_profile.hpp"
+#include "models/kernels/hardware_profile.hpp"
 
 namespace packsim {
 

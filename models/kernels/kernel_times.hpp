@@ -3,9 +3,9 @@
 #include <optional>
 #include <string>
 
-#include "models/hardware_profile.hpp"
 #include "models/kernels/curve_time.hpp"
 #include "models/kernels/gemm_shapes.hpp"
+#include "models/kernels/hardware_profile.hpp"
 
 namespace packsim {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "models/kernels/linear_layers.hpp"
+#include "models/layers/linear_layers.hpp"
 #include "models/memory/stages.hpp"
 
 namespace packsim {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "models/kernels/attention_documents.hpp"
+#include "models/layers/layer_ops.hpp"
 #include "models/step/kernel_pricer.hpp"
-#include "models/step/layer_ops.hpp"
 
 namespace packsim {
 

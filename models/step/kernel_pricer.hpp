@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "models/cluster.hpp"
-#include "models/hardware_profile.hpp"
 #include "models/kernels/gemm_shapes.hpp"
-#include "models/step/layer_op.hpp"
+#include "models/kernels/hardware_profile.hpp"
+#include "models/layers/layer_op.hpp"
 #include "models/step/price_account.hpp"
 
 namespace packsim {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "models/hardware_profile.hpp"
+#include "models/kernels/hardware_profile.hpp"
 
 namespace packsim {
 

@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "models/hardware_profile.hpp"
-#include "models/step/cause.hpp"
+#include "models/cause.hpp"
+#include "models/kernels/hardware_profile.hpp"
 
 namespace packsim {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "models/step/cause.hpp"
+#include "models/cause.hpp"
 #include "models/step/price_account.hpp"
 #include "models/transformer.hpp"
 

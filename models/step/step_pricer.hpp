@@ -5,9 +5,9 @@
 #include <memory>
 #include <span>
 
+#include "models/framework_factors.hpp"
 #include "models/parallel_plan.hpp"
 #include "models/step/attention_pricer.hpp"
-#include "models/step/framework_factors.hpp"
 #include "models/step/kernel_pricer.hpp"
 #include "models/step/step_price.hpp"
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "models/step/layer_op.hpp"
+#include "models/layers/layer_op.hpp"
 
 // Tensor-parallel exchange beside the products next to it, as TransformerEngine's userbuffers have it by
 // default (initialize_ub() in pytorch/module/base.py and common/comm_gemm_overlap, v1.13). Not counted:

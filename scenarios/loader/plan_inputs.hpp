@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "models/kernels/measurement_plan.hpp"
+#include "models/coverage/measurement_list.hpp"
 #include "scenarios/loader/data_paths.hpp"
 
 namespace packsim {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "models/hardware_profile.hpp"
+#include "models/kernels/hardware_profile.hpp"
 #include "scenarios/loader/data_paths.hpp"
 
 namespace packsim {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "models/measurement.hpp"
+#include "models/kernels/measurement.hpp"
 
 namespace packsim {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "models/published_step.hpp"
+#include "models/coverage/published_step.hpp"
 #include "scenarios/loader/data_paths.hpp"
 
 namespace packsim {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "models/step/cause.hpp"
+#include "models/cause.hpp"
 #include "sim/engine/flow_network.hpp"
 #include "sim/engine/sim_time.hpp"
 

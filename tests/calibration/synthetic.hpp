@@ -5,7 +5,7 @@
 #include <random>
 #include <string>
 
-#include "models/measurement.hpp"
+#include "models/kernels/measurement.hpp"
 
 namespace packsim {
 

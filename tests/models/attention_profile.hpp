@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "models/hardware_profile.hpp"
+#include "models/kernels/hardware_profile.hpp"
 
 namespace packsim_test {
 

@@ -1,11 +1,11 @@
-#include "models/hardware_profile.hpp"
+#include "models/kernels/hardware_profile.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "models/coverage/predict_step.hpp"
 #include "models/kernels/curve_time.hpp"
 #include "models/kernels/kernel_times.hpp"
-#include "models/kernels/predict_step.hpp"
 
 using namespace packsim;
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "models/kernels/kernel_uses.hpp"
+#include "models/coverage/kernel_uses.hpp"
 
 namespace packsim_test {
 

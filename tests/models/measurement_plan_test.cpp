@@ -1,12 +1,12 @@
-#include "models/kernels/measurement_plan.hpp"
+#include "models/coverage/measurement_list.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
 
 #include "llama_8b.hpp"
+#include "models/coverage/step_kernels.hpp"
 #include "models/kernels/rough_time.hpp"
-#include "models/kernels/step_kernels.hpp"
 
 using namespace packsim;
 using packsim_test::kLlama8b;

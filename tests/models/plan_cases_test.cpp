@@ -5,8 +5,8 @@
 
 #include "expert_models.hpp"
 #include "llama_8b.hpp"
-#include "models/kernels/measurement_plan.hpp"
-#include "models/kernels/step_kernels.hpp"
+#include "models/coverage/measurement_list.hpp"
+#include "models/coverage/step_kernels.hpp"
 
 using namespace packsim;
 using packsim_test::kDeepseekV2;

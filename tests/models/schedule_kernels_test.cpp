@@ -1,9 +1,9 @@
-#include "models/kernels/schedule_kernels.hpp"
+#include "models/coverage/schedule_kernels.hpp"
 
 #include <catch2/catch.hpp>
 
 #include "llama_8b.hpp"
-#include "models/kernels/step_kernels.hpp"
+#include "models/coverage/step_kernels.hpp"
 
 using namespace packsim;
 using packsim_test::kLlama8b;

@@ -5,7 +5,7 @@
 #include "expert_models.hpp"
 #include "kernel_sums.hpp"
 #include "llama_8b.hpp"
-#include "models/kernels/step_kernels.hpp"
+#include "models/coverage/step_kernels.hpp"
 
 using namespace packsim;
 using packsim_test::count_of;

@@ -1,4 +1,4 @@
-#include "models/kernels/step_kernels.hpp"
+#include "models/coverage/step_kernels.hpp"
 
 #include <catch2/catch.hpp>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "models/step/layer_ops.hpp"
+#include "models/layers/layer_ops.hpp"
 
 #include <catch2/catch.hpp>
 #include <functional>
@@ -8,8 +8,8 @@
 
 #include "expert_models.hpp"
 #include "llama_8b.hpp"
-#include "models/kernels/linear_layers.hpp"
-#include "models/kernels/step_kernels.hpp"
+#include "models/coverage/step_kernels.hpp"
+#include "models/layers/linear_layers.hpp"
 
 using namespace packsim;
 using namespace packsim_test;

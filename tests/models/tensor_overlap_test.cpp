@@ -9,7 +9,7 @@
 #include "expert_models.hpp"
 #include "llama_8b.hpp"
 #include "models/kernels/make_case.hpp"
-#include "models/step/layer_ops.hpp"
+#include "models/layers/layer_ops.hpp"
 #include "models/step/step_pricer.hpp"
 
 using namespace packsim;

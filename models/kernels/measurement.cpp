@@ -1,4 +1,4 @@
-#include "models/measurement.hpp"
+#include "models/kernels/measurement.hpp"
 
 #include <algorithm>
 #include <cmath>

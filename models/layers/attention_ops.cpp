@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "models/step/block_ops.hpp"
+#include "models/layers/block_ops.hpp"
 
 namespace packsim {
 namespace {

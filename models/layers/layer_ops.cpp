@@ -1,6 +1,6 @@
-#include "models/step/layer_ops.hpp"
+#include "models/layers/layer_ops.hpp"
 
-#include "models/step/block_ops.hpp"
+#include "models/layers/block_ops.hpp"
 
 namespace packsim {
 namespace {

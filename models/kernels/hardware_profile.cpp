@@ -1,4 +1,4 @@
-#include "models/hardware_profile.hpp"
+#include "models/kernels/hardware_profile.hpp"
 
 #include <algorithm>
 #include <charconv>

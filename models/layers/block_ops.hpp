@@ -1,6 +1,6 @@
 #pragma once
 
-#include "models/step/layer_ops.hpp"
+#include "models/layers/layer_ops.hpp"
 #include "models/value_bytes.hpp"
 
 namespace packsim {

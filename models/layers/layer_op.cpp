@@ -1,4 +1,4 @@
-#include "models/step/layer_op.hpp"
+#include "models/layers/layer_op.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "models/hardware_profile.hpp"
-#include "models/kernels/kernel_uses.hpp"
+#include "models/coverage/kernel_uses.hpp"
+#include "models/kernels/hardware_profile.hpp"
 
 namespace packsim {
 

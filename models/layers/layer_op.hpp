@@ -4,9 +4,9 @@
 #include <string_view>
 #include <vector>
 
+#include "models/cause.hpp"
 #include "models/kernels/kernel_case.hpp"
 #include "models/parallel_plan.hpp"
-#include "models/step/cause.hpp"
 #include "models/transformer.hpp"
 
 namespace packsim {

@@ -1,13 +1,13 @@
-#include "models/kernels/step_kernels.hpp"
+#include "models/coverage/step_kernels.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <string>
 
-#include "models/kernels/linear_layers.hpp"
 #include "models/kernels/make_case.hpp"
-#include "models/step/layer_ops.hpp"
+#include "models/layers/layer_ops.hpp"
+#include "models/layers/linear_layers.hpp"
 #include "models/value_bytes.hpp"
 
 namespace packsim {

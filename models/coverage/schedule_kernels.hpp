@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "models/cluster.hpp"
-#include "models/kernels/kernel_uses.hpp"
+#include "models/coverage/kernel_uses.hpp"
 #include "models/transformer.hpp"
 #include "packing/pack.hpp"
 #include "packing/schedule/schedule.hpp"

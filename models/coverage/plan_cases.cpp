@@ -1,4 +1,4 @@
-#include "models/kernels/plan_cases.hpp"
+#include "models/coverage/plan_cases.hpp"
 #include "models/kernels/collectives.hpp"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "models/kernels/make_case.hpp"
-#include "models/step/layer_ops.hpp"
+#include "models/layers/layer_ops.hpp"
 
 namespace packsim {
 namespace {

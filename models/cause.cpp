@@ -1,4 +1,4 @@
-#include "models/step/cause.hpp"
+#include "models/cause.hpp"
 
 #include <array>
 

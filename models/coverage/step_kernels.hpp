@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/kernels/kernel_uses.hpp"
+#include "models/coverage/kernel_uses.hpp"
 #include "models/transformer.hpp"
 #include "packing/sequence_parallelism.hpp"
 
@@ -33,7 +33,7 @@ StepPlan step_plan(const KernelCase& step, const Transformer& model, int gpus_pe
 ///
 /// A micro-batch of S tokens leaves a GPU ceil(S / sp) tokens of the linear and elementwise kernels, and
 /// 1/sp of the heads of the attention over whole documents. What a layer, the embedding and the head run, and
-/// what that takes backward, is listed in models/step/layer_ops.hpp; every GPU holds all experts. The first
+/// what that takes backward, is listed in models/layers/layer_ops.hpp; every GPU holds all experts. The first
 /// gc_layers layers are checkpointed and run forward once more ("recompute"), their all-to-alls included.
 /// Attention kernels have no window: a windowed layer counts as the share of whole documents that its window
 /// leaves, in the mean layer of the model.

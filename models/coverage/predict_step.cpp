@@ -1,4 +1,4 @@
-#include "models/kernels/predict_step.hpp"
+#include "models/coverage/predict_step.hpp"
 
 #include <algorithm>
 #include <cmath>

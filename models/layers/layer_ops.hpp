@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "models/step/layer_op.hpp"
+#include "models/layers/layer_op.hpp"
 
 namespace packsim {
 

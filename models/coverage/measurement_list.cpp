@@ -1,11 +1,11 @@
-#include "models/kernels/measurement_plan.hpp"
+#include "models/coverage/measurement_list.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 #include <stdexcept>
 
-#include "models/kernels/plan_cases.hpp"
+#include "models/coverage/plan_cases.hpp"
 #include "models/kernels/rough_time.hpp"
 
 namespace packsim {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "models/kernels/kernel_case.hpp"
-#include "models/measurement.hpp"
+#include "models/kernels/measurement.hpp"
 
 namespace packsim {
 

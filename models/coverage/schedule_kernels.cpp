@@ -1,4 +1,4 @@
-#include "models/kernels/schedule_kernels.hpp"
+#include "models/coverage/schedule_kernels.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <map>
 #include <numeric>
 
-#include "models/kernels/step_kernels.hpp"
+#include "models/coverage/step_kernels.hpp"
 #include "packing/schedule/pack_use_counts.hpp"
 
 namespace packsim {

@@ -1,4 +1,4 @@
-#include "models/step/block_ops.hpp"
+#include "models/layers/block_ops.hpp"
 
 namespace packsim {
 namespace {

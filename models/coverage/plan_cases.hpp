@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "models/kernels/measurement_plan.hpp"
+#include "models/coverage/measurement_list.hpp"
 
 namespace packsim {
 

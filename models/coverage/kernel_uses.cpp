@@ -1,4 +1,4 @@
-#include "models/kernels/kernel_uses.hpp"
+#include "models/coverage/kernel_uses.hpp"
 
 namespace packsim {
 

@@ -1,4 +1,4 @@
-#include "models/kernels/linear_layers.hpp"
+#include "models/layers/linear_layers.hpp"
 
 #include <stdexcept>
 

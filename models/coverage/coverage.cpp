@@ -1,4 +1,4 @@
-#include "models/kernels/coverage.hpp"
+#include "models/coverage/coverage.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "experiment/plan_strategy.hpp"
+#include "models/state_traffic.hpp"
 #include "packing/flexsp/options.hpp"
 #include "planning/candidate_groups.hpp"
 #include "sim/run/plan_cost.hpp"
@@ -29,7 +30,7 @@ BatchRun empty_run(const Scenario& scenario, const StrategySpec& spec) {
   BatchRun run;
   run.setting = unpriced_setting(scenario, spec);
   // Experts of several ranks meet in every layer.
-  run.setting.rounds_in_step = scenario.plan.zero_stage >= 2 || scenario.plan.ep_degree > 1;
+  run.setting.rounds_in_step = reduces_every_micro_batch(scenario.plan) || scenario.plan.ep_degree > 1;
   run.solver = std::make_unique<CbcAssignmentSolver>(
       CbcOptions{.integer_program = spec.options[flexsp::kIntegerPrograms]});
   run.setting.solver = run.solver.get();
@@ -65,13 +66,6 @@ std::optional<BatchRun> chosen_run(const Scenario& scenario, const StrategySpec&
 }
 
 }  // namespace
-
-ParallelPlan with_zero_stage(const ParallelPlan& plan, int zero_stage) {
-  ParallelPlan other = plan;
-  other.zero_stage = zero_stage;
-  other.overlaps_states = zero_stage >= 2 || plan.overlaps_states;
-  return other;
-}
 
 BatchSetting unpriced_setting(const Scenario& scenario, const StrategySpec& spec) {
   BatchSetting setting{.groups = {},

@@ -21,10 +21,6 @@ struct BatchRun {
 std::optional<BatchRun> batch_run(const Scenario& scenario, const StrategySpec& spec,
                                   std::int64_t longest_tokens);
 
-/// The plan at a ZeRO stage, for runs that may choose it: gradients of ZeRO 2, and all states of ZeRO 3,
-/// travel beside computation in every framework that has these stages, whatever the plan says.
-ParallelPlan with_zero_stage(const ParallelPlan& plan, int zero_stage);
-
 /// The setting of batch_run() without prices, for checks.
 BatchSetting unpriced_setting(const Scenario& scenario, const StrategySpec& spec);
 

@@ -11,6 +11,7 @@
 #include "experiment/batch_run.hpp"
 #include "experiment/plan_strategy.hpp"
 #include "models/parallel_plan.hpp"
+#include "models/state_traffic.hpp"
 #include "scenarios/loader/problems.hpp"
 
 namespace packsim {

@@ -7,6 +7,7 @@
 #include "experiment/batch_run.hpp"
 #include "experiment/stopwatch.hpp"
 #include "models/parallel_plan.hpp"
+#include "models/state_traffic.hpp"
 #include "packing/options/shared_options.hpp"
 #include "plan_files/restore_plan.hpp"
 

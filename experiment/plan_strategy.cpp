@@ -9,6 +9,7 @@
 #include "experiment/stopwatch.hpp"
 #include "models/memory/peak_memory.hpp"
 #include "models/pipeline_chunks.hpp"
+#include "models/state_traffic.hpp"
 #include "packing/options/shared_options.hpp"
 #include "packing/schedule/pack_use_counts.hpp"
 #include "planning/planned_time.hpp"

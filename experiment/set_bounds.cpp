@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "experiment/batch_run.hpp"
+#include "models/state_traffic.hpp"
 
 namespace packsim {
 namespace {
@@ -64,7 +65,7 @@ class StageBounds {
     std::optional<LowerBounds>& bounds = bounds_[overlaps ? 1 : 0];
     if (!bounds) {
       ParallelPlan plan = scenario_.plan;
-      plan.overlaps_states = overlaps;
+      plan.execution.overlaps_states = overlaps;
       bounds.emplace(Job{scenario_.model, scenario_.cluster, scenario_.hardware, scenario_.profile.factors},
                      plan, space_);
     }
@@ -102,7 +103,7 @@ TrainedData trained_data(const PlannedStrategy& plan) {
   }
   for (const PlannedGroup& group : plan.groups) data.sequences.push_back(group.sequence);
   data.zero_stage = plan.groups.front().zero_stage;
-  data.overlaps_states = plan.plans.front().overlaps_states;
+  data.overlaps_states = plan.plans.front().execution.overlaps_states;
   return data;
 }
 
@@ -133,8 +134,9 @@ void set_bounds(const Scenario& scenario, std::span<const TrainedData> trained, 
     if (stage != zero_stage) stages.push_back(stage);
   }
   for (const int stage : stages) {
-    const bool overlaps = stage == zero_stage ? scenario.plan.overlaps_states
-                                              : with_zero_stage(scenario.plan, stage).overlaps_states;
+    const bool overlaps = stage == zero_stage
+                              ? scenario.plan.execution.overlaps_states
+                              : with_zero_stage(scenario.plan, stage).execution.overlaps_states;
     if (const auto bound = bounds.at(stage, overlaps, data.lengths))
       report.bounds.push_back(result_of(*bound));
   }

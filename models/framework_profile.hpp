@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/execution_style.hpp"
 #include "models/framework_factors.hpp"
 
 namespace packsim {
@@ -24,13 +25,7 @@ struct FrameworkProfile {
 
   FrameworkFactors factors;
 
-  // How it goes about a step; see ParallelPlan.
-  bool fp32_gradients = false;
-  bool overlaps_states = true;
-  bool overlaps_gather = false;
-  bool overlaps_tensor = false;
-  bool recompute_stops_early = false;
-  std::int64_t bucket_elements = 500'000'000;
+  ExecutionStyle execution;
 
   /// How well the time factors are known: covariance of their logarithms, kNTimeFactors rows of as many, in
   /// the order of kTimeFactorNames; empty: not told.

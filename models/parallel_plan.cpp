@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "models/state_traffic.hpp"
+
 namespace packsim {
 namespace {
 
@@ -210,13 +212,16 @@ void check_experts(Mistakes& mistakes, const Transformer& model, const ParallelP
 
 void check_states(Mistakes& mistakes, const ParallelPlan& plan) {
   const Product zero = {{"zero_stage", plan.zero_stage}};
-  expect_range(mistakes, "zero_stage", plan.zero_stage, 0, 3);
-  const bool shards_gradients = plan.zero_stage == 2 || plan.zero_stage == 3;
-  expect(mistakes, !(shards_gradients && plan.pp_degree > 1), zero,
-         "0 or 1 with a pipeline, whose micro-batches in flight add to the gradients of a whole stage");
-  expect(mistakes, plan.offload == Offload::none || plan.zero_stage != 0, zero,
-         "1..3 where the optimizer is offloaded, so that each GPU updates its own shard");
-  expect(mistakes, plan.bucket_elements >= 1, {{"bucket_elements", plan.bucket_elements}}, "at least 1");
+  if (!is_zero_stage(plan.zero_stage)) {
+    expect_range(mistakes, "zero_stage", plan.zero_stage, 0, kLastZeroStage);
+  } else {
+    expect(mistakes, !(shards_gradients(plan) && plan.pp_degree > 1), zero,
+           "0 or 1 with a pipeline, whose micro-batches in flight add to the gradients of a whole stage");
+    expect(mistakes, plan.offload == Offload::none || shards_optimizer(plan), zero,
+           "1..3 where the optimizer is offloaded, so that each GPU updates its own shard");
+  }
+  expect(mistakes, plan.execution.bucket_elements >= 1, {{"bucket_elements", plan.execution.bucket_elements}},
+         "at least 1");
 }
 
 }  // namespace

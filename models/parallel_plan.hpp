@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/cluster.hpp"
+#include "models/execution_style.hpp"
 #include "models/pipeline/pipeline_schedule.hpp"
 #include "models/transformer.hpp"
 #include "packing/sequence_parallelism.hpp"
@@ -41,24 +42,10 @@ struct ParallelPlan {
   int ep_degree = 1;
 
   int zero_stage = 1;
-  /// Gradients and weights that travel in one collective.
-  std::int64_t bucket_elements = 500'000'000;
-  /// Gradients are added up, and travel, in fp32 instead of bf16.
-  bool fp32_gradients = false;
-  /// Weights and gradients travel beside computation; else computation waits for them, and gradients that are
-  /// exchanged once a step for the end of the backward pass (DeepSpeed's ZeRO 1 without overlap_comm).
-  bool overlaps_states = true;
-  /// ZeRO 1 and 2: changed weights are gathered beside the next step's first forward pass (Megatron-LM's
-  /// overlap_param_gather), else behind the optimizer.
-  bool overlaps_gather = false;
-  /// Tensor-parallel exchange goes on piece by piece beside the products next to it (tensor_overlap.hpp).
-  bool overlaps_tensor = false;
+  ExecutionStyle execution = {};
 
   int gc_layers = 0;  ///< checkpointed, of all the model's layers
   Checkpointing checkpointing = Checkpointing::full;
-  /// torch's non-reentrant checkpoint ends the recomputation at the last tensor that the backward pass needs,
-  /// before the down projection and the residual add. The reentrant one runs the whole layer.
-  bool recompute_stops_early = false;
 
   RingLayout ring_layout = RingLayout::zigzag;
   bool latent_exchange = false;  ///< Ulysses of multi-head latent attention sends the latent, not the heads

@@ -52,7 +52,7 @@ std::vector<ValidationSet> validate_published_steps(const PublishedSteps& steps,
       if (!step.source.starts_with(stack.sources)) continue;
       kernels.rows.push_back(step_row(step, hardware, {}));
       PublishedStep as_fitted = step;
-      as_fitted.plan.overlaps_states = profile.overlaps_states;
+      as_fitted.plan.execution.overlaps_states = profile.execution.overlaps_states;
       const auto fold = fit.without_model.find(step.model.name);
       left_out.rows.push_back(
           step_row(as_fitted, hardware, fold == fit.without_model.end() ? profile.factors : fold->second));

@@ -103,7 +103,7 @@ void read_setting(JsonReader reader, const DataPaths& data, PublishedTables& tab
   const int nodes = cluster.integer("nodes", 1, kMost);
   JsonReader plan = reader.object("plan");
   tables.plan.zero_stage = plan.integer("zero_stage", 0, 3);
-  tables.plan.fp32_gradients = plan.boolean("fp32_gradients");
+  tables.plan.execution.fp32_gradients = plan.boolean("fp32_gradients");
   if (model.empty() || type.empty()) return;
   tables.model = load_model(model, data);
   tables.cluster = load_cluster_type(type, data);

@@ -65,15 +65,16 @@ FrameworkProfile profile_of(const FrameworkStack& stack, const StackFit& fit) {
   profile.n_gpus = example.plan.n_gpus;
   profile.zero_stage = example.plan.zero_stage;
   profile.factors = fit.all.factors();
-  profile.fp32_gradients = example.plan.fp32_gradients;
-  profile.overlaps_states = fit.overlaps_states;
-  const auto any_step = [&](bool ParallelPlan::*does) {
-    return std::ranges::any_of(fit.steps, [&](const PublishedStep& step) { return step.plan.*does; });
+  profile.execution.fp32_gradients = example.plan.execution.fp32_gradients;
+  profile.execution.overlaps_states = fit.overlaps_states;
+  const auto any_step = [&](bool ExecutionStyle::*does) {
+    return std::ranges::any_of(fit.steps,
+                               [&](const PublishedStep& step) { return step.plan.execution.*does; });
   };
-  profile.overlaps_gather = any_step(&ParallelPlan::overlaps_gather);
-  profile.overlaps_tensor = any_step(&ParallelPlan::overlaps_tensor);
-  profile.recompute_stops_early = example.plan.recompute_stops_early;
-  profile.bucket_elements = example.plan.bucket_elements;
+  profile.execution.overlaps_gather = any_step(&ExecutionStyle::overlaps_gather);
+  profile.execution.overlaps_tensor = any_step(&ExecutionStyle::overlaps_tensor);
+  profile.execution.recompute_stops_early = example.plan.execution.recompute_stops_early;
+  profile.execution.bucket_elements = example.plan.execution.bucket_elements;
   profile.log_covariance.assign(kNTimeFactors * kNTimeFactors, 0);
   for (std::size_t i = 0; i < 2; ++i) {
     for (std::size_t k = 0; k < 2; ++k)
@@ -97,7 +98,7 @@ std::vector<PublishedStep> steps_of(const PublishedSteps& steps, const Framework
   for (PublishedStep step : steps.steps) {
     if (!step.source.starts_with(stack.sources)) continue;
     if (!plan_mistakes(step.model, step.cluster, step.plan).empty()) continue;
-    step.plan.overlaps_states = overlaps_states;
+    step.plan.execution.overlaps_states = overlaps_states;
     chosen.push_back(std::move(step));
   }
   return chosen;

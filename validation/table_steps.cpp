@@ -71,9 +71,9 @@ class TableSteps {
     ParallelPlan plan = tables_.plan;
     plan.sequence.ulysses = step.sequence.ulysses;
     plan.gc_layers = step.gc_layers;
-    plan.overlaps_states = profile_.overlaps_states;
-    plan.recompute_stops_early = profile_.recompute_stops_early;
-    plan.bucket_elements = profile_.bucket_elements;
+    plan.execution.overlaps_states = profile_.execution.overlaps_states;
+    plan.execution.recompute_stops_early = profile_.execution.recompute_stops_early;
+    plan.execution.bucket_elements = profile_.execution.bucket_elements;
     return plan;
   }
 

@@ -29,10 +29,10 @@ std::string framework_profile_text(const FrameworkProfile& profile, const std::s
                {"source", profile.source},
                {"description", description},
                {"plan",
-                {{"fp32_gradients", profile.fp32_gradients},
-                 {"overlaps_states", profile.overlaps_states},
-                 {"recompute_stops_early", profile.recompute_stops_early},
-                 {"bucket_elements", profile.bucket_elements}}},
+                {{"fp32_gradients", profile.execution.fp32_gradients},
+                 {"overlaps_states", profile.execution.overlaps_states},
+                 {"recompute_stops_early", profile.execution.recompute_stops_early},
+                 {"bucket_elements", profile.execution.bucket_elements}}},
                {"fitted",
                 {{"linear_factor", six_digits(factors.linear_factor)},
                  {"attention_factor", six_digits(factors.attention_factor)},
@@ -43,8 +43,8 @@ std::string framework_profile_text(const FrameworkProfile& profile, const std::s
                  {"reserved_bytes", six_digits(factors.reserved_bytes)},
                  {"logits_bytes_per_vocab_entry", six_digits(factors.logits_bytes_per_vocab_entry)}}}};
   // What most frameworks do not do is said of those that do.
-  if (profile.overlaps_gather) json["plan"]["overlaps_gather"] = true;
-  if (profile.overlaps_tensor) json["plan"]["overlaps_tensor"] = true;
+  if (profile.execution.overlaps_gather) json["plan"]["overlaps_gather"] = true;
+  if (profile.execution.overlaps_tensor) json["plan"]["overlaps_tensor"] = true;
   Json errors = Json::object();
   for (const FittedNumber& number : numbers) {
     if (number.standard_error > 0) errors[number.name] = six_digits(number.standard_error);

@@ -3,21 +3,18 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "models/coverage/step_kernels.hpp"
+
 namespace packsim {
 namespace {
 
-// bf16 gradients, buckets of 2^25 elements sent as the backward pass fills them, and checkpoints that are not
-// reentrant: calibration/steps/README.md.
 ParallelPlan plan_of(const KernelCase& step) {
   const auto integer = [&](std::string_view key) { return static_cast<int>(step.integer(key)); };
   return {.n_gpus = integer("sp") * integer("dp"),
           .sequence = {.ulysses = integer("sp")},
           .zero_stage = integer("zero"),
-          .bucket_elements = std::int64_t{1} << 25,
-          .fp32_gradients = false,
-          .overlaps_states = true,
-          .gc_layers = integer("gc_layers"),
-          .recompute_stops_early = true};
+          .execution = kMeasuredStepExecution,
+          .gc_layers = integer("gc_layers")};
 }
 
 Cluster gpus_of(const ParallelPlan& plan, const Cluster& node) {

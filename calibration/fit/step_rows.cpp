@@ -11,9 +11,7 @@ namespace packsim {
 ParallelPlan published_plan() {
   return {.n_gpus = 32,
           .zero_stage = 1,
-          .fp32_gradients = true,
-          .overlaps_states = false,
-          .recompute_stops_early = false};
+          .execution = {.fp32_gradients = true, .overlaps_states = false, .recompute_stops_early = false}};
 }
 
 std::vector<StepRow> read_step_rows(const std::string& path) {

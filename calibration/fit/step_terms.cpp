@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/state_traffic.hpp"
 #include "models/step/micro_batch_time.hpp"
 
 namespace packsim {
@@ -26,14 +27,14 @@ std::int64_t states_ns(const StatesPrice& states, const ParallelPlan& plan, std:
     gather_ns += unit.gather_ns;
     reduce_ns += unit.reduce_ns;
   }
-  const std::int64_t n_reductions = plan.zero_stage < 2 ? 1 : n_micro_batches;
-  if (plan.overlaps_states) {
+  if (plan.execution.overlaps_states) {
     reduce_ns = states.units.front().reduce_ns;
-    if (plan.zero_stage == 3) gather_ns = states.units.front().gather_ns;
+    if (gathers_every_pass(plan)) gather_ns = states.units.front().gather_ns;
     return gather_ns + reduce_ns;
   }
-  // ZeRO 3: forward and backward.
-  return gather_ns * (plan.zero_stage == 3 ? 2 * n_micro_batches : 1) + reduce_ns * n_reductions;
+  constexpr std::int64_t kOneStep = 1;
+  return gather_ns * n_gathers(plan, kOneStep, n_micro_batches) +
+         reduce_ns * n_reductions(plan, kOneStep, n_micro_batches);
 }
 
 // Gradients of every micro-batch but the first come on top of what is there.
@@ -58,10 +59,7 @@ void set_time_factors(FrameworkFactors& factors, const TimeFactors& values) {
 void set_plan(FrameworkProfile& profile, const ParallelPlan& plan) {
   profile.n_gpus = plan.n_gpus;
   profile.zero_stage = plan.zero_stage;
-  profile.fp32_gradients = plan.fp32_gradients;
-  profile.overlaps_states = plan.overlaps_states;
-  profile.recompute_stops_early = plan.recompute_stops_early;
-  profile.bucket_elements = plan.bucket_elements;
+  profile.execution = plan.execution;
 }
 
 double StepTerms::time_s(const TimeFactors& factors) const {

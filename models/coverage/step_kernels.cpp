@@ -8,6 +8,7 @@
 #include "models/kernels/make_case.hpp"
 #include "models/layers/layer_ops.hpp"
 #include "models/layers/linear_layers.hpp"
+#include "models/state_traffic.hpp"
 #include "models/value_bytes.hpp"
 
 namespace packsim {
@@ -33,9 +34,8 @@ ParallelPlan parallel_plan_of(const StepPlan& plan) {
   return {.n_gpus = plan.sequence.ulysses * plan.dp_degree,
           .sequence = {.ulysses = plan.sequence.ulysses},
           .zero_stage = plan.zero_stage,
-          .bucket_elements = plan.bucket_elements,
-          .gc_layers = plan.gc_layers,
-          .recompute_stops_early = plan.recompute_stops_early};
+          .execution = plan.execution,
+          .gc_layers = plan.gc_layers};
 }
 
 struct LayerCount {
@@ -81,7 +81,8 @@ double windowed_share(const Transformer& model, const Documents& documents) {
 
 void add_gradient_sum(KernelUses& uses, const StepPlan& plan, std::int64_t rows, std::int64_t cols,
                       double count) {
-  const int n_shards = plan.zero_stage >= 2 ? plan.sequence.ulysses * plan.dp_degree : 1;
+  const ParallelPlan parallel = parallel_plan_of(plan);
+  const int n_shards = shards_gradients(parallel) ? parallel.state_gpus() : 1;
   uses.add(elementwise_case("residual_add", "fwd", (rows + n_shards - 1) / n_shards, cols), count,
            "backward");
 }
@@ -102,10 +103,11 @@ void add_state_collective(KernelUses& uses, const StepPlan& plan, std::string_vi
 void add_buckets(KernelUses& uses, const StepPlan& plan, std::string_view op, double count,
                  std::string_view part) {
   const std::int64_t n_elements = parameters_of(plan);
-  const std::int64_t n_full = n_elements / plan.bucket_elements;
+  const std::int64_t n_full = n_elements / plan.execution.bucket_elements;
   if (n_full > 0)
-    add_state_collective(uses, plan, op, plan.bucket_elements, count * static_cast<double>(n_full), part);
-  add_state_collective(uses, plan, op, n_elements % plan.bucket_elements, count, part);
+    add_state_collective(uses, plan, op, plan.execution.bucket_elements, count * static_cast<double>(n_full),
+                         part);
+  add_state_collective(uses, plan, op, n_elements % plan.execution.bucket_elements, count, part);
 }
 
 // ZeRO 3: every layer, the embedding, and the head with the last norm, each on its own.
@@ -135,9 +137,10 @@ std::string mistakes_of(const StepPlan& plan) {
   expect(plan.gc_layers >= 0 && plan.gc_layers <= layers_of(plan), "gc_layers", "0.." + text(layers_of(plan)),
          plan.gc_layers);
   expect(plan.dp_degree >= 1, "dp", "at least 1", plan.dp_degree);
-  expect(plan.zero_stage >= 0 && plan.zero_stage <= 3, "zero", "0..3", plan.zero_stage);
+  expect(is_zero_stage(plan.zero_stage), "zero", "0.." + text(kLastZeroStage), plan.zero_stage);
   expect(plan.gpus_per_node >= 1, "gpus_per_node", "at least 1", plan.gpus_per_node);
-  expect(plan.bucket_elements >= 1, "bucket_elements", "at least 1", plan.bucket_elements);
+  expect(plan.execution.bucket_elements >= 1, "bucket_elements", "at least 1",
+         plan.execution.bucket_elements);
   if (plan.sequence.ulysses < 1) {
     expect(false, "sp", "at least 1", plan.sequence.ulysses);
   } else {
@@ -167,8 +170,7 @@ StepPlan step_plan(const KernelCase& step, const Transformer& model, int gpus_pe
   plan.dp_degree = integer("dp");
   plan.zero_stage = integer("zero");
   plan.gpus_per_node = gpus_per_node;
-  plan.recompute_stops_early = true;
-  plan.bucket_elements = std::int64_t{1} << 25;
+  plan.execution = kMeasuredStepExecution;
   plan.micro_batches = step.packs("packs");
   return plan;
 }
@@ -182,9 +184,8 @@ void add_micro_batch(KernelUses& uses, const StepPlan& plan, std::int64_t tokens
   const std::vector<LayerOp> embedding =
       embedding_forward(plan.model, parallel, plan.gpus_per_node, tokens_per_gpu);
   const std::vector<LayerOp> head = head_forward(plan.model, parallel, plan.gpus_per_node, tokens_per_gpu);
-  const bool shards_weights = plan.zero_stage == 3;
 
-  if (shards_weights) add_sharded_layers(uses, plan, "all_gather", count, "forward");
+  if (gathers_every_pass(parallel)) add_sharded_layers(uses, plan, "all_gather", count, "forward");
   add_ops(uses, embedding, forward_kernels, count, "forward");
   for (const LayerCount& layer : layers)
     add_ops(uses, layer_ops(layer_forward, layer.kind), forward_kernels, count * layer.n, "forward");
@@ -196,13 +197,18 @@ void add_micro_batch(KernelUses& uses, const StepPlan& plan, std::int64_t tokens
   }
 
   // The recomputation of a layer uses the weights that were gathered for its backward pass.
-  if (shards_weights) add_sharded_layers(uses, plan, "all_gather", count, "backward");
+  if (gathers_every_pass(parallel)) add_sharded_layers(uses, plan, "all_gather", count, "backward");
   add_ops(uses, head, backward_kernels, count, "backward");
   for (const LayerCount& layer : layers)
     add_ops(uses, layer_ops(layer_forward, layer.kind), backward_kernels, count * layer.n, "backward");
   add_ops(uses, embedding, backward_kernels, count, "backward");
-  if (shards_weights) add_sharded_layers(uses, plan, "reduce_scatter", count, "backward");
-  if (plan.zero_stage == 2) add_buckets(uses, plan, "reduce_scatter", count, "backward");
+  if (!reduces_every_micro_batch(parallel)) return;
+  const std::string_view op = gradient_collective(parallel);
+  if (travels_by_layer(parallel)) {
+    add_sharded_layers(uses, plan, op, count, "backward");
+  } else {
+    add_buckets(uses, plan, op, count, "backward");
+  }
 }
 
 void add_attention(KernelUses& uses, const StepPlan& plan, const Documents& documents, double count) {
@@ -226,11 +232,12 @@ void add_gradient_sums(KernelUses& uses, const StepPlan& plan, double count) {
 }
 
 void add_step_end(KernelUses& uses, const StepPlan& plan, double count) {
-  if (plan.zero_stage == 0) add_buckets(uses, plan, "all_reduce", count, "backward");
-  if (plan.zero_stage == 1) add_buckets(uses, plan, "reduce_scatter", count, "backward");
-  const std::int64_t n_shards = plan.zero_stage == 0 ? 1 : plan.sequence.ulysses * plan.dp_degree;
+  const ParallelPlan parallel = parallel_plan_of(plan);
+  if (!reduces_every_micro_batch(parallel))
+    add_buckets(uses, plan, gradient_collective(parallel), count, "backward");
+  const std::int64_t n_shards = shards_optimizer(parallel) ? parallel.state_gpus() : 1;
   uses.add(adamw_case((parameters_of(plan) + n_shards - 1) / n_shards), count, "optimizer");
-  if (plan.zero_stage == 1 || plan.zero_stage == 2) add_buckets(uses, plan, "all_gather", count, "optimizer");
+  if (gathers_changed_weights(parallel)) add_buckets(uses, plan, "all_gather", count, "optimizer");
 }
 
 void add_launch_gaps(KernelUses& uses) {

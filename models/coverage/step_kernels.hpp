@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "models/coverage/kernel_uses.hpp"
+#include "models/execution_style.hpp"
 #include "models/transformer.hpp"
 #include "packing/sequence_parallelism.hpp"
 
@@ -18,15 +19,16 @@ struct StepPlan {
   int dp_degree = 1;                  ///< data-parallel ranks
   int zero_stage = 1;                 ///< states are sharded over all sequence x dp_degree GPUs
   int gpus_per_node = 8;
-  /// torch's non-reentrant checkpoint ends the recomputation at the last tensor that the backward pass needs,
-  /// before the down projection and the residual add. The reentrant one runs the whole layer.
-  bool recompute_stops_early = false;
-  std::int64_t bucket_elements = 500'000'000;  ///< gradients and weights a collective; DeepSpeed's default
-  std::vector<Documents> micro_batches;        ///< whole packs of one data-parallel rank, one after another
+  ExecutionStyle execution;
+  std::vector<Documents> micro_batches;  ///< whole packs of one data-parallel rank, one after another
 };
 
-/// The plan of a case "step model=... packs=..." as calibration/steps runs it: non-reentrant checkpoints
-/// and buckets of 2^25 elements.
+/// How the steps of calibration/steps run (its README.md): bf16 gradients in buckets of 2^25 elements, sent
+/// as the backward pass fills them, and checkpoints that are not reentrant.
+inline constexpr ExecutionStyle kMeasuredStepExecution = {
+    .bucket_elements = std::int64_t{1} << 25, .overlaps_states = true, .recompute_stops_early = true};
+
+/// The plan of a case "step model=... packs=..." as calibration/steps runs it.
 StepPlan step_plan(const KernelCase& step, const Transformer& model, int gpus_per_node);
 
 /// The kernels of one step on one GPU, in bf16.

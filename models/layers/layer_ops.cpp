@@ -60,7 +60,7 @@ std::vector<LayerOp> layer_recompute(const Transformer& model, const ParallelPla
   std::vector<LayerOp> ops = layer_forward(model, plan, gpus_per_node, kind, tokens);
   if (plan.checkpointing == Checkpointing::selective) {
     std::erase_if(ops, [](const LayerOp& op) { return op.kind != LayerOp::Kind::attention; });
-  } else if (plan.recompute_stops_early && kind == LayerKind::dense) {
+  } else if (plan.execution.recompute_stops_early && kind == LayerKind::dense) {
     // The backward pass needs nothing of the last product's output.
     while (ops.back().kind != LayerOp::Kind::linear) ops.pop_back();
     ops.pop_back();

@@ -26,8 +26,8 @@ std::vector<LayerOp> layer_forward(const Transformer& model, const ParallelPlan&
                                    LayerKind kind, std::int64_t tokens);
 
 /// What a checkpointed layer runs once more before its backward pass: all of it; with selective checkpointing
-/// attention alone; of a dense layer where plan.recompute_stops_early nothing from its last product on, which
-/// is the down projection or, under LoRA, its adapter's second product.
+/// attention alone; of a dense layer where plan.execution.recompute_stops_early nothing from its last product
+/// on, which is the down projection or, under LoRA, its adapter's second product.
 std::vector<LayerOp> layer_recompute(const Transformer& model, const ParallelPlan& plan, int gpus_per_node,
                                      LayerKind kind, std::int64_t tokens);
 

@@ -10,6 +10,7 @@
 #include "models/memory/states.hpp"
 #include "models/memory/value_bytes.hpp"
 #include "models/memory/weights.hpp"
+#include "models/state_traffic.hpp"
 
 namespace packsim {
 namespace {
@@ -36,7 +37,7 @@ const LayerCost& cost_of(const LayerCosts& costs, const StageLayer& layer) {
 
 // Weights that ZeRO-3 has to gather before they can be used.
 double gathered_bytes(const ParallelPlan& plan, const GpuWeights& weights) {
-  if (plan.zero_stage < 3) return 0;
+  if (!shards_weights(plan)) return 0;
   return kBf16 *
          ((plan.state_gpus() > 1 ? weights.dense : 0) + (expert_state_gpus(plan) > 1 ? weights.experts : 0));
 }
@@ -54,10 +55,10 @@ LayerCosts layer_costs(const Transformer& model, const ParallelPlan& plan, bool 
 
 double bucket_bytes(const Job& job, int stage) {
   const ParallelPlan& plan = job.plan;
-  if (plan.zero_stage < 2 || plan.state_gpus() == 1) return 0;
+  if (!shards_gradients(plan) || plan.state_gpus() == 1) return 0;
   const double elements =
-      std::min(static_cast<double>(plan.bucket_elements), trained_elements(job.model, plan, stage));
-  return 2 * (plan.fp32_gradients ? kFp32 : kBf16) * elements;
+      std::min(static_cast<double>(plan.execution.bucket_elements), trained_elements(job.model, plan, stage));
+  return 2 * (plan.execution.fp32_gradients ? kFp32 : kBf16) * elements;
 }
 
 // Activations of so many micro-batches in one layer.

@@ -55,7 +55,7 @@ struct MemoryPeak {
 /// stage is taken to hold only such micro-batches.
 ///
 /// Buckets: gradients that every GPU keeps whole (stages 0 and 1) travel from where they lie. Sharded ones
-/// are collected in one bucket of plan.bucket_elements while another travels, as with DeepSpeed's
+/// are collected in one bucket of plan.execution.bucket_elements while another travels, as with DeepSpeed's
 /// overlap_comm.
 ///
 /// Throws std::invalid_argument for tokens_per_gpu < 0, n_micro_batches < 1, and plan.gc_layers that the

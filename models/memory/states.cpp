@@ -2,6 +2,7 @@
 
 #include "models/memory/value_bytes.hpp"
 #include "models/memory/weights.hpp"
+#include "models/state_traffic.hpp"
 
 namespace packsim {
 namespace {
@@ -10,17 +11,18 @@ constexpr double kAdam = 12;  // fp32 master weights and two moments
 
 // Adds the states of weights that n_gpus GPUs hold alike.
 void add_states(const ParallelPlan& plan, double weights, double trained, int n_gpus, StateBytes& states) {
-  const auto per_gpu = [&](double elements, int from_stage) {
-    return plan.zero_stage >= from_stage ? elements / n_gpus : elements;
+  const auto per_gpu = [&](double elements, bool is_sharded) {
+    return is_sharded ? elements / n_gpus : elements;
   };
-  const double shard = per_gpu(trained, 1);
-  states.weights_bytes += kBf16 * per_gpu(weights, 3);
-  states.gradients_bytes += (plan.fp32_gradients ? kFp32 : kBf16) * per_gpu(trained, 2);
+  const double shard = per_gpu(trained, shards_optimizer(plan));
+  states.weights_bytes += kBf16 * per_gpu(weights, shards_weights(plan));
+  states.gradients_bytes +=
+      (plan.execution.fp32_gradients ? kFp32 : kBf16) * per_gpu(trained, shards_gradients(plan));
   if (plan.offload == Offload::optimizer) {
     states.host_bytes += (kAdam + kFp32) * shard;
   } else {
     states.optimizer_bytes += kAdam * shard;
-    if (!plan.fp32_gradients) states.step_bytes += kFp32 * shard;
+    if (!plan.execution.fp32_gradients) states.step_bytes += kFp32 * shard;
   }
 }
 

@@ -1,5 +1,7 @@
 #include "models/step/plan_account.hpp"
 
+#include "models/state_traffic.hpp"
+
 namespace packsim {
 
 PlanAccount::PlanAccount(StepPricer& pricer)
@@ -45,14 +47,14 @@ void PlanAccount::add_micro_batches(const MicroBatchPrice& price, double times) 
 }
 
 void PlanAccount::add_steps(double n_steps, double n_micro_batches, double n_later) {
-  const int zero_stage = pricer_.plan().zero_stage;
-  const double n_reductions = zero_stage >= 2 ? n_micro_batches : n_steps;
-  // ZeRO 3 gathers forward and backward; the account is empty where nothing is gathered.
-  const double n_gathers = zero_stage == 3 ? 2 * n_micro_batches : n_steps;
+  const ParallelPlan& plan = pricer_.plan();
+  const double reductions = n_reductions(plan, n_steps, n_micro_batches);
+  // The account of the gathers is empty where nothing is gathered.
+  const double gathers = n_gathers(plan, n_steps, n_micro_batches);
   for (int chunk = 0; chunk < pricer_.plan().n_chunks(); ++chunk) {
     const StatesPrice& states = pricer_.states(chunk);
-    account_.add(states.reductions, gpus_ * n_reductions);
-    account_.add(states.gathers, gpus_ * n_gathers);
+    account_.add(states.reductions, gpus_ * reductions);
+    account_.add(states.gathers, gpus_ * gathers);
     account_.add(states.sums, gpus_ * n_later);
     account_.add(states.optimizer, gpus_ * n_steps);
   }

@@ -3,6 +3,7 @@
 
 #include "models/kernels/make_case.hpp"
 #include "models/memory/weights.hpp"
+#include "models/state_traffic.hpp"
 #include "models/step/step_pricer.hpp"
 #include "models/value_bytes.hpp"
 
@@ -84,7 +85,7 @@ const StatesPrice& StepPricer::states(int chunk_index) {
 
 StatesPrice StepPricer::price_states(int chunk_index) {
   StateUnits units(model_, plan_, chunk(chunk_index));
-  if (plan_.zero_stage < 3) units.merge(static_cast<double>(plan_.bucket_elements));
+  if (!travels_by_layer(plan_)) units.merge(static_cast<double>(plan_.execution.bucket_elements));
   StatesPrice states;
   states.gpus = plan_.state_gpus();
   states.stride = plan_.tp_degree;
@@ -96,17 +97,16 @@ StatesPrice StepPricer::price_states(int chunk_index) {
            travel_time_ns(op, elements.experts, element_bytes, expert_state_gpus(plan_), n_expert_nodes,
                           account);
   };
-  const double gradient_bytes = plan_.fp32_gradients ? kFp32Bytes : kBf16Bytes;
+  const double gradient_bytes = plan_.execution.fp32_gradients ? kFp32Bytes : kBf16Bytes;
   GpuWeights trained;
   for (const Unit& part : units.all()) {
     StateUnit unit = part.unit;
     trained += part.trained;
-    unit.reduce_ns = travel_ns(plan_.zero_stage == 0 ? "all_reduce" : "reduce_scatter", part.trained,
-                               gradient_bytes, states.reductions);
+    unit.reduce_ns = travel_ns(gradient_collective(plan_), part.trained, gradient_bytes, states.reductions);
     unit.reduce_bytes = std::llround(part.trained.total() * gradient_bytes);
-    if (plan_.zero_stage > 0) {
-      // ZeRO 3 gathers what it computes with; the others what they have changed.
-      const GpuWeights& gathered = plan_.zero_stage == 3 ? part.weights : part.trained;
+    if (gathers_every_pass(plan_) || gathers_changed_weights(plan_)) {
+      // What a pass computes with, or what the optimizer has changed.
+      const GpuWeights& gathered = gathers_every_pass(plan_) ? part.weights : part.trained;
       unit.gather_ns = travel_ns("all_gather", gathered, kBf16Bytes, states.gathers);
       unit.gather_bytes = std::llround(gathered.total() * kBf16Bytes);
     }
@@ -121,8 +121,8 @@ StatesPrice StepPricer::price_states(int chunk_index) {
 // One elementwise kernel that reads both and writes their sum, of the GPU's share where gradients are
 // sharded. Those in fp32 are added up by the product that makes them, as Megatron does it.
 std::int64_t StepPricer::gradient_sum_ns(StatesPrice& states, double dense, double experts) {
-  if (plan_.fp32_gradients) return 0;
-  const bool is_sharded = plan_.zero_stage >= 2;
+  if (plan_.execution.fp32_gradients) return 0;
+  const bool is_sharded = shards_gradients(plan_);
   const double elements =
       dense / (is_sharded ? states.gpus : 1) + experts / (is_sharded ? expert_state_gpus(plan_) : 1);
   if (elements <= 0) return 0;
@@ -138,7 +138,7 @@ std::int64_t StepPricer::gradient_sum_ns(StatesPrice& states, double dense, doub
 std::int64_t StepPricer::travel_time_ns(std::string_view op, double elements, double element_bytes, int gpus,
                                         int nodes, PriceAccount& account) {
   if (gpus <= 1 || elements <= 0) return 0;
-  const double n_pieces = std::ceil(elements / static_cast<double>(plan_.bucket_elements));
+  const double n_pieces = std::ceil(elements / static_cast<double>(plan_.execution.bucket_elements));
   const std::int64_t bytes = std::max<std::int64_t>(1, std::llround(elements * element_bytes / n_pieces));
   const PricedKernel& kernel = kernels_->time(collective_case(op, gpus, nodes, bytes));
   const KnownTime known = kernel.known(n_pieces);
@@ -147,7 +147,7 @@ std::int64_t StepPricer::travel_time_ns(std::string_view op, double elements, do
 }
 
 void StepPricer::price_optimizer(StatesPrice& states, double dense, double experts) {
-  const bool is_sharded = plan_.zero_stage > 0;
+  const bool is_sharded = shards_optimizer(plan_);
   const double updated =
       dense / (is_sharded ? states.gpus : 1) + experts / (is_sharded ? expert_state_gpus(plan_) : 1);
   const auto n_updated = std::max<std::int64_t>(1, std::llround(std::ceil(updated)));
@@ -165,7 +165,9 @@ void StepPricer::price_optimizer(StatesPrice& states, double dense, double exper
     // rate the GPUs of a node share: a guess.
     constexpr double kHostMemoryBytesPerS = 200e9;
     constexpr double kAdamBytes = 28;
-    add_kernel(copy_case("device_to_host", (plan_.fp32_gradients ? kFp32Bytes : kBf16Bytes) * n_updated), 1);
+    add_kernel(
+        copy_case("device_to_host", (plan_.execution.fp32_gradients ? kFp32Bytes : kBf16Bytes) * n_updated),
+        1);
     add_kernel(copy_case("host_to_device", kBf16Bytes * n_updated), 1);
     const double adam_s =
         kAdamBytes * static_cast<double>(n_updated) * cluster_.gpus_per_node / kHostMemoryBytesPerS;

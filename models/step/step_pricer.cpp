@@ -148,7 +148,7 @@ TokenPrices StepPricer::price_tokens(std::int64_t tokens_per_gpu) {
   TokenPrices prices;
   const auto accounts = std::make_shared<TokenAccounts>();
   accounts->tokens_per_gpu = tokens_per_gpu;
-  const bool overlaps = plan_.overlaps_tensor && plan_.tp_degree > 1;
+  const bool overlaps = plan_.execution.overlaps_tensor && plan_.tp_degree > 1;
   for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {
     if (model_.n_layers_of(kind) == 0) continue;
     const std::vector<LayerOp> forward =

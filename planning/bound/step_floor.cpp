@@ -1,6 +1,6 @@
 #include "planning/bound/step_floor.hpp"
 
-#include "sim/step/state_exchange.hpp"
+#include "models/state_traffic.hpp"
 
 namespace packsim {
 namespace {
@@ -26,7 +26,6 @@ UnitSums add_up(const StatesPrice& states) {
 
 StepFloor step_floor(StepPricer& pricer, int stage) {
   const ParallelPlan& plan = pricer.plan();
-  const bool gathers_at_end = (plan.zero_stage == 1 || plan.zero_stage == 2) && !gathers_in_forward(plan);
   std::int64_t step_ns = pricer.states(stage).step_ns;
   std::int64_t pack_ns = 0;
   std::int64_t sums_ns = 0;
@@ -35,15 +34,15 @@ StepFloor step_floor(StepPricer& pricer, int stage) {
     const UnitSums sums = add_up(states);
     sums_ns += sums.sum_ns;
     step_ns += states.optimizer_ns;
-    if (gathers_at_end) step_ns += sums.gather_ns;
-    if (plan.overlaps_states) {
+    if (gathers_after_optimizer(plan)) step_ns += sums.gather_ns;
+    if (plan.execution.overlaps_states) {
       // The first layers' gradients are there last; a stage ends with its first chunk.
       if (chunk == stage) step_ns += states.units.front().reduce_ns;
-    } else if (plan.zero_stage < 2) {
+    } else if (reduces_after_backward(plan)) {
       step_ns += sums.reduce_ns;
     } else {
-      // ZeRO 3 gathers weights forward and backward.
-      pack_ns += sums.reduce_ns + (plan.zero_stage == 3 ? 2 * sums.gather_ns : 0);
+      // Weights are gathered forward and backward.
+      pack_ns += sums.reduce_ns + (gathers_every_pass(plan) ? 2 * sums.gather_ns : 0);
     }
   }
   return {.step_s = 1e-9 * static_cast<double>(step_ns),

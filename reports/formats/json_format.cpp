@@ -63,12 +63,12 @@ Json parallelism(const ParallelPlan& plan) {
                {"offload", policy_name(kOffloadNames, plan.offload)},
                {"lora_rank", plan.lora_rank},
                {"latent_exchange", plan.latent_exchange},
-               {"overlaps_states", plan.overlaps_states},
-               {"overlaps_gather", plan.overlaps_gather},
-               {"overlaps_tensor", plan.overlaps_tensor},
-               {"fp32_gradients", plan.fp32_gradients},
-               {"recompute_stops_early", plan.recompute_stops_early},
-               {"bucket_elements", plan.bucket_elements}};
+               {"overlaps_states", plan.execution.overlaps_states},
+               {"overlaps_gather", plan.execution.overlaps_gather},
+               {"overlaps_tensor", plan.execution.overlaps_tensor},
+               {"fp32_gradients", plan.execution.fp32_gradients},
+               {"recompute_stops_early", plan.execution.recompute_stops_early},
+               {"bucket_elements", plan.execution.bucket_elements}};
   if (plan.pipeline_schedule != nullptr) json["pipeline_schedule"] = plan.pipeline_schedule->name;
   return json;
 }

@@ -29,12 +29,13 @@ std::string plan_text(const ParallelPlan& plan) {
   if (plan.checkpointing == Checkpointing::selective) parts.emplace_back("selective checkpointing");
   if (plan.offload == Offload::optimizer) parts.emplace_back("optimizer in host memory");
   if (plan.latent_exchange) parts.emplace_back("latents exchanged");
-  parts.push_back(fmt::format("gradients in {} and weights {}", plan.fp32_gradients ? "fp32" : "bf16",
-                              plan.overlaps_states ? "travel beside computation" : "are waited for"));
-  if (plan.overlaps_gather) parts.emplace_back("changed weights are gathered in the next step");
+  parts.push_back(
+      fmt::format("gradients in {} and weights {}", plan.execution.fp32_gradients ? "fp32" : "bf16",
+                  plan.execution.overlaps_states ? "travel beside computation" : "are waited for"));
+  if (plan.execution.overlaps_gather) parts.emplace_back("changed weights are gathered in the next step");
   if (plan.tp_degree > 1)
-    parts.push_back(
-        fmt::format("tensor-parallel exchange {}", plan.overlaps_tensor ? "overlaps" : "is waited for"));
+    parts.push_back(fmt::format("tensor-parallel exchange {}",
+                                plan.execution.overlaps_tensor ? "overlaps" : "is waited for"));
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 

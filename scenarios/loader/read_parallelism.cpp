@@ -35,12 +35,15 @@ ParallelPlan read_parallelism(JsonReader reader, const FrameworkProfile& profile
   plan.lora_rank = reader.integer("lora_rank", 0, kMostRank, 0);
   plan.latent_exchange = reader.boolean("latent_exchange", false);
   // How the framework of the profile does it, unless the scenario says otherwise.
-  plan.overlaps_states = reader.boolean("overlaps_states", profile.overlaps_states);
-  plan.overlaps_gather = reader.boolean("overlaps_gather", profile.overlaps_gather);
-  plan.overlaps_tensor = reader.boolean("overlaps_tensor", profile.overlaps_tensor);
-  plan.fp32_gradients = reader.boolean("fp32_gradients", profile.fp32_gradients);
-  plan.recompute_stops_early = reader.boolean("recompute_stops_early", profile.recompute_stops_early);
-  plan.bucket_elements = reader.integer("bucket_elements", 1, kMostBucketElements, profile.bucket_elements);
+  const ExecutionStyle& usual = profile.execution;
+  ExecutionStyle& execution = plan.execution;
+  execution.overlaps_states = reader.boolean("overlaps_states", usual.overlaps_states);
+  execution.overlaps_gather = reader.boolean("overlaps_gather", usual.overlaps_gather);
+  execution.overlaps_tensor = reader.boolean("overlaps_tensor", usual.overlaps_tensor);
+  execution.fp32_gradients = reader.boolean("fp32_gradients", usual.fp32_gradients);
+  execution.recompute_stops_early = reader.boolean("recompute_stops_early", usual.recompute_stops_early);
+  execution.bucket_elements =
+      reader.integer("bucket_elements", 1, kMostBucketElements, usual.bucket_elements);
   return plan;
 }
 

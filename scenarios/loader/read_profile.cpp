@@ -21,13 +21,15 @@ FrameworkFactors read_factors(JsonReader fitted) {
   return factors;
 }
 
-void read_plan(JsonReader plan, FrameworkProfile& profile) {
-  profile.fp32_gradients = plan.boolean("fp32_gradients");
-  profile.overlaps_states = plan.boolean("overlaps_states");
-  profile.overlaps_gather = plan.boolean("overlaps_gather", false);
-  profile.overlaps_tensor = plan.boolean("overlaps_tensor", false);
-  profile.recompute_stops_early = plan.boolean("recompute_stops_early");
-  profile.bucket_elements = plan.integer("bucket_elements", 1, std::int64_t{1} << 40);
+ExecutionStyle read_execution(JsonReader plan) {
+  ExecutionStyle execution;
+  execution.fp32_gradients = plan.boolean("fp32_gradients");
+  execution.overlaps_states = plan.boolean("overlaps_states");
+  execution.overlaps_gather = plan.boolean("overlaps_gather", false);
+  execution.overlaps_tensor = plan.boolean("overlaps_tensor", false);
+  execution.recompute_stops_early = plan.boolean("recompute_stops_early");
+  execution.bucket_elements = plan.integer("bucket_elements", 1, std::int64_t{1} << 40);
+  return execution;
 }
 
 // For people; what prices takes the covariance.
@@ -88,7 +90,7 @@ FrameworkProfile read_profile(JsonReader reader) {
   profile.n_gpus = static_cast<int>(reader.integer("n_gpus", 1, 1 << 24));
   profile.zero_stage = static_cast<int>(reader.integer("zero_stage", 0, 3));
   reader.string("description", "");  // for people
-  read_plan(reader.object("plan"), profile);
+  profile.execution = read_execution(reader.object("plan"));
   profile.factors = read_factors(reader.object("fitted"));
   read_standard_errors(reader.optional_object("standard_error"));
   profile.log_covariance = read_covariance(reader);

@@ -59,13 +59,15 @@ ParallelPlan read_plan(JsonReader reader) {
   plan.chunk_layers = reader.integers("chunk_layers", 0, kMostLayers);
   plan.ep_degree = degree("ep_degree");
   plan.zero_stage = reader.integer("zero_stage", 0, 3);
-  plan.bucket_elements = reader.integer("bucket_elements", 1, kMostBucketElements, standard.bucket_elements);
-  plan.overlaps_gather = reader.boolean("overlaps_gather", standard.overlaps_gather);
-  plan.overlaps_tensor = reader.boolean("overlaps_tensor", standard.overlaps_tensor);
-  plan.fp32_gradients = reader.boolean("fp32_gradients", standard.fp32_gradients);
+  plan.execution.bucket_elements =
+      reader.integer("bucket_elements", 1, kMostBucketElements, standard.execution.bucket_elements);
+  plan.execution.overlaps_gather = reader.boolean("overlaps_gather", standard.execution.overlaps_gather);
+  plan.execution.overlaps_tensor = reader.boolean("overlaps_tensor", standard.execution.overlaps_tensor);
+  plan.execution.fp32_gradients = reader.boolean("fp32_gradients", standard.execution.fp32_gradients);
   plan.gc_layers = reader.integer("gc_layers", 0, kMostGpus, 0);
   plan.checkpointing = reader.one_of("checkpointing", kCheckpointingNames, standard.checkpointing);
-  plan.recompute_stops_early = reader.boolean("recompute_stops_early", standard.recompute_stops_early);
+  plan.execution.recompute_stops_early =
+      reader.boolean("recompute_stops_early", standard.execution.recompute_stops_early);
   plan.ring_layout = reader.one_of("ring_layout", kRingLayoutNames, standard.ring_layout);
   plan.latent_exchange = reader.boolean("latent_exchange", standard.latent_exchange);
   plan.offload = reader.one_of("offload", kOffloadNames, standard.offload);

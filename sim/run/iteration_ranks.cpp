@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "models/state_traffic.hpp"
 #include "sim/run/check_schedule.hpp"
 #include "sim/step/expert_sync.hpp"
 
@@ -67,7 +68,7 @@ void IterationRanks::name_sync_points(const Iteration& iteration) {
 // last in which the block has no pack.
 void IterationRanks::set_rounds(const Iteration& iteration, std::size_t block) {
   const std::span<const PlacedPack> packs = schedule_.packs(iteration);
-  const bool fills_gaps = groups_[packs.front().group].plan.plan.zero_stage >= 2 &&
+  const bool fills_gaps = reduces_every_micro_batch(groups_[packs.front().group].plan.plan) &&
                           (mesh_.has_shared() || !barrier_rounds_.empty());
   rounds_.clear();
   std::uint32_t round = 0;

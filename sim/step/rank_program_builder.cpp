@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "models/state_traffic.hpp"
+
 namespace packsim {
 namespace {
 
@@ -143,7 +145,7 @@ void RankProgramBuilder::make_pass(std::size_t chunk, const PipelinePass& pass, 
 void RankProgramBuilder::forward(std::size_t chunk_index, const ChunkShape& chunk,
                                  const MicroBatchPrice& price, bool is_first) {
   Lane& lane = lane_of(chunk_index);
-  const bool gathers = plan_->plan.zero_stage == 3 || (is_first && gathers_in_forward(plan_->plan));
+  const bool gathers = gathers_every_pass(plan_->plan) || (is_first && gathers_in_forward(plan_->plan));
   if (by_stage()) {
     lane.work(price.overhead_ns, Cause::overhead);
   } else {
@@ -165,17 +167,17 @@ void RankProgramBuilder::backward(std::size_t chunk_index, const ChunkShape& chu
   Lane& lane = lane_of(chunk_index);
   StateExchange& states = states_[chunk_index];
   const std::vector<StateUnit>& units = plan_->states[chunk_index].units;
-  const int zero_stage = plan_->plan.zero_stage;
-  const bool reduces = zero_stage >= 2 || is_last;
-  const bool in_between = zero_stage >= 2 || (is_last && plan_->plan.overlaps_states);
+  const ParallelPlan& plan = plan_->plan;
+  const bool reduces = is_last || reduces_every_micro_batch(plan);
+  const bool in_between = reduces_during_backward(plan, is_last);
   if (!by_stage()) {
     const WorkTime time = backward_time(price, chunk, lane.slow_down());
     lane.book(time);
     if (!in_between) lane.merged_work(time.total_ns);
   }
   for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
-    if (zero_stage == 3) states.gather_ahead(*unit);
-    if (zero_stage == 2) states.wait_for_buffer();
+    if (gathers_every_pass(plan)) states.gather_ahead(*unit);
+    if (reduces_from_two_buckets(plan)) states.wait_for_buffer();
     if (by_stage() || in_between) {
       if (unit->has_head) edge_phase(lane, price.tokens->head_backward);
       backward_layers(lane, chunk, *unit, price);

@@ -1,10 +1,8 @@
 #include "sim/step/state_exchange.hpp"
 
-namespace packsim {
+#include "models/state_traffic.hpp"
 
-bool gathers_in_forward(const ParallelPlan& plan) {
-  return plan.overlaps_gather && (plan.zero_stage == 1 || plan.zero_stage == 2);
-}
+namespace packsim {
 
 void StateExchange::begin(OpGraph& graph, const StatesPrice& states, const ParallelPlan& plan,
                           GroupLinks* links) {
@@ -60,7 +58,7 @@ void StateExchange::send_held_back() {
 void StateExchange::gather_ahead(const StateUnit& unit) {
   const OpId computed = lane_->computed();
   if (unit.gather_ns > 0) {
-    OpId after = plan_->overlaps_states ? before_last_ : computed;
+    OpId after = plan_->execution.overlaps_states ? before_last_ : computed;
     // Whole weights have room from the start: their gathers follow each other in the order of use.
     if (gathers_in_forward(*plan_)) after = OpGraph::kNone;
     lane_->wait_for(join(gathers_, {"all_gather", unit.gather_ns, unit.gather_bytes, after}));
@@ -74,25 +72,23 @@ void StateExchange::wait_for_buffer() {
 }
 
 StateExchange::Transfer StateExchange::reduction(const StateUnit& unit) const {
-  return {.op = plan_->zero_stage == 0 ? "all_reduce" : "reduce_scatter",
-          .time_ns = unit.reduce_ns,
-          .bytes = unit.reduce_bytes};
+  return {.op = gradient_collective(*plan_), .time_ns = unit.reduce_ns, .bytes = unit.reduce_bytes};
 }
 
 void StateExchange::reduce(const StateUnit& unit) {
   if (unit.reduce_ns == 0) return;
   Transfer transfer = reduction(unit);
-  if (!plan_->overlaps_states && plan_->zero_stage < 2) {
+  if (reduces_after_backward(*plan_)) {
     deferred_.push_back(transfer);
     return;
   }
   transfer.after = lane_->computed();
-  if (plan_->overlaps_states && plan_->zero_stage == 3) {
+  if (reduces_after_next_gather(*plan_)) {
     held_back_.push_back(transfer);
     return;
   }
   reduced_.push_back(join(reductions_, transfer));
-  if (!plan_->overlaps_states) lane_->wait_for(reduced_.back());
+  if (!plan_->execution.overlaps_states) lane_->wait_for(reduced_.back());
 }
 
 void StateExchange::wait_for_gradients() {
@@ -102,7 +98,7 @@ void StateExchange::wait_for_gradients() {
 }
 
 void StateExchange::gather_changed() {
-  if ((plan_->zero_stage != 1 && plan_->zero_stage != 2) || gathers_in_forward(*plan_)) return;
+  if (!gathers_after_optimizer(*plan_)) return;
   changed_.clear();
   for (const StateUnit& unit : states_->units)
     changed_.push_back({.op = "all_gather", .time_ns = unit.gather_ns, .bytes = unit.gather_bytes});

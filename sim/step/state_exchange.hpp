@@ -8,9 +8,6 @@
 
 namespace packsim {
 
-/// Whether a step gathers the weights that the last step has changed, beside its first forward pass.
-bool gathers_in_forward(const ParallelPlan& plan);
-
 /// Makes the collectives that carry weights and gradients of one chunk of the model in one step. The lanes of
 /// the chunk, one of each data-parallel rank, take turns; each joins the same collectives in the same order,
 /// for as many micro-batches as it has. Keeps its memory from step to step.

@@ -30,7 +30,7 @@ namespace packsim {
 /// - ZeRO 3 gathers weights one unit ahead of the computation, in the forward pass and again in the backward
 /// pass, and
 ///   reduces the gradients of a unit after its backward pass and after the gather that is under way.
-/// Without plan.overlaps_states computation waits for each of these.
+/// Without plan.execution.overlaps_states computation waits for each of these.
 ///
 /// The gradients of a rank's second and later micro-batches are added to those it has, unit by unit.
 ///

@@ -64,9 +64,8 @@ std::vector<TrueStep> true_steps() {
         step.plan = {.n_gpus = sp,
                      .sequence = {.ulysses = sp},
                      .zero_stage = 1,
-                     .bucket_elements = 1 << 25,
-                     .gc_layers = gc_layers,
-                     .recompute_stops_early = true};
+                     .execution = {.bucket_elements = 1 << 25, .recompute_stops_early = true},
+                     .gc_layers = gc_layers};
         step.packs = lengths;
         steps.push_back(step);
       }
@@ -132,8 +131,8 @@ TEST_CASE("A framework profile is found from steps whose documents are known") {
   CHECK(fit.memory_mean_error < 1e-4);
   CHECK(fit.profile.hardware == "h100-sxm-public-fa2");
   CHECK(fit.profile.n_gpus == 4);
-  CHECK(fit.profile.overlaps_states);
-  CHECK(fit.profile.recompute_stops_early);
+  CHECK(fit.profile.execution.overlaps_states);
+  CHECK(fit.profile.execution.recompute_stops_early);
 }
 
 TEST_CASE("What no step tells is taken as adding nothing, and known to be assumed") {
@@ -179,7 +178,7 @@ TEST_CASE("A fitted profile's file reads as the profile") {
   for (std::size_t i = 0; i < 36; ++i)
     CHECK(read.log_covariance[i] == Approx(fit.profile.log_covariance[i]).epsilon(1e-5));
   CHECK(read.left_out_error == Approx(fit.profile.left_out_error).epsilon(1e-5));
-  CHECK(read.bucket_elements == 1 << 25);
+  CHECK(read.execution.bucket_elements == 1 << 25);
   CHECK(framework_fit_text(fit).find("exchange_between_factor                 1  assumed") !=
         std::string::npos);
 }

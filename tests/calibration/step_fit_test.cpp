@@ -97,10 +97,10 @@ TEST_CASE("The shipped profile is what its data and the fit give") {
   CHECK(shipped.hardware == "h100-sxm-public-fa2");
   CHECK(shipped.zero_stage == 1);
   CHECK(shipped.n_gpus == 32);
-  CHECK(shipped.fp32_gradients);
-  CHECK_FALSE(shipped.overlaps_states);
-  CHECK_FALSE(shipped.recompute_stops_early);
-  CHECK(shipped.bucket_elements == 500'000'000);
+  CHECK(shipped.execution.fp32_gradients);
+  CHECK_FALSE(shipped.execution.overlaps_states);
+  CHECK_FALSE(shipped.execution.recompute_stops_early);
+  CHECK(shipped.execution.bucket_elements == 500'000'000);
 }
 
 TEST_CASE("Eight numbers reproduce the sixteen published step times, and every memory verdict") {

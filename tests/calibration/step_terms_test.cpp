@@ -63,7 +63,7 @@ TEST_CASE("The terms of a step add up to what the pricer says at any factors") {
     const ParallelPlan plan{.n_gpus = 32,
                             .sequence = {.ulysses = sp_degree},
                             .zero_stage = 1,
-                            .overlaps_states = false,
+                            .execution = {.overlaps_states = false},
                             .gc_layers = 20};
     StepPricer pricer = machine().pricer(plan, kFactors);
     const StatesPrice& states = pricer.states();
@@ -81,13 +81,13 @@ TEST_CASE("The terms of a step add up to what the pricer says at any factors") {
 }
 
 TEST_CASE("Each factor is on what it is named after") {
-  const StepTerms alone = machine().terms({.n_gpus = 32, .overlaps_states = false});
+  const StepTerms alone = machine().terms({.n_gpus = 32, .execution = {.overlaps_states = false}});
   CHECK(alone.part_s[2] == 0);
   CHECK(alone.part_s[3] == 0);
   CHECK(alone.part_s[4] == Approx(2));  // micro-batches
   CHECK(alone.part_s[5] == Approx(1));
   const StepTerms in_node =
-      machine().terms({.n_gpus = 32, .sequence = {.ulysses = 8}, .overlaps_states = false});
+      machine().terms({.n_gpus = 32, .sequence = {.ulysses = 8}, .execution = {.overlaps_states = false}});
   CHECK(in_node.part_s[2] > 0);
   CHECK(in_node.part_s[3] == 0);
   // A GPU has an eighth of the tokens, and of the heads. The optimizer's part is the same, and small
@@ -95,7 +95,7 @@ TEST_CASE("Each factor is on what it is named after") {
   CHECK(in_node.part_s[0] == Approx(alone.part_s[0] / 8).epsilon(0.1));
   CHECK(in_node.part_s[1] == Approx(alone.part_s[1] / 8).epsilon(0.1));
   const StepTerms between =
-      machine().terms({.n_gpus = 32, .sequence = {.ulysses = 16}, .overlaps_states = false});
+      machine().terms({.n_gpus = 32, .sequence = {.ulysses = 16}, .execution = {.overlaps_states = false}});
   CHECK(between.part_s[2] == 0);
   CHECK(between.part_s[3] > 0);
 }
@@ -119,11 +119,11 @@ TEST_CASE("Weights and gradients travel as often as the ZeRO stage has it, and w
     ParallelPlan plan{.n_gpus = 32,
                       .sequence = {.ulysses = 4},
                       .zero_stage = expected.zero_stage,
-                      .overlaps_states = false};
+                      .execution = {.overlaps_states = false}};
     const StatesPrice states = machine().pricer(plan, {}).states();
     CHECK(machine().terms(plan).fixed_s ==
           Approx(expected.gathers * gather_s(states) + expected.reductions * reduce_s(states)));
-    plan.overlaps_states = true;
+    plan.execution.overlaps_states = true;
     const StateUnit& first = states.units.front();
     const double gathered_s =
         expected.zero_stage == 3 ? 1e-9 * static_cast<double>(first.gather_ns) : gather_s(states);

@@ -63,7 +63,7 @@ TEST_CASE("All 19 memory verdicts of HBP hold within a layer with the numbers of
   REQUIRE(verdicts().size() == 19);
   // ZeRO-1 with fp32 gradients; calibration/profiles/deepspeed-ulysses-h100.json.
   const MemoryAssumptions shipped{.reserved_bytes = 12133300000, .logits_bytes_per_vocab_entry = 3.62581};
-  CHECK(n_missed({.n_gpus = 32, .zero_stage = 1, .fp32_gradients = true}, shipped) == 0);
+  CHECK(n_missed({.n_gpus = 32, .zero_stage = 1, .execution = {.fp32_gradients = true}}, shipped) == 0);
 }
 
 TEST_CASE("HBP's verdicts ask of other ZeRO stages for more reserved memory than there is a reason for") {

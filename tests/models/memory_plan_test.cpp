@@ -38,8 +38,11 @@ MemoryPeak llama(const ParallelPlan& plan, double tokens, const MemoryAssumption
 
 TEST_CASE("At the loss all activations and the logits are there, as the model of plain plans has it") {
   for (const int gc_layers : {0, 8, 31, 32}) {
-    const MemoryPeak peak = llama(
-        {.n_gpus = 32, .sequence = {.ulysses = 4}, .fp32_gradients = true, .gc_layers = gc_layers}, 8192);
+    const MemoryPeak peak = llama({.n_gpus = 32,
+                                   .sequence = {.ulysses = 4},
+                                   .execution = {.fp32_gradients = true},
+                                   .gc_layers = gc_layers},
+                                  8192);
     const double activations_bytes =
         8192 * (32 - gc_layers) * packsim_test::activation_bytes_per_token(kLlama8b);
     const double checkpoints_bytes = 8192 * gc_layers * 2.0 * 4096;
@@ -56,7 +59,8 @@ TEST_CASE("At the loss all activations and the logits are there, as the model of
 
 TEST_CASE("Where the loss needs no room, the peak is in the backward pass of a layer") {
   const MemoryAssumptions fused{.reserved_bytes = 0, .logits_bytes_per_vocab_entry = 0};
-  const ParallelPlan plan{.n_gpus = 32, .sequence = {.ulysses = 8}, .fp32_gradients = true, .gc_layers = 32};
+  const ParallelPlan plan{
+      .n_gpus = 32, .sequence = {.ulysses = 8}, .execution = {.fp32_gradients = true}, .gc_layers = 32};
   // All checkpointed: 32 inputs and the last layer, recomputed; its gradients and its all-to-all's buffers.
   const MemoryPeak peak = llama(plan, 8192, fused);
   CHECK(peak.moment == PeakMoment::backward);
@@ -111,9 +115,9 @@ TEST_CASE("ZeRO-3 holds the gathered weights of two layers, at the loss of the h
 }
 
 TEST_CASE("Gradients that are sharded fill one bucket while another travels") {
-  ParallelPlan plan{.n_gpus = 32, .zero_stage = 2, .bucket_elements = 200'000'000};
+  ParallelPlan plan{.n_gpus = 32, .zero_stage = 2, .execution = {.bucket_elements = 200'000'000}};
   CHECK(llama(plan, 8192).bucket_bytes == 2 * 2 * 2e8);
-  plan.fp32_gradients = true;
+  plan.execution.fp32_gradients = true;
   CHECK(llama(plan, 8192).bucket_bytes == 2 * 4 * 2e8);
   plan.zero_stage = 3;
   CHECK(llama(plan, 8192).bucket_bytes == 2 * 4 * 2e8);

@@ -41,7 +41,7 @@ Draw draw(std::mt19937& random) {
     plan.virtual_stages = plan.pp_degree > 1 ? degree(3) : 1;
     plan.ep_degree = degree(6);
     plan.zero_stage = below(4);
-    plan.fp32_gradients = below(2) == 1;
+    plan.execution.fp32_gradients = below(2) == 1;
     plan.gc_layers = below(static_cast<unsigned>(drawn.model.n_layers + 1));
     plan.checkpointing = below(3) == 0 ? Checkpointing::selective : Checkpointing::full;
     plan.latent_exchange = drawn.model.has_latent_attention() && below(2) == 1;

@@ -39,8 +39,9 @@ TEST_CASE("One GPU of a plan without splits holds all parameters") {
 TEST_CASE("LLaMA-8B's states on 32 GPUs take 3.7, 18.2, 32.7 and 47.7 GiB") {
   // 8.03 G parameters of 16/32, 2 + 14/32, 4 + 12/32 and, with fp32 gradients, 6 + 12/32 bytes.
   const auto gibibytes = [](int zero_stage, bool fp32_gradients) {
-    return whole_model_bytes(kLlama8b,
-                             {.n_gpus = 32, .zero_stage = zero_stage, .fp32_gradients = fp32_gradients}) /
+    return whole_model_bytes(
+               kLlama8b,
+               {.n_gpus = 32, .zero_stage = zero_stage, .execution = {.fp32_gradients = fp32_gradients}}) /
            kGibibyte;
   };
   CHECK(gibibytes(3, false) == Approx(kLlamaParameters * 16 / 32 / kGibibyte));
@@ -54,7 +55,8 @@ TEST_CASE("States of plain plans are those of the ZeRO paper") {
   for (const int n_gpus : {1, 8, 32, 1024}) {
     for (int zero_stage = 0; zero_stage <= 3; ++zero_stage) {
       // It accumulates in fp32 where gradients are not sharded.
-      const ParallelPlan plan{.n_gpus = n_gpus, .zero_stage = zero_stage, .fp32_gradients = zero_stage < 2};
+      const ParallelPlan plan{
+          .n_gpus = n_gpus, .zero_stage = zero_stage, .execution = {.fp32_gradients = zero_stage < 2}};
       CHECK(whole_model_bytes(kLlama8b, plan) ==
             Approx(packsim_test::model_state_bytes(kLlama8b, zero_stage, n_gpus)).epsilon(1e-12));
     }
@@ -151,7 +153,8 @@ TEST_CASE(
 TEST_CASE("While the optimizer steps, bf16 gradients of the shard are there in fp32 as well") {
   CHECK(stage_states(kLlama8b, {.n_gpus = 8, .zero_stage = 1}, 0).step_bytes == 4 * kLlamaParameters / 8);
   CHECK(stage_states(kLlama8b, {.n_gpus = 8, .zero_stage = 0}, 0).step_bytes == 4 * kLlamaParameters);
-  CHECK(stage_states(kLlama8b, {.n_gpus = 8, .zero_stage = 1, .fp32_gradients = true}, 0).step_bytes == 0);
+  CHECK(stage_states(kLlama8b, {.n_gpus = 8, .zero_stage = 1, .execution = {.fp32_gradients = true}}, 0)
+            .step_bytes == 0);
 }
 
 TEST_CASE("A higher ZeRO stage never holds more") {

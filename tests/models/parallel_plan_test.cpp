@@ -93,7 +93,7 @@ TEST_CASE("Each mistake is reported by itself") {
        "zero_stage: expected 1..3 where the optimizer is offloaded, so that each GPU updates its own shard, "
        "got "
        "0"},
-      {{.n_gpus = 8, .bucket_elements = 0}, "bucket_elements: expected at least 1, got 0"},
+      {{.n_gpus = 8, .execution = {.bucket_elements = 0}}, "bucket_elements: expected at least 1, got 0"},
       {{.n_gpus = 8, .gc_layers = 33}, "gc_layers: expected 0..32, got 33"},
       {{.n_gpus = 8, .gc_layers = -1}, "gc_layers: expected 0..32, got -1"},
       {{.n_gpus = 8, .lora_rank = 4097}, "lora_rank: expected 0..4096, got 4097"},
@@ -162,7 +162,7 @@ TEST_CASE("All mistakes come at once") {
                             .virtual_stages = 2,
                             .ep_degree = 2,
                             .zero_stage = 3,
-                            .bucket_elements = -5,
+                            .execution = {.bucket_elements = -5},
                             .gc_layers = 40,
                             .latent_exchange = true,
                             .lora_rank = -2}) ==

@@ -127,7 +127,7 @@ TEST_CASE("Every elementwise kernel runs once each way") {
 TEST_CASE("A recomputation that stops early runs neither the down projection nor its residual add") {
   StepPlan plan = plan_of({"1x256"}, 1, 4);
   const std::vector<KernelUse> whole = step_kernels(plan);
-  plan.recompute_stops_early = true;
+  plan.execution.recompute_stops_early = true;
   const std::vector<KernelUse> early = step_kernels(plan);
   CHECK(sum(whole, "gemm", "recompute", one) - sum(early, "gemm", "recompute", one) == 4);
   CHECK(sum(whole, "gemm", "recompute", kernel_flop) - sum(early, "gemm", "recompute", kernel_flop) ==
@@ -230,7 +230,7 @@ TEST_CASE("A step case names its plan") {
   CHECK(plan.dp_degree == 4);
   CHECK(plan.zero_stage == 3);
   CHECK(plan.micro_batches.size() == 2);
-  CHECK(plan.recompute_stops_early);  // calibration/steps checkpoints so
+  CHECK(plan.execution.recompute_stops_early);  // calibration/steps checkpoints so
 }
 
 TEST_CASE("Steps that cannot be are refused with all the reasons") {

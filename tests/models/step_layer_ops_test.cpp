@@ -236,7 +236,7 @@ TEST_CASE("Recomputation: all of a layer, less its last product, or attention al
   for (const LayerOp& op : recomputed()) CHECK((op.cause != Cause::linear && op.cause != Cause::attention));
   CHECK(payload(recomputed(), Cause::sequence) == payload(whole, Cause::sequence));
 
-  plan.recompute_stops_early = true;
+  plan.execution.recompute_stops_early = true;
   // Without down, its reduce-scatter and the residual add.
   CHECK(recomputed().size() == whole.size() - 3);
   CHECK(flop(whole) - flop(recomputed()) == 2.0 * kTokens * 14336 * 4096);
@@ -247,7 +247,7 @@ TEST_CASE("Recomputation: all of a layer, less its last product, or attention al
   plan.lora_rank = 0;
   // Behind the experts' products their outputs are weighed.
   plan = plan_of(1, 4, 4);
-  plan.recompute_stops_early = true;
+  plan.execution.recompute_stops_early = true;
   CHECK(recomputed(LayerKind::expert, kQwen3Moe).size() ==
         forward(kQwen3Moe, plan, LayerKind::expert).size());
 
@@ -323,7 +323,7 @@ TEST_CASE("Data parallel x Ulysses: the same kernels, as often, as the step that
     if (model.n_heads % step.sequence.ulysses != 0) continue;
     step.dp_degree = 1 + below(3);
     step.gc_layers = below(model.n_layers + 1);
-    step.recompute_stops_early = below(2) == 0;
+    step.execution.recompute_stops_early = below(2) == 0;
     // One: later ones' gradients are added up, which no layer does.
     step.micro_batches = {{.runs = {{1 + below(5), 1 + below(3000)}}}};
     CAPTURE(i, step.sequence.ulysses, model.n_heads, model.n_kv_heads, step.gc_layers);
@@ -331,7 +331,7 @@ TEST_CASE("Data parallel x Ulysses: the same kernels, as often, as the step that
     ParallelPlan plan;
     plan.n_gpus = step.sequence.ulysses * step.dp_degree;
     plan.sequence.ulysses = step.sequence.ulysses;
-    plan.recompute_stops_early = step.recompute_stops_early;
+    plan.execution.recompute_stops_early = step.execution.recompute_stops_early;
     Counts counts;
     for (const Documents& documents : step.micro_batches) {
       const std::int64_t tokens = (documents.tokens() + step.sequence.ulysses - 1) / step.sequence.ulysses;

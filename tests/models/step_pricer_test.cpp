@@ -43,7 +43,10 @@ std::vector<const PricedPhase*> phases_of(const TokenPrices& prices) {
 
 const std::vector<ParallelPlan> kPlans = {
     {.n_gpus = 32, .sequence = {.ulysses = 8}},
-    {.n_gpus = 32, .tp_degree = 2, .sequence = {.ulysses = 2, .ring = 2}, .recompute_stops_early = true},
+    {.n_gpus = 32,
+     .tp_degree = 2,
+     .sequence = {.ulysses = 2, .ring = 2},
+     .execution = {.recompute_stops_early = true}},
     {.n_gpus = 32, .sequence = {.ulysses = 16}, .checkpointing = Checkpointing::selective, .lora_rank = 16},
 };
 

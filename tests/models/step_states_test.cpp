@@ -43,8 +43,8 @@ std::vector<ParallelPlan> random_plans(const Transformer& model, std::uint32_t s
     plan.virtual_stages = plan.pp_degree > 1 ? power(3) : 1;
     plan.ep_degree = model.has_experts() ? power(5) : 1;
     plan.zero_stage = static_cast<int>(generator() % 4);
-    plan.bucket_elements = 1 + static_cast<std::int64_t>(generator() % 2'000'000'000);
-    plan.fp32_gradients = generator() % 2 == 0;
+    plan.execution.bucket_elements = 1 + static_cast<std::int64_t>(generator() % 2'000'000'000);
+    plan.execution.fp32_gradients = generator() % 2 == 0;
     plan.lora_rank = generator() % 3 == 0 ? 16 : 0;
     if (generator() % 2 == 0) plan.chunk_layers = uneven_chunks(model.n_layers, plan.n_chunks(), generator);
     if (plan_mistakes(model, example_cluster(), plan).empty()) plans.push_back(plan);
@@ -84,7 +84,7 @@ TEST_CASE("Units hold every layer once, in order, and travel with all that the m
         double weights = stage_weights(model, plan, stage).total();
         if (plan.lora_rank > 0) weights += trained;
         const Sums travel = sums(pricing.pricer, stage);
-        REQUIRE(travel.reduce_bytes == Approx((plan.fp32_gradients ? 4 : 2) * trained));
+        REQUIRE(travel.reduce_bytes == Approx((plan.execution.fp32_gradients ? 4 : 2) * trained));
         const double gathered = plan.zero_stage == 0 ? 0 : plan.zero_stage == 3 ? weights : trained;
         REQUIRE(travel.gather_bytes == Approx(2 * gathered));
       }
@@ -120,8 +120,9 @@ TEST_CASE("Buckets fill from the end of the model on") {
 }
 
 TEST_CASE("ZeRO 0 adds gradients up everywhere and gathers nothing; one GPU exchanges nothing") {
-  Pricing pricing(kLlama8b,
-                  {.n_gpus = 16, .tp_degree = 2, .zero_stage = 0, .bucket_elements = 1'000'000'000'000});
+  Pricing pricing(
+      kLlama8b,
+      {.n_gpus = 16, .tp_degree = 2, .zero_stage = 0, .execution = {.bucket_elements = 1'000'000'000'000}});
   const StatesPrice& states = pricing.pricer.states();
   REQUIRE(states.units.size() == 1);
   CHECK(states.units[0].gather_ns == 0);
@@ -150,7 +151,7 @@ TEST_CASE("The optimizer updates a shard; offloaded, gradients and weights cross
   // Three times that are rounded by themselves.
   CHECK(static_cast<double>(offloaded.pricer.states().optimizer_ns) ==
         Approx(adam_ns + static_cast<double>(2 * link_ns(2 * shard))).margin(2));
-  plan.fp32_gradients = true;
+  plan.execution.fp32_gradients = true;
   Pricing fp32(kLlama8b, plan);
   CHECK(static_cast<double>(fp32.pricer.states().optimizer_ns) ==
         Approx(adam_ns + static_cast<double>(link_ns(2 * shard) + link_ns(4 * shard))).margin(2));
@@ -175,8 +176,11 @@ TEST_CASE("LoRA trains adapters alone; ZeRO 3 gathers what they are beside") {
 }
 
 TEST_CASE("Experts' states are shared by fewer GPUs than the others'") {
-  const ParallelPlan plan{
-      .n_gpus = 64, .tp_degree = 2, .ep_degree = 8, .zero_stage = 3, .bucket_elements = 1'000'000'000'000};
+  const ParallelPlan plan{.n_gpus = 64,
+                          .tp_degree = 2,
+                          .ep_degree = 8,
+                          .zero_stage = 3,
+                          .execution = {.bucket_elements = 1'000'000'000'000}};
   Pricing pricing(kQwen3Moe, plan);
   const StateUnit& unit = pricing.pricer.states().units[1];
   const GpuWeights weights = layer_weights(kQwen3Moe, plan, LayerKind::expert);
@@ -217,10 +221,10 @@ TEST_CASE("Adding gradients up reads two and writes one; sharded ones are a shar
   // A layer of 218 112 000: 53 250 rows of 4096.
   const KernelCase whole = elementwise_case("residual_add", "fwd", 53'250, 4096);
   const KernelCase share = elementwise_case("residual_add", "fwd", 1665, 4096);
-  CHECK(sum_ns({.n_gpus = 32, .zero_stage = 1, .bucket_elements = 1}) == pricing.ns(whole));
+  CHECK(sum_ns({.n_gpus = 32, .zero_stage = 1, .execution = {.bucket_elements = 1}}) == pricing.ns(whole));
   CHECK(sum_ns({.n_gpus = 32, .zero_stage = 3}) == pricing.ns(share));
-  CHECK(sum_ns({.n_gpus = 32, .zero_stage = 2, .bucket_elements = 1}) == pricing.ns(share));
-  CHECK(sum_ns({.n_gpus = 32, .zero_stage = 1, .fp32_gradients = true}) == 0);
+  CHECK(sum_ns({.n_gpus = 32, .zero_stage = 2, .execution = {.bucket_elements = 1}}) == pricing.ns(share));
+  CHECK(sum_ns({.n_gpus = 32, .zero_stage = 1, .execution = {.fp32_gradients = true}}) == 0);
 }
 
 TEST_CASE("The accounts of the states are those of their times, once each") {

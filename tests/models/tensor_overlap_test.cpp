@@ -124,7 +124,7 @@ TEST_CASE("Overlapped tensor-parallel exchange shortens the exchanges of layers 
       const Cluster cluster = one_node();
       const HardwareProfile profile = attention_profile({"bwd", "fwd"});
       StepPricer waiting(model, cluster, plan, profile, {});
-      plan.overlaps_tensor = true;
+      plan.execution.overlaps_tensor = true;
       StepPricer overlapped(model, cluster, plan, profile, {});
       // The smallest exchanges are not worth cutting a product up.
       for (const std::int64_t tokens : {128, 4096}) {
@@ -162,7 +162,7 @@ TEST_CASE("Overlapped tensor-parallel exchange shortens the exchanges of layers 
 }
 
 TEST_CASE("An overlapped exchange costs what its pieces cost beyond the whole product") {
-  const ParallelPlan plan{.n_gpus = 8, .tp_degree = 8, .overlaps_tensor = true};
+  const ParallelPlan plan{.n_gpus = 8, .tp_degree = 8, .execution = {.overlaps_tensor = true}};
   const Cluster cluster = one_node();
   const HardwareProfile profile = attention_profile({"fwd"});
   StepPricer pricer(kLlama8b, cluster, plan, profile, {});

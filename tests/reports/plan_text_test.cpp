@@ -20,14 +20,13 @@ TEST_CASE("A plan in words: degrees, ZeRO, and how gradients and exchange go") {
           .virtual_stages = 2,
           .ep_degree = 16,
           .zero_stage = 0,
-          .fp32_gradients = true,
-          .overlaps_states = false};
+          .execution = {.fp32_gradients = true, .overlaps_states = false}};
   CHECK(plan_text(plan) ==
         "TP 8 x PP 4 x EP 16, 2 virtual stages each; ZeRO 0; gradients in fp32 and weights are waited for; "
         "tensor-parallel exchange is waited for");
   plan = {.pp_degree = 2,
           .chunk_layers = {20, 12},
-          .overlaps_gather = true,
+          .execution = {.overlaps_gather = true},
           .checkpointing = Checkpointing::selective,
           .latent_exchange = true,
           .offload = Offload::optimizer,

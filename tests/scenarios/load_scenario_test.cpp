@@ -50,8 +50,9 @@ TEST_CASE("a scenario with what is required has the documented defaults") {
   CHECK(scenario.training.zero_stage == 1);
   // How the framework of the profile goes about a step.
   CHECK(scenario.hardware.name == "h100-sxm-public-fa2");
-  CHECK(scenario.plan ==
-        ParallelPlan{.n_gpus = 32, .zero_stage = 1, .fp32_gradients = true, .overlaps_states = false});
+  CHECK(scenario.plan == ParallelPlan{.n_gpus = 32,
+                                      .zero_stage = 1,
+                                      .execution = {.fp32_gradients = true, .overlaps_states = false}});
   CHECK(scenario.lengths.mix.size() == 1);
   CHECK_FALSE(scenario.lengths.count);
   CHECK_FALSE(scenario.lengths.with_replacement);
@@ -113,11 +114,11 @@ TEST_CASE("every member of a scenario is read") {
   CHECK(scenario.plan == ParallelPlan{.n_gpus = scenario.cluster.n_gpus(),
                                       .tp_degree = 2,
                                       .zero_stage = 2,
-                                      .bucket_elements = 1000,
-                                      .fp32_gradients = false,
-                                      .overlaps_states = true,
+                                      .execution = {.bucket_elements = 1000,
+                                                    .fp32_gradients = false,
+                                                    .overlaps_states = true,
+                                                    .recompute_stops_early = true},
                                       .checkpointing = Checkpointing::selective,
-                                      .recompute_stops_early = true,
                                       .ring_layout = RingLayout::contiguous,
                                       .offload = Offload::optimizer,
                                       .lora_rank = 16});
@@ -223,11 +224,11 @@ TEST_CASE("What is wrong with the plan of all groups is said once, where it can 
 
 TEST_CASE("What overlaps is the framework profile's, unless the scenario says otherwise") {
   const auto plan_of = [](const std::string& keys) { return load_text(scenario_text(kIsf, keys)).plan; };
-  CHECK_FALSE(plan_of("").overlaps_gather);
-  CHECK_FALSE(plan_of("").overlaps_tensor);
+  CHECK_FALSE(plan_of("").execution.overlaps_gather);
+  CHECK_FALSE(plan_of("").execution.overlaps_tensor);
   const ParallelPlan both = plan_of(R"("parallelism": {"overlaps_gather": true, "overlaps_tensor": true}, )");
-  CHECK(both.overlaps_gather);
-  CHECK(both.overlaps_tensor);
+  CHECK(both.execution.overlaps_gather);
+  CHECK(both.execution.overlaps_tensor);
 }
 
 TEST_CASE("A model is the profile's by its sizes, whatever it is called") {

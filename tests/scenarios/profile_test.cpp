@@ -71,10 +71,10 @@ TEST_CASE("A framework profile reads as it is written") {
   CHECK(profile.source == "made up");
   CHECK(profile.n_gpus == 16);
   CHECK(profile.zero_stage == 3);
-  CHECK(profile.fp32_gradients);
-  CHECK_FALSE(profile.overlaps_states);
-  CHECK(profile.recompute_stops_early);
-  CHECK(profile.bucket_elements == 1000);
+  CHECK(profile.execution.fp32_gradients);
+  CHECK_FALSE(profile.execution.overlaps_states);
+  CHECK(profile.execution.recompute_stops_early);
+  CHECK(profile.execution.bucket_elements == 1000);
   CHECK(profile.factors.linear_factor == 1.1);
   CHECK(profile.factors.attention_factor == 1.2);
   CHECK(profile.factors.exchange_in_node_factor == 1.3);

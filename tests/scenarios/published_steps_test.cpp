@@ -113,7 +113,7 @@ TEST_CASE("A step time that is not published follows from the tokens a second") 
   CHECK(step.step_time_s == Approx(21 * 8192 * 8 / 11072.0));
   CHECK_FALSE(step.published.step_time_s.has_value());
   CHECK(step.plan.gc_layers == 48);
-  CHECK(step.plan.recompute_stops_early);
+  CHECK(step.plan.execution.recompute_stops_early);
   CHECK_FALSE(step.missing.empty());
   CHECK_FALSE(step.model_differs.empty());
 }
@@ -148,10 +148,10 @@ TEST_CASE("Overlap is set where the source says so: NeMo, with tensor and data p
   for (const PublishedStep& step : shipped().steps) {
     CAPTURE(step.id);
     const bool is_nemo = step.source.starts_with("dgxc_");
-    CHECK(step.plan.overlaps_tensor == (is_nemo && step.plan.tp_degree > 1));
+    CHECK(step.plan.execution.overlaps_tensor == (is_nemo && step.plan.tp_degree > 1));
     // NeMo overlaps nothing of the optimizer where there is one data-parallel rank, context parallelism
     // apart.
-    CHECK(step.plan.overlaps_gather == (is_nemo && step.plan.dp_degree() > 1));
+    CHECK(step.plan.execution.overlaps_gather == (is_nemo && step.plan.dp_degree() > 1));
   }
 }
 

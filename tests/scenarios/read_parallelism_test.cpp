@@ -11,22 +11,22 @@ using Messages = std::vector<std::string>;
 // A framework that goes about a step in no way that is ParallelPlan's default.
 FrameworkProfile unlike_the_default() {
   FrameworkProfile profile;
-  profile.fp32_gradients = true;
-  profile.overlaps_states = false;
-  profile.overlaps_gather = true;
-  profile.overlaps_tensor = true;
-  profile.recompute_stops_early = true;
-  profile.bucket_elements = 12345;
+  profile.execution.fp32_gradients = true;
+  profile.execution.overlaps_states = false;
+  profile.execution.overlaps_gather = true;
+  profile.execution.overlaps_tensor = true;
+  profile.execution.recompute_stops_early = true;
+  profile.execution.bucket_elements = 12345;
   return profile;
 }
 
 // Of a section that says nothing.
-const ParallelPlan kUnsaid{.bucket_elements = 12345,
-                           .fp32_gradients = true,
-                           .overlaps_states = false,
-                           .overlaps_gather = true,
-                           .overlaps_tensor = true,
-                           .recompute_stops_early = true};
+const ParallelPlan kUnsaid{.execution = {.bucket_elements = 12345,
+                                         .fp32_gradients = true,
+                                         .overlaps_states = false,
+                                         .overlaps_gather = true,
+                                         .overlaps_tensor = true,
+                                         .recompute_stops_early = true}};
 
 struct Read {
   ParallelPlan plan;
@@ -63,19 +63,21 @@ const std::vector<Integer> kIntegers = {
     {"ep_degree", 1, 1 << 20, [](const ParallelPlan& plan) -> std::int64_t { return plan.ep_degree; }},
     {"lora_rank", 0, 65536, [](const ParallelPlan& plan) -> std::int64_t { return plan.lora_rank; }},
     {"bucket_elements", 1, 1'000'000'000'000,
-     [](const ParallelPlan& plan) -> std::int64_t { return plan.bucket_elements; }}};
+     [](const ParallelPlan& plan) -> std::int64_t { return plan.execution.bucket_elements; }}};
 
 struct Flag {
   std::string key;
-  bool ParallelPlan::*value;
+  bool& (*of)(ParallelPlan&);
 };
 
-const std::vector<Flag> kFlags = {{"latent_exchange", &ParallelPlan::latent_exchange},
-                                  {"overlaps_states", &ParallelPlan::overlaps_states},
-                                  {"overlaps_gather", &ParallelPlan::overlaps_gather},
-                                  {"overlaps_tensor", &ParallelPlan::overlaps_tensor},
-                                  {"fp32_gradients", &ParallelPlan::fp32_gradients},
-                                  {"recompute_stops_early", &ParallelPlan::recompute_stops_early}};
+const std::vector<Flag> kFlags = {
+    {"latent_exchange", [](ParallelPlan& plan) -> bool& { return plan.latent_exchange; }},
+    {"overlaps_states", [](ParallelPlan& plan) -> bool& { return plan.execution.overlaps_states; }},
+    {"overlaps_gather", [](ParallelPlan& plan) -> bool& { return plan.execution.overlaps_gather; }},
+    {"overlaps_tensor", [](ParallelPlan& plan) -> bool& { return plan.execution.overlaps_tensor; }},
+    {"fp32_gradients", [](ParallelPlan& plan) -> bool& { return plan.execution.fp32_gradients; }},
+    {"recompute_stops_early",
+     [](ParallelPlan& plan) -> bool& { return plan.execution.recompute_stops_early; }}};
 
 // What no key takes, with how a message tells it.
 const std::vector<std::pair<std::string, std::string>> kOtherKinds = {
@@ -124,7 +126,7 @@ TEST_CASE("Flags of a plan are true or false") {
       const Read good = read(member(flag.key, value ? "true" : "false"));
       CHECK(good.messages.empty());
       ParallelPlan expected = kUnsaid;
-      expected.*flag.value = value;
+      flag.of(expected) = value;
       CHECK(good.plan == expected);
     }
     for (const auto& [value, got] : kOtherKinds) {

@@ -39,8 +39,10 @@ TEST_CASE("ZeRO 1 without overlap: steps and idle time are sums over ranks and p
     schedule.n_gpus = n_gpus;
     for (const int sp : {1, 4}) {
       PricedGroup& group = groups.emplace_back();
-      group.plan.plan = {
-          .n_gpus = n_gpus, .sequence = {.ulysses = sp}, .zero_stage = 1, .overlaps_states = false};
+      group.plan.plan = {.n_gpus = n_gpus,
+                         .sequence = {.ulysses = sp},
+                         .zero_stage = 1,
+                         .execution = {.overlaps_states = false}};
       group.plan.chunks = {{.n_dense = n_layers}};
       group.plan.states = {{.units = {{.n_layers = n_layers, .gather_ns = 300, .reduce_ns = 200}},
                             .optimizer_ns = 70,

@@ -122,7 +122,7 @@ TEST_CASE("A slow GPU slows down its own pipeline stage") {
 }
 
 TEST_CASE("The optimizer is as slow as its GPU; exchanges and the framework take what they take") {
-  BalancedStep step({.n_gpus = 2, .zero_stage = 0, .overlaps_states = false}, 1);
+  BalancedStep step({.n_gpus = 2, .zero_stage = 0, .execution = {.overlaps_states = false}}, 1);
   step.groups[0].packs[0].overhead_ns = 500'000;
   step.groups[0].plan.states[0].units[0].reduce_ns = 700'000;
   step.groups[0].plan.states[0].optimizer_ns = 300'000;

@@ -42,7 +42,7 @@ struct MixedRun {
       group.plan.plan = {.n_gpus = kGpus,
                          .sequence = {.ulysses = sp},
                          .zero_stage = zero_stage,
-                         .overlaps_states = false,
+                         .execution = {.overlaps_states = false},
                          .gc_layers = g};
       group.plan.chunks = {{.n_dense = kLayers, .n_checkpointed = std::min(g, kLayers)}};
       group.plan.states = {

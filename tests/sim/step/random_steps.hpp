@@ -114,8 +114,8 @@ class RandomSteps {
   void draw_plan(PricedPlan& priced) {
     ParallelPlan& plan = priced.plan;
     plan.zero_stage = below(4);
-    plan.overlaps_states = coin();
-    plan.overlaps_gather = coin();
+    plan.execution.overlaps_states = coin();
+    plan.execution.overlaps_gather = coin();
     plan.tp_degree = 1 + below(2);
     plan.sequence.ulysses = 1 + below(2);
     plan.sequence.ring = coin() ? 1 : 1 + below(3);

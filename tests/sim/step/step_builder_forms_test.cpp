@@ -94,7 +94,7 @@ TEST_CASE("One rank alone takes the sum of all that it does") {
 
 TEST_CASE("The slowest rank decides; gradients and weights travel once for all of them") {
   EvenStep step(4, 3, 1);
-  step.plan.plan.overlaps_states = false;
+  step.plan.plan.execution.overlaps_states = false;
   step.units(30, 10);
   step.ranks[1].micro_batches.assign(5, &step.price);
   step.ranks[2].micro_batches.clear();
@@ -116,7 +116,7 @@ TEST_CASE("Gradients are added up from the second micro-batch on") {
 
 TEST_CASE("ZeRO 0 and 1 without overlap: micro-batches, gradients, optimizer, weights, one after another") {
   EvenStep step(4, 3, 2);
-  step.plan.plan.overlaps_states = false;
+  step.plan.plan.execution.overlaps_states = false;
   step.units(30, 10);
   step.plan.states[0].optimizer_ns = 500;
   CHECK(step.ns() == 2 * 4 * (kForward + kBackward) + 4 * 10 + 500 + 4 * 30);
@@ -147,7 +147,7 @@ TEST_CASE("ZeRO 2 reduces in every micro-batch; two buckets are filled and sent 
   // Sending decides: the last bucket's sending lasts into the next forward pass.
   step.units(30, 1000);
   CHECK(step.ns() == 4 * kForward + kBackward + 3 * 4 * 1000 + 4 * 30);
-  step.plan.plan.overlaps_states = false;
+  step.plan.plan.execution.overlaps_states = false;
   CHECK(step.ns() == 3 * 4 * (kForward + kBackward + 1000) + 4 * 30);
 }
 
@@ -155,7 +155,7 @@ TEST_CASE("Changed weights are gathered beside the next first forward pass") {
   for (const int zero_stage : {1, 2}) {
     EvenStep step(5, 2, 3);
     step.plan.plan.zero_stage = zero_stage;
-    step.plan.plan.overlaps_gather = true;
+    step.plan.plan.execution.overlaps_gather = true;
     const std::int64_t layers_ns = 5 * (kForward + kBackward);
     // Hidden but for the first.
     step.units(kForward, 0);
@@ -168,7 +168,7 @@ TEST_CASE("Changed weights are gathered beside the next first forward pass") {
                                  {.first_layer = 3, .n_layers = 2, .gather_ns = 350}};
     CHECK(step.ns() == 550 + 2 * kForward + 5 * kBackward + 2 * layers_ns);
     // By itself too: gradients, of which there are none here, may be waited for.
-    step.plan.plan.overlaps_states = false;
+    step.plan.plan.execution.overlaps_states = false;
     CHECK(step.ns() == 550 + 2 * kForward + 5 * kBackward + 2 * layers_ns);
   }
   // ZeRO 0 gathers nothing; ZeRO 3 gathers in every pass anyway.
@@ -176,9 +176,9 @@ TEST_CASE("Changed weights are gathered beside the next first forward pass") {
   step.units(60, 0);
   for (const int zero_stage : {0, 3}) {
     step.plan.plan.zero_stage = zero_stage;
-    step.plan.plan.overlaps_gather = false;
+    step.plan.plan.execution.overlaps_gather = false;
     const std::int64_t without_ns = step.ns();
-    step.plan.plan.overlaps_gather = true;
+    step.plan.plan.execution.overlaps_gather = true;
     CHECK(step.ns() == without_ns);
   }
 }
@@ -189,7 +189,7 @@ TEST_CASE("Stages that wait for the pipeline to fill gather their weights meanwh
   step.plan.plan.n_gpus = 4;
   step.plan.plan.zero_stage = 1;
   const std::int64_t without_ns = step.ns();
-  step.plan.plan.overlaps_gather = true;
+  step.plan.plan.execution.overlaps_gather = true;
   step.units(80, 0);
   // The first stage's is exposed, the second has its weights before the first activations come.
   CHECK(step.ns() == 80 + without_ns);
@@ -218,7 +218,7 @@ TEST_CASE("ZeRO 3 gathers one layer ahead, forward and backward") {
   // its gradients those of the layer behind it travel.
   step.units(5000, 4000);
   CHECK(step.ns() == 3 * 5 * (2 * 5000 + 4000));
-  step.plan.plan.overlaps_states = false;
+  step.plan.plan.execution.overlaps_states = false;
   CHECK(step.ns() == 3 * 5 * (kForward + kBackward + 2 * 5000 + 4000));
 }
 

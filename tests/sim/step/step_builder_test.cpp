@@ -35,8 +35,8 @@ TEST_CASE("Both levels of detail end a step in the same nanosecond where nothing
   for (int i = 0; i < 8000; ++i) {
     const RandomStep step = steps.next();
     const ParallelPlan& plan = step.plan.plan;
-    CAPTURE(i, plan.zero_stage, plan.overlaps_states, plan.sequence.ring, plan.pp_degree, plan.virtual_stages,
-            plan.ep_degree, step.ranks.size());
+    CAPTURE(i, plan.zero_stage, plan.execution.overlaps_states, plan.sequence.ring, plan.pp_degree,
+            plan.virtual_stages, plan.ep_degree, step.ranks.size());
     REQUIRE(step_ns(step.ranks, StepDetail::micro_batches) == step_ns(step.ranks, StepDetail::stages));
   }
 }

@@ -72,10 +72,14 @@ struct Transformer {
   /// The kind that most callers mean where they speak of one layer: experts where the model has any.
   LayerKind main_kind() const { return has_experts() ? LayerKind::expert : LayerKind::dense; }
 
+  // Sums over the parts of a layer (layers/layer_parts.hpp). They throw std::invalid_argument for the expert
+  // layers of a dense model.
+
   /// Weights of the matrix products of one layer, those of all its experts included.
   double layer_matmul_parameters(LayerKind kind) const;
   /// Of these, the ones that a token goes through.
   double active_layer_matmul_parameters(LayerKind kind) const;
+  double layer_norm_and_bias_parameters(LayerKind kind) const;
   double layer_parameters(LayerKind kind) const;
   double layer_matmul_parameters() const { return layer_matmul_parameters(main_kind()); }
   double layer_parameters() const { return layer_parameters(main_kind()); }

@@ -1,12 +1,142 @@
 #include "models/layers/layer_ops.hpp"
 
-#include "models/layers/block_ops.hpp"
+#include <algorithm>
+
+#include "models/layers/layer_parts.hpp"
+#include "models/value_bytes.hpp"
 
 namespace packsim {
 namespace {
 
-BlockOps block_ops(const Transformer& model, const ParallelPlan& plan, int gpus_per_node,
-                   std::int64_t tokens) {
+using std::int64_t;
+
+/// The operations of one GPU under a plan while they are being listed.
+struct OpList {
+  const Transformer& model;
+  const ParallelPlan& plan;
+  int gpus_per_node = 0;
+  int64_t tokens = 0;    // of this GPU, between the blocks
+  int64_t gathered = 0;  // of its tensor-parallel group, inside the blocks
+  std::vector<LayerOp> ops = {};
+
+  void add(const LayerOp& op) { ops.push_back(op); }
+
+  // With LoRA the weight is frozen and the adapter's two products follow.
+  void linear(int64_t rows, int64_t out, int64_t in, double count) {
+    const bool is_adapted = plan.lora_rank > 0;
+    add({.kind = LayerOp::Kind::linear,
+         .count = count,
+         .rows = rows,
+         .out = out,
+         .in = in,
+         .frozen = is_adapted});
+    if (!is_adapted) return;
+    add({.kind = LayerOp::Kind::linear, .count = count, .rows = rows, .out = plan.lora_rank, .in = in});
+    add({.kind = LayerOp::Kind::linear, .count = count, .rows = rows, .out = out, .in = plan.lora_rank});
+  }
+
+  void elementwise(std::string_view op, int64_t rows, int64_t cols, double count = 1) {
+    add({.kind = LayerOp::Kind::elementwise, .count = count, .rows = rows, .out = cols, .op = op});
+  }
+
+  // bytes over a group whose GPUs are `stride` apart.
+  void exchange(Cause cause, std::string_view op, int64_t bytes, int gpus, int stride) {
+    add({.kind = LayerOp::Kind::exchange,
+         .cause = cause,
+         .bytes = bytes,
+         .op = op,
+         .gpus = gpus,
+         .nodes = nodes_of_group(gpus, stride, gpus_per_node)});
+  }
+
+  /// All-gather or reduce-scatter of the hidden states over the tensor-parallel group.
+  void tensor_exchange(std::string_view op) {
+    if (plan.tp_degree == 1) return;
+    exchange(Cause::tensor, op, kBf16Bytes * gathered * model.hidden_size, plan.tp_degree, 1);
+  }
+
+  // One tensor [tokens, width] between heads and tokens: a copy that orders it, and the all-to-all. Where
+  // more GPUs share the sequence than this one's tensor-parallel part has heads, heads are copied.
+  void head_exchange(const LayerPart& part) {
+    if (plan.sequence.ulysses == 1) return;
+    const int heads = std::max(1, part.heads / plan.tp_degree);
+    const int64_t copies = std::max(1, plan.sequence.ulysses / heads);
+    const int64_t bytes = kBf16Bytes * gathered * part.width.on_gpu(plan.tp_degree) * copies;
+    add({.kind = LayerOp::Kind::copy, .cause = Cause::sequence, .bytes = bytes});
+    exchange(Cause::sequence, "all_to_all", bytes, plan.sequence.ulysses, plan.tp_degree);
+  }
+
+  // Tokens to the GPUs of their experts, or back.
+  void expert_exchange(const LayerPart& part) {
+    const int64_t bytes = kBf16Bytes * tokens * part.per_token * part.width.whole;
+    add({.kind = LayerOp::Kind::copy, .cause = Cause::expert, .bytes = bytes});
+    if (plan.ep_degree > 1) exchange(Cause::expert, "all_to_all", bytes, plan.ep_degree, plan.tp_degree);
+  }
+
+  int64_t rows(LayerPart::Tokens of) const {
+    switch (of) {
+      case LayerPart::Tokens::own:
+        return tokens;
+      case LayerPart::Tokens::gathered:
+        return gathered;
+      case LayerPart::Tokens::sequence:
+        return gathered * plan.sequence.ulysses;
+      case LayerPart::Tokens::routed:
+        break;
+    }
+    // Every GPU of the expert-parallel group sends as many tokens to every expert.
+    const Experts& experts = model.experts;
+    return (tokens * experts.per_token * plan.ep_degree + experts.n_routed - 1) / experts.n_routed;
+  }
+
+  // Of equal layers or activations, those that this GPU has.
+  int n_local(int copies) const { return copies > 1 ? copies / plan.ep_degree : 1; }
+
+  void linear(const LayerPart& part, int n_alike) {
+    const LinearLayer& layer = part.linear;
+    // All tokens of the sequence go through the heads that the GPU has.
+    const int shares = part.tokens == LayerPart::Tokens::sequence ? plan.sequence.ulysses : 1;
+    linear(rows(part.tokens), layer.out_width().on_gpu(plan.tp_degree) / shares,
+           layer.in_width().on_gpu(plan.tp_degree), n_alike * n_local(layer.copies));
+  }
+
+  // n_alike: linear layers of the same shape that run one after another.
+  void add_part(const LayerPart& part, int n_alike) {
+    const int64_t width = part.width.on_gpu(plan.tp_degree);
+    switch (part.kind) {
+      case LayerPart::Kind::norm:
+        return elementwise("rms_norm", rows(part.tokens) * width / part.norm_values, part.norm_values);
+      case LayerPart::Kind::linear:
+        return linear(part, n_alike);
+      case LayerPart::Kind::rope:
+        return elementwise("rope", rows(part.tokens), width);
+      case LayerPart::Kind::attention:
+        return add({.kind = LayerOp::Kind::attention, .cause = Cause::attention});
+      case LayerPart::Kind::activation:
+        return elementwise("swiglu", rows(part.tokens), width, n_local(part.copies));
+      case LayerPart::Kind::residual_add:
+        return elementwise("residual_add", rows(part.tokens), width);
+      case LayerPart::Kind::gather_tokens:
+        return tensor_exchange("all_gather");
+      case LayerPart::Kind::scatter_tokens:
+        return tensor_exchange("reduce_scatter");
+      case LayerPart::Kind::tokens_to_heads:
+      case LayerPart::Kind::heads_to_tokens:
+        return head_exchange(part);
+      case LayerPart::Kind::gather_latents:
+        return exchange(Cause::sequence, "all_gather", kBf16Bytes * rows(part.tokens) * width,
+                        plan.sequence.ulysses, plan.tp_degree);
+      case LayerPart::Kind::to_experts:
+      case LayerPart::Kind::from_experts:
+        return expert_exchange(part);
+      case LayerPart::Kind::choose_experts:
+      case LayerPart::Kind::weigh_shared:
+        return;
+    }
+  }
+};
+
+OpList op_list(const Transformer& model, const ParallelPlan& plan, int gpus_per_node, int64_t tokens) {
   return {.model = model,
           .plan = plan,
           .gpus_per_node = gpus_per_node,
@@ -16,47 +146,21 @@ BlockOps block_ops(const Transformer& model, const ParallelPlan& plan, int gpus_
 
 }  // namespace
 
-void BlockOps::linear(std::int64_t rows, std::int64_t out, std::int64_t in, double count) {
-  const bool is_adapted = plan.lora_rank > 0;
-  add({.kind = LayerOp::Kind::linear,
-       .count = count,
-       .rows = rows,
-       .out = out,
-       .in = in,
-       .frozen = is_adapted});
-  if (!is_adapted) return;
-  add({.kind = LayerOp::Kind::linear, .count = count, .rows = rows, .out = plan.lora_rank, .in = in});
-  add({.kind = LayerOp::Kind::linear, .count = count, .rows = rows, .out = out, .in = plan.lora_rank});
-}
-
-void BlockOps::elementwise(std::string_view op, std::int64_t rows, std::int64_t cols, double count) {
-  add({.kind = LayerOp::Kind::elementwise, .count = count, .rows = rows, .out = cols, .op = op});
-}
-
-void BlockOps::tensor_exchange(std::string_view op) {
-  if (plan.tp_degree == 1) return;
-  add({.kind = LayerOp::Kind::exchange,
-       .cause = Cause::tensor,
-       .bytes = kBf16Bytes * gathered * model.hidden_size,
-       .op = op,
-       .gpus = plan.tp_degree,
-       .nodes = nodes_of_group(plan.tp_degree, 1, gpus_per_node)});
-}
-
 std::vector<LayerOp> layer_forward(const Transformer& model, const ParallelPlan& plan, int gpus_per_node,
-                                   LayerKind kind, std::int64_t tokens) {
-  BlockOps ops = block_ops(model, plan, gpus_per_node, tokens);
-  add_attention_block(ops);
-  if (kind == LayerKind::dense) {
-    add_mlp_block(ops);
-  } else {
-    add_expert_block(ops);
+                                   LayerKind kind, int64_t tokens) {
+  OpList list = op_list(model, plan, gpus_per_node, tokens);
+  const std::vector<LayerPart> parts = layer_parts(model, kind, sends_latents(model, plan));
+  for (std::size_t i = 0; i < parts.size();) {
+    const LayerPart& first = parts[i];
+    int n_alike = 1;
+    while (++i < parts.size() && parts[i].linear.is_like_previous) ++n_alike;
+    list.add_part(first, n_alike);
   }
-  return ops.ops;
+  return list.ops;
 }
 
 std::vector<LayerOp> layer_recompute(const Transformer& model, const ParallelPlan& plan, int gpus_per_node,
-                                     LayerKind kind, std::int64_t tokens) {
+                                     LayerKind kind, int64_t tokens) {
   std::vector<LayerOp> ops = layer_forward(model, plan, gpus_per_node, kind, tokens);
   if (plan.checkpointing == Checkpointing::selective) {
     std::erase_if(ops, [](const LayerOp& op) { return op.kind != LayerOp::Kind::attention; });
@@ -72,26 +176,37 @@ std::vector<LayerOp> layer_recompute(const Transformer& model, const ParallelPla
 }
 
 std::vector<LayerOp> embedding_forward(const Transformer& model, const ParallelPlan& plan, int gpus_per_node,
-                                       std::int64_t tokens) {
-  BlockOps ops = block_ops(model, plan, gpus_per_node, tokens);
-  ops.elementwise("embedding", ops.gathered, model.hidden_size);
-  ops.tensor_exchange("reduce_scatter");
-  return ops.ops;
+                                       int64_t tokens) {
+  OpList list = op_list(model, plan, gpus_per_node, tokens);
+  list.elementwise("embedding", list.gathered, model.hidden_size);
+  list.tensor_exchange("reduce_scatter");
+  return list.ops;
 }
 
 std::vector<LayerOp> head_forward(const Transformer& model, const ParallelPlan& plan, int gpus_per_node,
-                                  std::int64_t tokens) {
-  BlockOps ops = block_ops(model, plan, gpus_per_node, tokens);
-  const std::int64_t vocabulary = (model.vocab_size + plan.tp_degree - 1) / plan.tp_degree;
-  ops.elementwise("rms_norm", tokens, model.hidden_size);
-  ops.tensor_exchange("all_gather");
-  ops.add({.kind = LayerOp::Kind::linear,
-           .rows = ops.gathered,
-           .out = vocabulary,
-           .in = model.hidden_size,
-           .frozen = plan.lora_rank > 0});
-  ops.elementwise("cross_entropy", ops.gathered, vocabulary);
-  return ops.ops;
+                                  int64_t tokens) {
+  OpList list = op_list(model, plan, gpus_per_node, tokens);
+  const int64_t vocabulary = (model.vocab_size + plan.tp_degree - 1) / plan.tp_degree;
+  list.elementwise("rms_norm", tokens, model.hidden_size);
+  list.tensor_exchange("all_gather");
+  list.add({.kind = LayerOp::Kind::linear,
+            .rows = list.gathered,
+            .out = vocabulary,
+            .in = model.hidden_size,
+            .frozen = plan.lora_rank > 0});
+  list.elementwise("cross_entropy", list.gathered, vocabulary);
+  return list.ops;
+}
+
+AttentionShape attention_shape(const Transformer& model, const ParallelPlan& plan) {
+  const int groups = plan.tp_degree * plan.sequence.ulysses;
+  return {.heads = model.n_heads / groups,
+          .kv_heads = std::max(1, model.n_kv_heads / groups),
+          .head_dim = (model.head_dim + model.value_head_dim()) / 2};
+}
+
+bool sends_latents(const Transformer& model, const ParallelPlan& plan) {
+  return model.has_latent_attention() && plan.latent_exchange && plan.sequence.ulysses > 1;
 }
 
 }  // namespace packsim

@@ -48,4 +48,7 @@ struct AttentionShape {
 };
 AttentionShape attention_shape(const Transformer& model, const ParallelPlan& plan);
 
+/// Whether Ulysses sends the latents of latent attention instead of keys and values.
+bool sends_latents(const Transformer& model, const ParallelPlan& plan);
+
 }  // namespace packsim

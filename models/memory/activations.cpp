@@ -2,17 +2,21 @@
 
 #include <algorithm>
 
-#include "models/layers/linear_layers.hpp"
+#include "models/layers/layer_ops.hpp"
+#include "models/layers/layer_parts.hpp"
 #include "models/memory/value_bytes.hpp"
 
 namespace packsim {
 namespace {
 
+using Kind = LayerPart::Kind;
+
 // What elementwise operations keep for their backward pass.
 struct Kept {
-  double norm_bytes =
-      0;  // of a value: an fp32 copy, the normalised input and the output, or input and output
-  double mlp_tensors = 0;  // gate, its activation, up and their product, or all but the activation
+  /// Of a value that is normalised: an fp32 copy, the normalised input and the output, or input and output.
+  double norm_bytes = 0;
+  /// Of an MLP: gate, its activation, up and their product, or all but the activation.
+  double mlp_tensors = 0;
 };
 
 Kept kept_tensors(bool fused_kernels) {
@@ -36,73 +40,84 @@ AttentionWidths attention_widths(const Transformer& model, const ParallelPlan& p
           .output = model.attention_width()};
 }
 
-bool sends_latents(const Transformer& model, const ParallelPlan& plan) {
-  return model.has_latent_attention() && plan.latent_exchange && plan.sequence.ulysses > 1;
+// Values of a part, for each token that the GPU has between the blocks. Inside the blocks a GPU has tp times
+// as many tokens, of a tp-th of the width where that is split.
+double values_of(const LayerPart& part, const ParallelPlan& plan) {
+  const auto width = static_cast<double>(part.width.whole);
+  const bool is_inside =
+      part.tokens == LayerPart::Tokens::gathered || part.tokens == LayerPart::Tokens::sequence;
+  return is_inside && !part.width.is_split ? width * plan.tp_degree : width;
 }
 
-double latent_bytes(const Transformer& model, const ParallelPlan& plan, const Kept& kept) {
-  const LatentAttention& latent = model.latent;
-  double bytes = kept.norm_bytes * (latent.q_lora_rank + latent.kv_lora_rank);
-  if (sends_latents(model, plan))
-    bytes += kBf16 * plan.sequence.ulysses * (latent.kv_lora_rank + latent.qk_rope_head_dim);
-  return bytes * plan.tp_degree;
-}
-
-double attention_bytes(const Transformer& model, const ParallelPlan& plan, const Kept& kept) {
-  const AttentionWidths width = attention_widths(model, plan);
-  double bytes = kBf16 * (width.query + width.key + width.value + 2 * width.output);
-  if (model.has_latent_attention()) bytes += latent_bytes(model, plan, kept);
-  // The output of these norms goes into the rotation, which keeps nothing of it.
-  if (model.qk_norm) bytes += (kept.norm_bytes - kBf16) * (model.query_width() + model.kv_width());
-  return bytes;
-}
-
-double expert_bytes(const Transformer& model, const Kept& kept) {
-  const Experts& experts = model.experts;
-  const double h = model.hidden_size;
+// What autograd keeps of a part for each such token, adapters aside.
+double kept_bytes(const LayerPart& part, const AttentionWidths& attention, const ParallelPlan& plan,
+                  const Kept& kept) {
   constexpr double kIndex = 8;  // int64
-  const double router = kFp32 * experts.n_routed + (kFp32 + kIndex) * experts.per_token;
-  const double copy = kBf16 * (2 * h + kept.mlp_tensors * experts.ffn_size);
-  const double shared = kBf16 * kept.mlp_tensors * experts.shared_ffn_size;
-  const double gate = experts.shared_gate ? kBf16 * (h + 1) : 0;  // the shared experts' output, the gate's
-  return router + experts.per_token * copy + shared + gate;
+  const double values = values_of(part, plan);
+  switch (part.kind) {
+    case Kind::norm:
+      return (part.feeds_rope ? kept.norm_bytes - kBf16 : kept.norm_bytes) * values;
+    case Kind::attention:
+      // The output of the kernel, and once more behind the all-to-all.
+      return kBf16 * (attention.query + attention.key + attention.value + 2 * attention.output);
+    case Kind::gather_latents:
+      return kBf16 * plan.sequence.ulysses * values;
+    case Kind::activation:
+      return kBf16 * kept.mlp_tensors * part.per_token * values;
+    case Kind::choose_experts:
+      return kFp32 * values + (kFp32 + kIndex) * part.per_token;
+    case Kind::to_experts:
+    case Kind::from_experts:
+      return kBf16 * part.per_token * values;
+    case Kind::weigh_shared:
+      return kBf16 * (values + 1);  // the shared experts' output and the gate's
+    default:
+      return 0;
+  }
 }
 
 // The narrow tensor between the two matrices of every adapter.
-double adapter_bytes(const Transformer& model, const ParallelPlan& plan, LayerKind kind) {
+double adapter_bytes(const std::vector<LayerPart>& parts, const ParallelPlan& plan) {
   double tokens = 0;
-  for (const LinearLayer& layer : linear_layers(model, kind))
-    tokens += layer.copies > 1 ? layer.copies * layer.token_share : plan.tp_degree;
+  for (const LayerPart& part : parts) {
+    if (part.kind != Kind::linear) continue;
+    const LinearLayer& layer = part.linear;
+    tokens += layer.copies > 1 ? layer.copies * layer.token_share() : plan.tp_degree;
+  }
   return kBf16 * plan.lora_rank * tokens;
 }
 
-double mlp_width(const Transformer& model, LayerKind kind) {
-  if (kind == LayerKind::dense) return model.ffn_size;
-  return std::max(1.0 * model.experts.per_token * model.experts.ffn_size,
-                  1.0 * model.experts.shared_ffn_size);
+// Of the widest MLP, over all experts of a token.
+double mlp_width(const std::vector<LayerPart>& parts) {
+  double width = 0;
+  for (const LayerPart& part : parts) {
+    if (part.kind == Kind::activation)
+      width = std::max(width, 1.0 * part.per_token * static_cast<double>(part.width.whole));
+  }
+  return width;
 }
 
-double exchange_bytes(const Transformer& model, const ParallelPlan& plan, LayerKind kind) {
-  const double h = model.hidden_size;
-  const AttentionWidths width = attention_widths(model, plan);
+double exchange_bytes(const std::vector<LayerPart>& parts, const AttentionWidths& attention,
+                      const Transformer& model, const ParallelPlan& plan) {
   double largest = 0;
-  // The gathered input, and the partial sums on their way to the reduce-scatter.
-  if (plan.tp_degree > 1) largest = kBf16 * 2 * plan.tp_degree * h;
-  // What is sent, in the order that the all-to-all needs; what is received is counted where it is kept.
-  if (plan.sequence.ulysses > 1) {
-    const double sent =
-        sends_latents(model, plan)
-            ? plan.tp_degree * (model.latent.kv_lora_rank + 1.0 * model.latent.qk_rope_head_dim)
-            : width.key + width.value;
-    largest = std::max(largest, kBf16 * (width.query + sent));
+  // What Ulysses sends, in the order that it needs; what it receives is counted where it is kept.
+  double sent = attention.query + attention.key + attention.value;
+  for (const LayerPart& part : parts) {
+    const double values = values_of(part, plan);
+    // The gathered input, and the partial sums on their way to the reduce-scatter.
+    if (part.kind == Kind::gather_tokens && plan.tp_degree > 1)
+      largest = std::max(largest, kBf16 * 2 * values);
+    // Tokens sent to their experts, and those received back.
+    if (part.kind == Kind::to_experts && plan.ep_degree > 1)
+      largest = std::max(largest, kBf16 * 2 * part.per_token * values);
+    if (part.kind == Kind::gather_latents) sent = attention.query + values;
   }
+  if (plan.sequence.ulysses > 1) largest = std::max(largest, kBf16 * sent);
   // Keys and values at work and those arriving, and as many of their gradients, which add up in fp32.
-  if (plan.sequence.ring > 1) largest = std::max(largest, 2 * (kBf16 + kFp32) * (width.key + width.value));
-  // Tokens sent to their experts, and those received back.
-  if (plan.ep_degree > 1 && kind == LayerKind::expert)
-    largest = std::max(largest, kBf16 * 2 * model.experts.per_token * h);
+  if (plan.sequence.ring > 1)
+    largest = std::max(largest, 2 * (kBf16 + kFp32) * (attention.key + attention.value));
   // Activations from the stage before and gradients from the one behind.
-  if (plan.pp_degree > 1) largest += kBf16 * 2 * h;
+  if (plan.pp_degree > 1) largest += kBf16 * 2 * model.hidden_size;
   return largest;
 }
 
@@ -112,17 +127,18 @@ LayerActivations layer_activations(const Transformer& model, const ParallelPlan&
                                    bool fused_kernels) {
   const double h = model.hidden_size;
   const Kept tensors = kept_tensors(fused_kernels);
-  const double mlp =
-      kind == LayerKind::dense ? kBf16 * tensors.mlp_tensors * model.ffn_size : expert_bytes(model, tensors);
-  const double kept = 2 * tensors.norm_bytes * h + attention_bytes(model, plan, tensors) + mlp +
-                      adapter_bytes(model, plan, kind);
+  const std::vector<LayerPart> parts = layer_parts(model, kind, sends_latents(model, plan));
+  const AttentionWidths attention = attention_widths(model, plan);
+  double kept = 0;
+  for (const LayerPart& part : parts) kept += kept_bytes(part, attention, plan, tensors);
+  kept += adapter_bytes(parts, plan);
   return {.kept_bytes = kept,
           .selective_bytes = kept - kBf16 * model.attention_width(),
           .input_bytes = kBf16 * h,
           // Of the residual stream and the layer's output; of the activated gate, up and their product, less
           // the product itself.
-          .gradient_bytes = kBf16 * (2 * h + 2 * mlp_width(model, kind)),
-          .exchange_bytes = exchange_bytes(model, plan, kind)};
+          .gradient_bytes = kBf16 * (2 * h + 2 * mlp_width(parts)),
+          .exchange_bytes = exchange_bytes(parts, attention, model, plan)};
 }
 
 }  // namespace packsim

@@ -1,6 +1,7 @@
 #include "models/memory/weights.hpp"
 
-#include <algorithm>
+#include <array>
+#include <optional>
 
 #include "models/layers/linear_layers.hpp"
 #include "models/memory/stages.hpp"
@@ -8,28 +9,15 @@
 namespace packsim {
 namespace {
 
-// One GPU's part of a matrix.
-struct Shard {
-  double out = 0;
-  double in = 0;
-};
-
-Shard shard_of(const Transformer& model, const ParallelPlan& plan, const LinearLayer& layer) {
-  Shard shard{.out = static_cast<double>(layer.out), .in = static_cast<double>(layer.in)};
-  if (layer.replicated) return shard;
-  double& split = layer.splits_in ? shard.in : shard.out;
-  split /= plan.tp_degree;
-  // A key or value head is not split any further.
-  if (layer.name == "k" || layer.name == "v") split = std::max(split, static_cast<double>(model.head_dim));
-  return shard;
-}
-
+// elements: of one copy of a linear layer on a GPU, from the rows and columns of the GPU's part of its
+// matrix.
 template <typename Elements>
 GpuWeights sum_over_matrices(const Transformer& model, const ParallelPlan& plan, LayerKind kind,
                              Elements elements) {
   GpuWeights weights;
   for (const LinearLayer& layer : linear_layers(model, kind)) {
-    const double of_one = elements(shard_of(model, plan, layer));
+    const double of_one =
+        elements(layer.out_width().share(plan.tp_degree), layer.in_width().share(plan.tp_degree));
     if (layer.copies > 1) {
       weights.experts += of_one * layer.copies / plan.ep_degree;
     } else {
@@ -42,9 +30,15 @@ GpuWeights sum_over_matrices(const Transformer& model, const ParallelPlan& plan,
 template <typename LayerWeights>
 GpuWeights sum_over_layers(const Transformer& model, const ParallelPlan& plan, int stage,
                            LayerWeights layer_weights_of) {
+  std::array<std::optional<GpuWeights>, 2> of_kind;
   GpuWeights weights;
-  for (const LayerChunk& chunk : stage_chunks(model, plan, stage))
-    for (const StageLayer& layer : chunk) weights += layer_weights_of(model, plan, layer.kind);
+  for (const LayerChunk& chunk : stage_chunks(model, plan, stage)) {
+    for (const StageLayer& layer : chunk) {
+      std::optional<GpuWeights>& of_layer = of_kind[static_cast<std::size_t>(layer.kind)];
+      if (!of_layer) of_layer = layer_weights_of(model, plan, layer.kind);
+      weights += *of_layer;
+    }
+  }
   return weights;
 }
 
@@ -55,15 +49,14 @@ int expert_state_gpus(const ParallelPlan& plan) {
 }
 
 GpuWeights layer_weights(const Transformer& model, const ParallelPlan& plan, LayerKind kind) {
-  GpuWeights weights =
-      sum_over_matrices(model, plan, kind, [](const Shard& shard) { return shard.out * shard.in; });
-  weights.dense += model.layer_parameters(kind) - model.layer_matmul_parameters(kind);
+  GpuWeights weights = sum_over_matrices(model, plan, kind, [](double out, double in) { return out * in; });
+  weights.dense += model.layer_norm_and_bias_parameters(kind);
   return weights;
 }
 
 GpuWeights layer_adapters(const Transformer& model, const ParallelPlan& plan, LayerKind kind) {
   return sum_over_matrices(model, plan, kind,
-                           [&](const Shard& shard) { return plan.lora_rank * (shard.out + shard.in); });
+                           [&](double out, double in) { return plan.lora_rank * (out + in); });
 }
 
 double vocabulary_weights(const Transformer& model, const ParallelPlan& plan) {

@@ -56,7 +56,7 @@ TEST_CASE("Layers come in the order of the forward pass") {
   CHECK(names_of(linear_layers(kLlama8b)) == "q k v o gate up down");
   CHECK(names_of(linear_layers(kQwen3Moe)) == "q k v o router expert_gate expert_up expert_down");
   CHECK(names_of(linear_layers(kTinyMixture)) ==
-        "q k v o router expert_gate expert_up expert_down shared_gate shared_up shared_down shared_weight");
+        "q k v o router expert_gate expert_up expert_down shared_weight shared_gate shared_up shared_down");
   CHECK(names_of(linear_layers(kTinyMixture, LayerKind::dense)) == "q k v o gate up down");
   CHECK(names_of(linear_layers(kTinyLatent)) == "q kv_a kv_b o gate up down");
   CHECK(names_of(linear_layers(kDeepseekV2)) ==
@@ -71,9 +71,9 @@ TEST_CASE("Widths of DeepSeek-V2's latent attention, and what its experts see") 
   CHECK(layer_of(layers, "o").in == 128 * 128);
   const LinearLayer& up = layer_of(layers, "expert_up");
   CHECK(up.copies == 160);
-  CHECK(up.token_share == 6.0 / 160);
+  CHECK(up.token_share() == 6.0 / 160);
   CHECK(layer_of(layers, "shared_up").copies == 1);
-  CHECK(layer_of(layers, "shared_up").token_share == 1);
+  CHECK(layer_of(layers, "shared_up").token_share() == 1);
 }
 
 TEST_CASE("Tensor parallelism leaves routers, latents and experts whole, and splits o and down by input") {

@@ -49,9 +49,9 @@ PlannedGroup plan_group(const Scenario& scenario, const GroupSpec& group, std::i
                                       .logits_bytes_per_vocab_entry = factors.logits_bytes_per_vocab_entry};
   ParallelPlan plan = group_plan(scenario.plan, group, 0);
   const double tokens_per_gpu = static_cast<double>(pack_tokens) / plan.sequence_gpus();
-  const int fewest =
+  const std::optional<int> fewest =
       fewest_gc_layers(scenario.model, scenario.cluster, plan, assumptions, tokens_per_gpu, n_micro_batches);
-  plan.gc_layers = group.gc_layers.value_or(fewest < 0 ? scenario.model.n_layers : fewest);
+  plan.gc_layers = group.gc_layers.value_or(fewest.value_or(scenario.model.n_layers));
   // Chunks of a pipeline checkpoint alike, which may make more of them.
   int n_checkpointed = 0;
   for (const PipelineChunk& chunk : pipeline_chunks(scenario.model, plan))

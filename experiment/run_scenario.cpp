@@ -69,18 +69,18 @@ RunTimes times_of(const SimulatedRun& run, int n_gpus) {
 
 // How well the times are known.
 void set_certainty(const Scenario& scenario, const PriceAccount& account, RunTimes& times) {
-  const auto standing = standing_fractions(times.shares.by_cause, account);
-  const auto share = [&](Standing of) { return standing[static_cast<std::size_t>(of)]; };
-  times.evidence = {.measured = share(Standing::measured) + share(Standing::interpolated),
-                    .extrapolated = share(Standing::extrapolated),
-                    .missing = share(Standing::missing)};
+  const auto evidence = evidence_fractions(times.shares.by_cause, account);
+  const auto share = [&](Evidence of) { return evidence[static_cast<std::size_t>(of)]; };
+  times.evidence = {.measured = share(Evidence::measured) + share(Evidence::interpolated),
+                    .extrapolated = share(Evidence::extrapolated),
+                    .missing = share(Evidence::missing)};
   // Its factors hold the level of the very kernels that they were fitted on.
   const bool is_fitted = scenario.is_model_of_profile && scenario.is_hardware_of_profile;
   const Uncertainty uncertainty =
       run_uncertainty(times.shares.by_cause, account, scenario.profile, is_fitted);
   times.gpu_days_low = uncertainty.low() * times.gpu_days;
   times.gpu_days_high = uncertainty.high() * times.gpu_days;
-  if (!uncertainty.doubts.empty()) times.largest_uncertainty = uncertainty.doubts.front().measurement;
+  if (!uncertainty.sources.empty()) times.largest_uncertainty = uncertainty.sources.front().measurement;
 }
 
 std::vector<SampledIteration> sample_iterations(const Schedule& schedule, const GroupBatches& batches,

@@ -5,12 +5,12 @@
 
 namespace packsim {
 
-/// What a GPU's time is booked on.
+/// What a GPU spends its time on.
 enum class Cause : std::uint8_t {
   linear,     ///< matrix products and elementwise kernels, forward and backward
   attention,  ///< forward and backward
-  recompute,  ///< both, once more, in checkpointed layers
-  sequence,   ///< exchange of Ulysses or ring, the copies that order its data included
+  recompute,  ///< the forward pass of checkpointed layers, once more
+  sequence,   ///< exchange of Ulysses or ring, and the copies that order its data
   tensor,     ///< exchange of tensor parallelism
   expert,     ///< exchange of expert parallelism
   pipeline,   ///< activations from stage to stage

@@ -1,20 +1,22 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace packsim {
 
-/// The network of a cluster. Rates are of one direction, as the maker states them; what collectives reach
-/// is the hardware profile's business. All 0: not stated, nothing contends.
+/// The network of a cluster. Rates are of one direction, as the maker states them; what collectives reach of
+/// them is in the hardware profile. If all are 0, the network is not stated, and transfers do not slow each
+/// other down.
 struct Network {
   double nvlink_bytes_per_s = 0;  ///< of one GPU, to all others of its node together
-  int nics_per_node = 0;          ///< shared evenly by the node's GPUs: a divisor or a multiple of them
+  int nics_per_node = 0;          ///< a divisor or a multiple of the node's GPUs, which share them evenly
   double nic_bytes_per_s = 0;     ///< of one
   double latency_s = 0;           ///< one way between two nodes
   bool rails = false;             ///< NIC i of every node is on leaf switches of its own (rail-optimised)
-  int nodes_per_leaf = 0;         ///< nodes whose NICs share a leaf switch; 0: one leaf for all
-  double oversubscription = 1;    ///< bytes/s of a leaf's NICs over those of its uplinks to the spine
+  int nodes_per_leaf = 0;         ///< nodes that share a leaf switch; 0: one leaf switch for all nodes
+  double oversubscription = 1;    ///< rate of a leaf switch's NICs over the rate of its uplinks
   std::string source = {};
 };
 
@@ -22,13 +24,16 @@ struct Network {
 struct Cluster {
   std::string name;
   std::string source;
-  std::string gpu;  ///< what a profile must have been measured on
+  std::string gpu;  ///< the driver's name of it, as profiles state what they were measured on
   int nodes = 1;
   int gpus_per_node = 8;
   std::int64_t gpu_memory_bytes = 0;  ///< usable, as the driver reports it
   Network network = {};
-  double host_memory_bytes = 0;      ///< of a node; 0: not known
-  double host_link_bytes_per_s = 0;  ///< PCIe of one GPU, one direction; 0: not known
+  // What the makers state. Prices rest on it only where the hardware profile has no measurement.
+  std::optional<double> gpu_peak_flop_per_s = {};     ///< dense bf16 matrix products
+  std::optional<double> gpu_memory_bytes_per_s = {};  ///< bandwidth of a GPU's own memory
+  std::optional<double> host_memory_bytes = {};       ///< of a node
+  std::optional<double> host_link_bytes_per_s = {};   ///< PCIe of one GPU, one direction
 
   int n_gpus() const { return nodes * gpus_per_node; }
 };

@@ -2,7 +2,7 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +13,7 @@
 namespace packsim {
 
 /// What end-to-end steps of one training framework show beyond the kernels of a hardware profile, and how the
-/// framework goes about a step. JSON files in calibration/profiles, each with its provenance.
+/// framework executes a step. Each is a JSON file in calibration/profiles, with its provenance.
 struct FrameworkProfile {
   std::string name;
   std::string gpu;       ///< the GPU it was measured on
@@ -28,10 +28,10 @@ struct FrameworkProfile {
   ExecutionStyle execution;
 
   /// How well the time factors are known: covariance of their logarithms, kNTimeFactors rows of as many, in
-  /// the order of kTimeFactorNames; empty: not told.
+  /// the order of kTimeFactorNames; empty where it is not stated.
   std::vector<double> log_covariance;
-  /// Root mean square of the relative errors of steps that were left out of the fit; 0: not told.
-  double left_out_error = 0;
+  /// Root mean square of the relative errors of steps that were left out of the fit, where that is stated.
+  std::optional<double> left_out_error;
 };
 
 /// The factors that price time, in the order of log_covariance.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace packsim {
@@ -49,7 +50,7 @@ struct Transformer {
   int n_windowed_layers = 0;      ///< layers that have the window; the others see all
   LatentAttention latent = {};
   Experts experts = {};
-  double published_parameters = 0;  ///< as the publisher counts them; 0 where it does not say
+  std::optional<double> published_parameters = {};  ///< as the publisher counts them, where it says
 
   bool operator==(const Transformer&) const = default;
   /// Whether it is the same model under whatever name and source.

@@ -13,13 +13,13 @@ enum class SolveStatus {
   optimal,  ///< to the gap that is asked for
   time_limit,
   node_limit,
-  local_search,  ///< no more was asked for
+  local_search,  ///< no integer program was asked for
   infeasible,
 };
 
 /// One integer program that was solved.
 struct SolveRecord {
-  std::int64_t batch = 0;  ///< of which global batch; 0 is the first
+  std::int64_t batch = 0;  ///< index of the global batch that it plans
   double wall_s = 0;
   SolveStatus status = SolveStatus::optimal;
   double start_s = 0;      ///< makespan of the best start; 0: there was none
@@ -29,12 +29,13 @@ struct SolveRecord {
 };
 
 struct CbcOptions {
-  /// The program as the paper has it. False: the same solutions, less copies of each other, with rows that we
-  /// have added and that make its relaxation tighter.
+  /// Whether to solve the program as the paper states it. Otherwise solutions that only permute equal groups
+  /// are excluded, and added rows make the relaxation tighter; the optimum is the same.
   bool published_program = false;
-  /// Start from the local search where it is better than the start that solve() is given; ours.
+  /// Start from the local search where it is better than the start that solve() is given. The paper does not.
   bool local_search = true;
-  /// False: no integer program at all, which is enough for whole epochs (docs/model.md).
+  /// Whether to solve integer programs at all. The local search alone is enough for whole epochs
+  /// (docs/model.md).
   bool integer_program = true;
   /// Stop where the solution is proven to be this close to the best.
   double gap_fraction = 1e-6;

@@ -5,11 +5,11 @@
 
 namespace packsim {
 
-/// Who plans global batches while the GPUs train.
+/// How global batches are planned while the GPUs train.
 struct PlannerService {
   int n_processes = 1;         ///< batches that are planned at the same time
-  int look_ahead_batches = 1;  ///< the plan of batch i is begun once iteration i - look_ahead starts; 0: only
-                               ///< when iteration i - 1 has ended
+  int look_ahead_batches = 1;  ///< planning of batch i begins when iteration i - look_ahead starts;
+                               ///< 0: when iteration i - 1 has ended
 };
 
 /// Seconds that the GPUs wait for the plan of each iteration; the first waits for all of its own.

@@ -56,7 +56,7 @@ class TableSteps {
     return row == fit_.rows.end() ? std::nullopt : row->left_out_s;
   }
 
-  int fewest_layers(const PublishedTableStep& step) const {
+  std::optional<int> fewest_layers(const PublishedTableStep& step) const {
     const ParallelPlan plan = plan_of(step);
     const MemoryAssumptions assumptions{
         .reserved_bytes = profile_.factors.reserved_bytes,
@@ -95,9 +95,10 @@ ValidationRow time_row(const PublishedTableStep& step, double predicted_s, doubl
 }
 
 // An out-of-memory verdict counts as one layer more than the model has; a prediction of none that fits too.
-ValidationRow memory_row(const PublishedTableStep& step, int fewest, int n_layers, int tolerance) {
+ValidationRow memory_row(const PublishedTableStep& step, std::optional<int> fewest, int n_layers,
+                         int tolerance) {
   const int published = step.out_of_memory ? n_layers + 1 : step.gc_layers;
-  const int predicted = fewest < 0 ? n_layers + 1 : fewest;
+  const int predicted = fewest.value_or(n_layers + 1);
   ValidationRow row{.name = step.name,
                     .published = static_cast<double>(published),
                     .predicted = static_cast<double>(predicted),
@@ -107,10 +108,10 @@ ValidationRow memory_row(const PublishedTableStep& step, int fewest, int n_layer
                     .is_fitted = true};
   row.outcome = outcome_of(row.error, row.tolerance);
   // Verdicts are right or wrong, however near.
-  if (step.out_of_memory != (fewest < 0)) row.outcome = Outcome::missed;
-  if (step.out_of_memory || fewest < 0) {
+  if (step.out_of_memory == fewest.has_value()) row.outcome = Outcome::missed;
+  if (step.out_of_memory || !fewest) {
     row.beside = std::string(step.out_of_memory ? "out of memory" : "fits") + " (" +
-                 (fewest < 0 ? "out of memory" : "fits") + ")";
+                 (fewest ? "fits" : "out of memory") + ")";
   }
   return row;
 }

@@ -91,7 +91,7 @@ void leave_group_out(const std::vector<FitRow*>& rows, double left_out, const Ha
   for (const FitRow* row : rows) {
     if (gpus_of(*row) != left_out || is_outlier(*row)) continue;
     const KernelTime time = kernel_time(profile, row->row->kernel);
-    if (time.standing == Standing::missing) continue;
+    if (time.evidence == Evidence::missing) continue;
     const double error = std::log(time.time_s / row->time_s);
     if (between) {
       errors.between_squares.push_back(error * error);
@@ -139,7 +139,7 @@ void fit_overlaps(std::vector<FitRow>& rows, HardwareProfile& profile, std::vect
     const KernelTime alone = kernel_time(
         profile,
         KernelCase::of("gemm", {kernel.value("m"), kernel.value("n"), kernel.value("k"), "tn", "hot"}));
-    if (alone.standing == Standing::missing || alone.standing == Standing::extrapolated) {
+    if (alone.evidence == Evidence::missing || alone.evidence == Evidence::extrapolated) {
       notes.push_back(kernel.text() + ": its gemm alone was not measured; unused");
       continue;
     }

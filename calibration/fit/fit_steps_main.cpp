@@ -21,8 +21,8 @@ using packsim::StepFit;
 using packsim::StepFitProblem;
 using packsim::StepRow;
 
-ordered_json layers_or_oom(int gc_layers) {
-  return gc_layers < 0 ? ordered_json("OOM") : ordered_json(gc_layers);
+ordered_json layers_or_oom(std::optional<int> gc_layers) {
+  return gc_layers ? ordered_json(*gc_layers) : ordered_json("OOM");
 }
 
 double milliseconds(double time_s) {
@@ -33,11 +33,12 @@ ordered_json results(const StepFitProblem& problem, const StepFit& fit) {
   ordered_json rows = ordered_json::array();
   for (std::size_t i = 0; i < problem.rows.size(); ++i) {
     const StepRow& row = problem.rows[i];
-    ordered_json entry = {{"table", row.table},
-                          {"pack_tokens", row.pack_tokens},
-                          {"sp_degree", row.sequence.ulysses},
-                          {"gc_layers", layers_or_oom(row.out_of_memory ? -1 : row.gc_layers)},
-                          {"predicted_gc_layers", layers_or_oom(fit.predicted_gc_layers[i])}};
+    ordered_json entry = {
+        {"table", row.table},
+        {"pack_tokens", row.pack_tokens},
+        {"sp_degree", row.sequence.ulysses},
+        {"gc_layers", layers_or_oom(row.out_of_memory ? std::nullopt : std::optional(row.gc_layers))},
+        {"predicted_gc_layers", layers_or_oom(fit.predicted_gc_layers[i])}};
     if (!row.out_of_memory) {
       entry["measured_s"] = row.step_s;
       entry["predicted_s"] = milliseconds(fit.predicted_s[i]);

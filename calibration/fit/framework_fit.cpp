@@ -115,8 +115,8 @@ void add_rows(const std::vector<MeasuredStep>& steps, FrameworkFit& fit) {
     row.predicted_memory_bytes = peak_memory_of(step, fit.profile.factors).total_bytes();
     add_errors(row, n, fit);
     left_out_squares += std::pow(row.left_out_s / row.measured_s - 1, 2) / n;
-    if (row.measured_memory_bytes > 0) {
-      memory_errors += std::abs(row.predicted_memory_bytes / row.measured_memory_bytes - 1);
+    if (row.measured_memory_bytes) {
+      memory_errors += std::abs(row.predicted_memory_bytes / *row.measured_memory_bytes - 1);
       ++n_memory;
     }
     fit.rows.push_back(std::move(row));

@@ -22,8 +22,8 @@ struct FrameworkFitRow {
   std::string step;
   double measured_s = 0;
   double predicted_s = 0;
-  double left_out_s = 0;             ///< by a fit without the row
-  double measured_memory_bytes = 0;  ///< 0 where not measured
+  double left_out_s = 0;                             ///< by a fit without the row
+  std::optional<double> measured_memory_bytes = {};  ///< where it was measured
   double predicted_memory_bytes = 0;
 };
 

@@ -16,8 +16,8 @@ Json row_json(const FrameworkFitRow& row) {
                {"measured_s", six_digits(row.measured_s)},
                {"predicted_s", six_digits(row.predicted_s)},
                {"left_out_s", six_digits(row.left_out_s)}};
-  if (row.measured_memory_bytes > 0) {
-    json["measured_memory_bytes"] = six_digits(row.measured_memory_bytes);
+  if (row.measured_memory_bytes) {
+    json["measured_memory_bytes"] = six_digits(*row.measured_memory_bytes);
     json["predicted_memory_bytes"] = six_digits(row.predicted_memory_bytes);
   }
   return json;

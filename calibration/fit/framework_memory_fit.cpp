@@ -25,7 +25,7 @@ FrameworkMemoryFit fit_framework_memory(const std::vector<MeasuredStep>& steps) 
   FrameworkMemoryFit fit;
   MeasuredPeaks peaks;
   for (const MeasuredStep& step : steps) {
-    if (step.row->peak_memory_bytes > 0) peaks.push_back(&step);
+    if (step.row->peak_memory_bytes) peaks.push_back(&step);
   }
   fit.is_measured = peaks.size() >= 2;
   if (!fit.is_measured) return fit;
@@ -41,7 +41,8 @@ FrameworkMemoryFit fit_framework_memory(const std::vector<MeasuredStep>& steps) 
       const MemoryPeak peak = peak_memory_of(step, factors);
       columns(i, 0) = 1;
       columns(i, 1) = peak.logits_bytes / factors.logits_bytes_per_vocab_entry;
-      bytes[i] = step.row->peak_memory_bytes - (peak.total_bytes() - peak.logits_bytes - peak.reserved_bytes);
+      bytes[i] =
+          *step.row->peak_memory_bytes - (peak.total_bytes() - peak.logits_bytes - peak.reserved_bytes);
     }
     const Eigen::Vector2d before = x;
     x = solve(columns, bytes);

@@ -53,7 +53,7 @@ std::string framework_profile_text(const FrameworkProfile& profile, const std::s
   Json covariance = Json::array();
   for (const double value : profile.log_covariance) covariance.push_back(six_digits(value));
   json["log_covariance"] = covariance;
-  json["left_out_error"] = six_digits(profile.left_out_error);
+  if (profile.left_out_error) json["left_out_error"] = six_digits(*profile.left_out_error);
   json["provenance"] = provenance;
   return json.dump(2) + "\n";
 }

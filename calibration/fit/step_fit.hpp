@@ -43,10 +43,10 @@ struct StepFit {
   /// the attention that the rows show, with whatever imbalance the timed iterations had. Fitted beside the
   /// factors, and of no other use.
   std::map<std::string, double> effective_document_tokens;
-  std::vector<double> predicted_s;       ///< [n_rows], 0 where out of memory
-  std::vector<double> left_out_s;        ///< [n_rows], predicted by a fit without the row
-  std::vector<int> predicted_gc_layers;  ///< [n_rows], -1 for out of memory
-  double mean_error = 0;                 ///< of |predicted / measured - 1|
+  std::vector<double> predicted_s;                      ///< [n_rows], 0 where out of memory
+  std::vector<double> left_out_s;                       ///< [n_rows], predicted by a fit without the row
+  std::vector<std::optional<int>> predicted_gc_layers;  ///< [n_rows]; none: out of memory
+  double mean_error = 0;                                ///< of |predicted / measured - 1|
   double max_error = 0;
   double left_out_mean_error = 0;
   double left_out_max_error = 0;

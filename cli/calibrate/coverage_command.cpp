@@ -64,10 +64,10 @@ std::vector<KernelUse> scenario_kernels(const Scenario& scenario, const std::str
   return uses.all();
 }
 
-nlohmann::ordered_json by_standing(const std::array<double, kNStandings>& fractions) {
+nlohmann::ordered_json by_evidence(const std::array<double, kNEvidenceLevels>& fractions) {
   nlohmann::ordered_json json;
-  for (int s = 0; s < kNStandings; ++s) {
-    json[std::string(standing_name(static_cast<Standing>(s)))] = fractions[static_cast<std::size_t>(s)];
+  for (int s = 0; s < kNEvidenceLevels; ++s) {
+    json[std::string(evidence_name(static_cast<Evidence>(s)))] = fractions[static_cast<std::size_t>(s)];
   }
   return json;
 }
@@ -78,7 +78,7 @@ std::string to_json(const Coverage& covered) {
     families.push_back({{"family", family.family},
                         {"time_fraction", family.fraction},
                         {"relative_error", family.relative_error},
-                        {"time_fraction_by_standing", by_standing(family.fraction_by_standing)}});
+                        {"time_fraction_by_standing", by_evidence(family.fraction_by_evidence)}});
   }
   nlohmann::ordered_json kernels = nlohmann::ordered_json::array();
   for (const CoveredUse& use : covered.uses) {
@@ -86,12 +86,12 @@ std::string to_json(const Coverage& covered) {
                        {"part", use.use.part},
                        {"count", use.use.count},
                        {"time_fraction", use.fraction},
-                       {"standing", standing_name(use.time.standing)},
+                       {"standing", evidence_name(use.time.evidence)},
                        {"relative_error", use.time.relative_error},
                        {"basis", use.time.basis}});
   }
   const nlohmann::ordered_json json = {
-      {"time_fraction_by_standing", by_standing(covered.fraction_by_standing)},
+      {"time_fraction_by_standing", by_evidence(covered.fraction_by_evidence)},
       {"relative_error", covered.relative_error},
       {"families", families},
       {"kernels", kernels}};
@@ -102,17 +102,17 @@ void print_coverage(const Coverage& covered) {
   std::vector<std::vector<std::string>> table = {
       {"kernel", "share of time", "measured", "interpolated", "extrapolated", "missing", "error"}};
   const auto row = [&](const std::string& name, double fraction,
-                       const std::array<double, kNStandings>& fractions, double relative_error) {
+                       const std::array<double, kNEvidenceLevels>& fractions, double relative_error) {
     std::vector<std::string> cells = {name, percent(fraction)};
     for (const double part : fractions) cells.push_back(part > 0 ? percent(part) : "");
-    const bool known = fraction > fractions[static_cast<std::size_t>(Standing::missing)];
+    const bool known = fraction > fractions[static_cast<std::size_t>(Evidence::missing)];
     cells.push_back(known ? "+-" + percent(relative_error) : "-");
     table.push_back(cells);
   };
   for (const FamilyCoverage& family : covered.families) {
-    row(family.family, family.fraction, family.fraction_by_standing, family.relative_error);
+    row(family.family, family.fraction, family.fraction_by_evidence, family.relative_error);
   }
-  row("all", 1, covered.fraction_by_standing, covered.relative_error);
+  row("all", 1, covered.fraction_by_evidence, covered.relative_error);
   fmt::print("{}", formats_detail::text_table(table));
   fmt::print(
       "Shares are of the kernels' time, one after another; what is missing is guessed. Error: one standard "
@@ -125,14 +125,14 @@ void print_unmeasured(const std::vector<UnmeasuredCase>& cases, const Coverage& 
   const auto n_listed = std::min(cases.size(), static_cast<std::size_t>(listed));
   for (std::size_t i = 0; i < n_listed; ++i) {
     table.push_back(
-        {cases[i].kernel.text(), percent(cases[i].fraction), std::string(standing_name(cases[i].standing))});
+        {cases[i].kernel.text(), percent(cases[i].fraction), std::string(evidence_name(cases[i].evidence))});
   }
   fmt::print("\n{}", formats_detail::text_table(table));
   if (cases.size() > n_listed) fmt::print("and {} more\n", cases.size() - n_listed);
   // Why, once a reason.
   std::vector<std::string> reasons;
   for (const CoveredUse& use : covered.uses) {
-    if (use.time.standing != Standing::missing) continue;
+    if (use.time.evidence != Evidence::missing) continue;
     if (std::ranges::find(reasons, use.time.basis) == reasons.end()) reasons.push_back(use.time.basis);
   }
   for (const std::string& reason : reasons) fmt::print("missing: {}\n", reason);
@@ -146,7 +146,7 @@ void cover(const CoverageArguments& arguments, const CommandContext& context) {
   const Coverage covered =
       coverage([&](const KernelCase& kernel) { return kernel_time(profile, kernel); }, uses);
   const std::vector<UnmeasuredCase> unmeasured =
-      unmeasured_cases(covered, arguments.interpolated ? Standing::interpolated : Standing::extrapolated);
+      unmeasured_cases(covered, arguments.interpolated ? Evidence::interpolated : Evidence::extrapolated);
   if (arguments.json) {
     fmt::print("{}\n", to_json(covered));
   } else {
@@ -162,8 +162,9 @@ void cover(const CoverageArguments& arguments, const CommandContext& context) {
     std::vector<KernelCase> cases;
     for (const UnmeasuredCase& row : unmeasured) cases.push_back(row.kernel);
     write_file(arguments.plan,
-               plan_text(cases, fmt::format("What {} does not have of {}, the largest share of time first.",
-                                            profile.name, scenario.name)));
+               measurement_list_text(
+                   cases, fmt::format("What {} does not have of {}, the largest share of time first.",
+                                      profile.name, scenario.name)));
   }
   if (arguments.json) return;
   if (unmeasured.empty()) {

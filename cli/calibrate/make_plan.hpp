@@ -12,7 +12,7 @@ class App;
 namespace packsim {
 
 /// What a user says of the plan to make.
-struct PlanRequest {
+struct MeasurementListRequest {
   std::vector<std::string> models;  ///< empty: all shipped
   bool quick = false;
   int n_gpus = 8;
@@ -20,9 +20,10 @@ struct PlanRequest {
   double gpu_memory_gb = 80;
 };
 
-void add_plan_options(CLI::App& command, PlanRequest& request);
+void add_plan_options(CLI::App& command, MeasurementListRequest& request);
 
 /// A plan file. description, unless null, is set to its size and estimated time.
-std::string make_plan_text(const PlanRequest& request, const DataPaths& data, std::string* description);
+std::string make_plan_text(const MeasurementListRequest& request, const DataPaths& data,
+                           std::string* description);
 
 }  // namespace packsim

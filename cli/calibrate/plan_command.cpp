@@ -15,7 +15,7 @@
 
 namespace packsim {
 
-std::string describe_plan(const MeasurementPlan& plan) {
+std::string describe_plan(const MeasurementList& plan) {
   std::string text = fmt::format("{} cases, about {:.0f} s on one GPU", plan.cases.size(), plan.one_gpu_s);
   if (plan.collectives_s > 0) text += fmt::format(" and {:.0f} s on several", plan.collectives_s);
   if (plan.over_budget > 0) text += fmt::format("; {} left out to keep to the time", plan.over_budget);
@@ -23,30 +23,31 @@ std::string describe_plan(const MeasurementPlan& plan) {
   return text;
 }
 
-std::string make_plan_text(const PlanRequest& request, const DataPaths& data, std::string* description) {
+std::string make_plan_text(const MeasurementListRequest& request, const DataPaths& data,
+                           std::string* description) {
   const bool all_shipped = request.models.empty();
   std::vector<Transformer> models = all_shipped ? shipped_models(data) : std::vector<Transformer>();
   std::set<std::string> seen;
   for (const std::string& name : request.models) {
     if (seen.insert(name).second) models.push_back(load_model(name, data));
   }
-  PlanOptions options;
-  options.size = request.quick ? PlanSize::quick : PlanSize::full;
+  MeasurementListOptions options;
+  options.size = request.quick ? MeasurementListSize::quick : MeasurementListSize::full;
   options.n_gpus = request.n_gpus;
   options.gpus_per_node = std::min(request.gpus_per_node, request.n_gpus);
   options.gpu_memory_bytes = request.gpu_memory_gb * 1e9;
   options.length_sets = shipped_length_sets(data);
-  const MeasurementPlan plan = measurement_plan(models, options);
+  const MeasurementList plan = measurement_list(models, options);
   if (description != nullptr) *description = describe_plan(plan);
   std::string names;
   for (const Transformer& model : models) names += (names.empty() ? "" : ", ") + model.name;
-  return plan_text(plan,
-                   fmt::format("What to measure for {}, size {}, on up to {} GPU{}, {} a node.",
-                               all_shipped ? "the shipped models" : names, request.quick ? "quick" : "full",
-                               request.n_gpus, request.n_gpus == 1 ? "" : "s", options.gpus_per_node));
+  return measurement_list_text(
+      plan, fmt::format("What to measure for {}, size {}, on up to {} GPU{}, {} a node.",
+                        all_shipped ? "the shipped models" : names, request.quick ? "quick" : "full",
+                        request.n_gpus, request.n_gpus == 1 ? "" : "s", options.gpus_per_node));
 }
 
-void add_plan_options(CLI::App& command, PlanRequest& request) {
+void add_plan_options(CLI::App& command, MeasurementListRequest& request) {
   command.add_option(
       "--model", request.models,
       "Shipped model, model file or Hugging Face config.json; again for more; default: all shipped");
@@ -67,7 +68,7 @@ void add_plan_options(CLI::App& command, PlanRequest& request) {
 
 void add_calibrate_plan_command(CLI::App& calibrate, const CommandContext& context) {
   CLI::App* command = calibrate.add_subcommand("plan", "List what to measure for some models, a case a line");
-  auto request = std::make_shared<PlanRequest>();
+  auto request = std::make_shared<MeasurementListRequest>();
   auto out = std::make_shared<std::string>();
   add_plan_options(*command, *request);
   command->add_option("--out", *out, "File to write; else the plan is printed");

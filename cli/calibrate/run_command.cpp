@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct RunArguments {
-  PlanRequest request;
+  MeasurementListRequest request;
   std::vector<std::string> plans;
   std::string out = "measurements.jsonl";
   std::string with = "microbench";

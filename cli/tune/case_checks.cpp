@@ -25,10 +25,10 @@ std::int64_t smallest_iteration_tokens(const Scenario& scenario, std::int64_t pa
 
 ProfiledCase planned_case(const Scenario& scenario, std::int64_t pack_tokens, int sp_degree) {
   ProfiledCase one{.pack_tokens = pack_tokens, .sequence = {.ulysses = sp_degree}};
-  one.obstacle = degree_mistake(scenario, sp_degree);
-  if (!one.obstacle.empty()) return one;
+  one.infeasible_reason = degree_mistake(scenario, sp_degree);
+  if (!one.infeasible_reason.empty()) return one;
   if (pack_tokens % sp_degree != 0) {
-    one.obstacle = fmt::format("SP {} does not divide the pack length", sp_degree);
+    one.infeasible_reason = fmt::format("SP {} does not divide the pack length", sp_degree);
     return one;
   }
   const std::int64_t tokens_per_iteration = scenario.training.tokens_per_iteration;
@@ -41,10 +41,11 @@ ProfiledCase planned_case(const Scenario& scenario, std::int64_t pack_tokens, in
   one.peak_memory_bytes = group.peak_memory_bytes;
   const std::int64_t smallest = smallest_iteration_tokens(scenario, pack_tokens, sp_degree);
   if (!group.feasible) {
-    one.obstacle = "does not fit: " + gibibytes_used(group.peak_memory_bytes, group.gpu_memory_bytes);
+    one.infeasible_reason =
+        "does not fit: " + gibibytes_used(group.peak_memory_bytes, group.gpu_memory_bytes);
   } else if (smallest > tokens_per_iteration) {
-    one.obstacle = fmt::format("a pack a rank is {} tokens, over the {} of an iteration", grouped(smallest),
-                               grouped(tokens_per_iteration));
+    one.infeasible_reason = fmt::format("a pack a rank is {} tokens, over the {} of an iteration",
+                                        grouped(smallest), grouped(tokens_per_iteration));
   }
   return one;
 }

@@ -71,12 +71,12 @@ double simulate_s(const Scenario& scenario, const PlannedStrategy& plan) {
 ProfiledCase profile(const Scenario& scenario, std::span<const std::int32_t> lengths_tokens,
                      const ProfilerOptions& options, std::int64_t pack_tokens, int sp_degree) {
   ProfiledCase one = planned_case(scenario, pack_tokens, sp_degree);
-  if (!one.obstacle.empty()) return one;
+  if (!one.infeasible_reason.empty()) return one;
   // Packs hold no more than their length, so these are enough for the iterations.
   const std::int64_t n_tokens = options.n_iterations * scenario.training.tokens_per_iteration;
   const std::vector<std::int32_t> samples = first_samples(lengths_tokens, pack_tokens, n_tokens);
   if (samples.empty()) {
-    one.obstacle = "every sample is longer";
+    one.infeasible_reason = "every sample is longer";
     return one;
   }
   StrategySpec spec = isf_spec(scenario, one, options.order);

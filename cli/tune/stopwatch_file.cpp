@@ -102,7 +102,7 @@ ProfiledCase read_case(const CsvRecord& record, const Scenario& scenario, RowRea
   const std::string_view memory = record.fields[4];
   if (memory == kOutOfMemory) {
     if (!record.fields[3].empty()) row.refuse("no step_s beside oom", quote(record.fields[3]));
-    one.obstacle = "out of memory";
+    one.infeasible_reason = "out of memory";
   } else {
     one.step_s = row.positive(3, "step_s", ", or oom as peak_memory_bytes");
     if (!memory.empty()) one.peak_memory_bytes = row.positive(4, "peak_memory_bytes", ", oom or nothing");
@@ -186,10 +186,11 @@ std::string stopwatch_template(const Scenario& scenario, std::span<const std::in
   for (const std::int64_t pack_tokens : lengths_tokens) {
     for (const int sp_degree : sp_degrees) {
       const ProfiledCase one = planned_case(scenario, pack_tokens, sp_degree);
-      if (one.obstacle.empty()) {
+      if (one.infeasible_reason.empty()) {
         rows += fmt::format("{},{},{},,\n", pack_tokens, sp_degree, one.gc_layers);
       } else {
-        comments += fmt::format("# not here: {} tokens at SP {}: {}\n", pack_tokens, sp_degree, one.obstacle);
+        comments += fmt::format("# not here: {} tokens at SP {}: {}\n", pack_tokens, sp_degree,
+                                one.infeasible_reason);
       }
     }
   }

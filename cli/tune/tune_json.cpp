@@ -35,7 +35,7 @@ Json case_json(const Scenario& scenario, const ProfiledCase& one) {
                {"tokens_per_gpu_second", nullptr},
                {"obstacle", nullptr}};
   if (one.feasible()) json["tokens_per_gpu_second"] = tokens_per_gpu_second(scenario, one);
-  if (!one.feasible()) json["obstacle"] = one.obstacle;
+  if (!one.feasible()) json["obstacle"] = one.infeasible_reason;
   return json;
 }
 

@@ -28,7 +28,7 @@ std::string seconds(double s) {
 // Behind the row of a case.
 std::string remark(const TuneOutcome& outcome, const ProfiledCase& one) {
   const Tuning& tuning = outcome.tuning;
-  if (!one.feasible()) return one.obstacle;
+  if (!one.feasible()) return one.infeasible_reason;
   if (one == tuning.fastest) return "fastest of all";
   if (std::ranges::find(tuning.best, one) != tuning.best.end()) return "best of its length";
   return "";

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::string_view kLaunch = "launch";
 
-std::size_t index_of(Standing standing) {
-  return static_cast<std::size_t>(standing);
+std::size_t index_of(Evidence evidence) {
+  return static_cast<std::size_t>(evidence);
 }
 
 std::string family_of(const KernelCase& kernel) {
@@ -38,7 +38,7 @@ Coverage coverage(const std::function<KernelTime(const KernelCase&)>& kernel_tim
   Coverage result;
   for (const KernelUse& use : uses) {
     CoveredUse covered{.use = use, .time = kernel_time(use.kernel)};
-    if (covered.time.standing == Standing::missing) covered.time.time_s = rough_kernel_s(use.kernel);
+    if (covered.time.evidence == Evidence::missing) covered.time.time_s = rough_kernel_s(use.kernel);
     covered.total_s = use.count * covered.time.time_s;
     if (use.part != kLaunch) result.total_s += covered.total_s;
     result.uses.push_back(std::move(covered));
@@ -51,15 +51,15 @@ Coverage coverage(const std::function<KernelTime(const KernelCase&)>& kernel_tim
     const bool launch = covered.use.part == kLaunch;
     covered.fraction = launch || result.total_s == 0 ? 0 : covered.total_s / result.total_s;
     const std::string name = family_of(covered.use.kernel);
-    const std::size_t standing = index_of(covered.time.standing);
+    const std::size_t evidence = index_of(covered.time.evidence);
     FamilyCoverage& family = families[name];
     family.family = name;
     family.total_s += covered.total_s;
     family.fraction += covered.fraction;
-    family.fraction_by_standing[standing] += covered.fraction;
-    result.fraction_by_standing[standing] += covered.fraction;
-    if (seen.insert(covered.use.kernel.text()).second) ++family.n_kernels[standing];
-    if (covered.time.standing == Standing::missing) continue;
+    family.fraction_by_evidence[evidence] += covered.fraction;
+    result.fraction_by_evidence[evidence] += covered.fraction;
+    if (seen.insert(covered.use.kernel.text()).second) ++family.n_kernels[evidence];
+    if (covered.time.evidence == Evidence::missing) continue;
     errors[name].known_s += covered.total_s;
     errors[name].error_s += covered.total_s * covered.time.relative_error;
   }
@@ -81,14 +81,14 @@ Coverage coverage(const std::function<KernelTime(const KernelCase&)>& kernel_tim
   return result;
 }
 
-std::vector<UnmeasuredCase> unmeasured_cases(const Coverage& coverage, Standing from) {
+std::vector<UnmeasuredCase> unmeasured_cases(const Coverage& coverage, Evidence from) {
   std::vector<UnmeasuredCase> cases;
   std::map<std::string, std::size_t> index_of_text;
   for (const CoveredUse& covered : coverage.uses) {
-    const Standing standing = covered.time.standing;
-    if (standing == Standing::measured || standing < from) continue;
+    const Evidence evidence = covered.time.evidence;
+    if (evidence == Evidence::measured || evidence < from) continue;
     const auto [at, is_new] = index_of_text.try_emplace(covered.use.kernel.text(), cases.size());
-    if (is_new) cases.push_back({covered.use.kernel, standing, 0});
+    if (is_new) cases.push_back({covered.use.kernel, evidence, 0});
     cases[at->second].fraction += covered.fraction;
   }
   std::ranges::stable_sort(cases, std::ranges::greater(), &UnmeasuredCase::fraction);

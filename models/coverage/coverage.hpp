@@ -24,18 +24,18 @@ struct FamilyCoverage {
   std::string family;
   double total_s = 0;
   double fraction = 0;
-  std::array<double, kNStandings> fraction_by_standing = {};  ///< of all uses' time; sums to fraction
-  std::array<int, kNStandings> n_kernels = {};                ///< different ones
+  std::array<double, kNEvidenceLevels> fraction_by_evidence = {};  ///< of all uses' time; sums to fraction
+  std::array<int, kNEvidenceLevels> n_kernels = {};                ///< different ones
   /// Of total_s, missing ones left out. Taken together the errors of a family add up, as one curve or one
   /// model is behind them.
   double relative_error = 0;
 };
 
-/// How much of a workload a profile has measured. Times are sums of kernels: what runs at the same time
-/// counts twice. Launch gaps are not in the sums, as the host launches while the GPU works.
+/// How much of a workload a profile has measured. Times are sums over kernels, even of kernels that run at
+/// the same time. Launch gaps are not in the sums, as the host launches while the GPU works.
 struct Coverage {
-  double total_s = 0;  ///< of all uses, the missing ones guessed
-  std::array<double, kNStandings> fraction_by_standing = {};
+  double total_s = 0;  ///< of all uses; rough_kernel_s() for those that are missing
+  std::array<double, kNEvidenceLevels> fraction_by_evidence = {};
   /// Of total_s without what is missing. Families are taken as independent of each other.
   double relative_error = 0;
   std::vector<FamilyCoverage> families;  ///< largest share first
@@ -48,12 +48,12 @@ Coverage coverage(const std::function<KernelTime(const KernelCase&)>& kernel_tim
 /// A kernel that a measurement would move up to `measured`.
 struct UnmeasuredCase {
   KernelCase kernel;
-  Standing standing = Standing::missing;
+  Evidence evidence = Evidence::missing;
   double fraction = 0;  ///< of all uses' time, over all parts
 };
 
-/// What has not been measured, the largest share of time first; from which standing on: extrapolated leaves
-/// interpolated ones out.
-std::vector<UnmeasuredCase> unmeasured_cases(const Coverage& coverage, Standing from);
+/// The kernels whose evidence is `from` or worse, the largest share of time first. With `extrapolated`,
+/// interpolated ones are left out.
+std::vector<UnmeasuredCase> unmeasured_cases(const Coverage& coverage, Evidence from);
 
 }  // namespace packsim

@@ -5,20 +5,20 @@
 #include <set>
 #include <stdexcept>
 
-#include "models/coverage/plan_cases.hpp"
+#include "models/coverage/list_cases.hpp"
 #include "models/kernels/rough_time.hpp"
 
 namespace packsim {
 namespace {
 
-struct PlanLimits {
+struct ListLimits {
   int most_level = 0;
   double one_gpu_s = 0;  // of all cases, with time to start and to spare
   double one_case_s = 0;
 };
 
-PlanLimits limits_of(PlanSize size) {
-  if (size == PlanSize::quick) return {.most_level = 2, .one_gpu_s = 150, .one_case_s = 1.5};
+ListLimits limits_of(MeasurementListSize size) {
+  if (size == MeasurementListSize::quick) return {.most_level = 2, .one_gpu_s = 150, .one_case_s = 1.5};
   return {.most_level = 5, .one_gpu_s = 800, .one_case_s = 6};
 }
 
@@ -61,32 +61,32 @@ Documents drawn_pack(const LengthSet& set, std::int64_t capacity_tokens, double 
   return documents.runs.empty() ? documents : parse_documents(format_documents(documents));
 }
 
-MeasurementPlan measurement_plan(std::span<const Transformer> models, const PlanOptions& options) {
+MeasurementList measurement_list(std::span<const Transformer> models, const MeasurementListOptions& options) {
   expect_at_least_1("models", static_cast<std::int64_t>(models.size()));
   expect_at_least_1("n_gpus", options.n_gpus);
   expect_at_least_1("gpus_per_node", options.gpus_per_node);
   std::vector<Transformer> by_size(models.begin(), models.end());
   std::ranges::stable_sort(by_size, std::ranges::less(), &Transformer::parameters);
 
-  const PlanLimits limits = limits_of(options.size);
+  const ListLimits limits = limits_of(options.size);
   constexpr double kUsableMemory = 0.6;
-  std::vector<PlannedCase> all;
+  std::vector<ListedCase> all;
   const AddCase add = [&](int level, const std::string& section, const KernelCase& kernel) {
     const double estimated_s = rough_measuring_s(kernel);
     if (level <= limits.most_level) all.push_back({kernel, section, level, estimated_s});
   };
-  plan_launch_gap(add);
-  plan_gemms(by_size, add);
-  plan_attention(by_size, options.length_sets, add);
-  plan_elementwise(by_size, add);
-  plan_adamw(add);
-  plan_copies(add);
-  plan_collectives(by_size, options.n_gpus, options.gpus_per_node, add);
-  std::ranges::stable_sort(all, std::ranges::less(), &PlannedCase::level);
+  list_launch_gap(add);
+  list_gemms(by_size, add);
+  list_attention(by_size, options.length_sets, add);
+  list_elementwise(by_size, add);
+  list_adamw(add);
+  list_copies(add);
+  list_collectives(by_size, options.n_gpus, options.gpus_per_node, add);
+  std::ranges::stable_sort(all, std::ranges::less(), &ListedCase::level);
 
-  MeasurementPlan plan;
+  MeasurementList plan;
   std::set<std::string> seen;
-  for (const PlannedCase& planned : all) {
+  for (const ListedCase& planned : all) {
     if (!seen.insert(planned.kernel.text()).second) continue;
     const bool several = needs_several_gpus(planned.kernel);
     double& total_s = several ? plan.collectives_s : plan.one_gpu_s;
@@ -103,7 +103,7 @@ MeasurementPlan measurement_plan(std::span<const Transformer> models, const Plan
   return plan;
 }
 
-std::string plan_text(const MeasurementPlan& plan, const std::string& header) {
+std::string measurement_list_text(const MeasurementList& plan, const std::string& header) {
   std::string text;
   add_comment(text, header);
   add_comment(
@@ -124,7 +124,7 @@ std::string plan_text(const MeasurementPlan& plan, const std::string& header) {
   return text;
 }
 
-std::string plan_text(std::span<const KernelCase> cases, const std::string& header) {
+std::string measurement_list_text(std::span<const KernelCase> cases, const std::string& header) {
   std::string text;
   add_comment(text, header);
   for (const KernelCase& kernel : cases) text += kernel.text() + "\n";

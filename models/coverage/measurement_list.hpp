@@ -12,7 +12,7 @@ namespace packsim {
 
 /// quick: under three minutes on one GPU, enough to price a step. full: under fifteen, which adds sizes in
 /// between, tensor-parallel shapes, hot caches and more head shapes, so that fewer kernels are interpolated.
-enum class PlanSize { quick, full };
+enum class MeasurementListSize { quick, full };
 
 /// Real document lengths, in the order of their file, that packs are drawn from.
 struct LengthSet {
@@ -20,27 +20,27 @@ struct LengthSet {
   std::vector<std::int32_t> lengths_tokens;
 };
 
-struct PlanOptions {
-  PlanSize size = PlanSize::full;
-  int n_gpus = 1;  ///< collectives among so many; none for one GPU
+struct MeasurementListOptions {
+  MeasurementListSize size = MeasurementListSize::full;
+  int n_gpus = 1;  ///< collectives run among up to this many GPUs; none for one GPU
   int gpus_per_node = 8;
   double gpu_memory_bytes = 80e9;  ///< cases that need more than 0.6 of it are left out
   std::vector<LengthSet> length_sets;
 };
 
-struct PlannedCase {
+struct ListedCase {
   KernelCase kernel;
   std::string section;     ///< "gemm: q, k, v, o, gate, up, down of the models"
   int level = 1;           ///< 1 is the most useful; quick has 1 and 2
   double estimated_s = 0;  ///< rough_measuring_s()
 };
 
-struct MeasurementPlan {
-  std::vector<PlannedCase> cases;  ///< the most useful first; each once
-  double one_gpu_s = 0;            ///< estimate for what one GPU can measure
-  double collectives_s = 0;        ///< for the rest
-  std::int64_t over_budget = 0;    ///< left out as time ran out, or they take too much of it alone
-  std::int64_t over_memory = 0;    ///< left out as they would not fit
+struct MeasurementList {
+  std::vector<ListedCase> cases;  ///< the most useful first; each once
+  double one_gpu_s = 0;           ///< estimate for what one GPU can measure
+  double collectives_s = 0;       ///< for the rest
+  std::int64_t over_budget = 0;   ///< cases left out, as there was no time left or one alone takes too much
+  std::int64_t over_memory = 0;   ///< cases left out, as they would not fit
 };
 
 /// What a machine should measure for steps of these models:
@@ -56,12 +56,13 @@ struct MeasurementPlan {
 ///
 /// Smaller models come first. Deterministic.
 /// Throws std::invalid_argument without a model, or for counts below 1.
-MeasurementPlan measurement_plan(std::span<const Transformer> models, const PlanOptions& options);
+MeasurementList measurement_list(std::span<const Transformer> models, const MeasurementListOptions& options);
 
-/// A plan file: the header as comments, then the cases, with a comment at the start of each section.
-std::string plan_text(const MeasurementPlan& plan, const std::string& header);
+/// The file that the microbenchmark reads: the header as comments, then the cases, with a comment at the
+/// start of each section.
+std::string measurement_list_text(const MeasurementList& plan, const std::string& header);
 /// The same for a list of cases.
-std::string plan_text(std::span<const KernelCase> cases, const std::string& header);
+std::string measurement_list_text(std::span<const KernelCase> cases, const std::string& header);
 
 /// A pack of at most `capacity_tokens` from a set: samples in order from position `fraction` (0..1) of the
 /// set, those that still fit, until it is full or a thousand samples have been tried. Empty where none fits.

@@ -32,18 +32,18 @@ StepPrediction predict_step(const HardwareProfile& profile, std::span<const Kern
       step.parts.push_back({.part = use.part});
       part = step.parts.end() - 1;
     }
-    if (time.standing == Standing::missing) {
+    if (time.evidence == Evidence::missing) {
       const std::string text = use.kernel.text();
       if (std::ranges::find(step.missing, text) == step.missing.end()) step.missing.push_back(text);
       continue;
     }
     const double time_s = use.count * time.time_s;
     const std::string family = kernel_family(use.kernel);
-    const auto standing = static_cast<std::size_t>(time.standing);
+    const auto evidence = static_cast<std::size_t>(time.evidence);
     part->time_s += time_s;
-    part->time_by_standing_s[standing] += time_s;
+    part->time_by_evidence_s[evidence] += time_s;
     step.time_s += time_s;
-    step.time_by_standing_s[standing] += time_s;
+    step.time_by_evidence_s[evidence] += time_s;
     of_part[use.part][family] += time_s * time.relative_error;
     of_step[family] += time_s * time.relative_error;
   }

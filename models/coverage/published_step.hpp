@@ -11,9 +11,6 @@
 
 namespace packsim {
 
-/// Dense bf16 flop/s of an H100 or H200 SXM (NVIDIA H100 and H200 data sheets: 989.4 TFLOP/s).
-inline constexpr double kHopperPeakFlopPerS = 989.4e12;
-
 /// Where steps were published, and what is known of the stack that all of them ran on.
 struct PublishedSource {
   std::string id;
@@ -62,8 +59,9 @@ struct PublishedStep {
   /// Forward and backward flop of one step over all GPUs: three times the forward pass, attention over half
   /// the square of each document, and nothing for recomputation.
   double model_flop() const;
-  /// Model flop utilisation: model_flop() over what the GPUs could do in step_time_s.
-  double model_flop_utilisation(double peak_flop_per_s = kHopperPeakFlopPerS) const;
+  /// Model flop utilisation: model_flop() over what the GPUs could do in step_time_s. peak_flop_per_s: of
+  /// one, such as cluster.gpu_peak_flop_per_s.
+  double model_flop_utilisation(double peak_flop_per_s) const;
 };
 
 /// A published step that cannot be replayed, with every reason.

@@ -11,21 +11,21 @@
 
 namespace packsim {
 
-/// How many kernels stand for the thousands of different ones of a run.
+/// How many kernels represent the thousands of different ones of a run.
 struct ScheduleSampling {
-  int attention_packs = 32;  ///< packs of a group whose attention stands for all of its packs
+  int attention_packs = 32;  ///< packs of a group whose attention represents all of its packs
   /// Token counts per GPU are rounded to so many values for each factor of two.
   int token_steps_per_octave = 8;
 };
 
 /// The kernels of a whole run on the mean GPU, by step_kernels()'s rules.
 ///
-/// Packs of a group are too many and too different to list. Two rules keep the list short, the work exact:
-///  - Linear and elementwise kernels: micro-batches of about as many tokens stand together at their mean
-///    (rounded); counts are scaled so that the tokens are those of the run.
-///  - Attention: the packs of a group, in the order of their squared lengths and each as often as it is
-///    trained, are cut into `attention_packs` runs of equal length. The pack in the middle of a run stands
-///    for it; its count is scaled so that the squared lengths are those of the run.
+/// Packs of a group are too many and too different to list. Two rules keep the list short and the work exact:
+///  - Linear and elementwise kernels: micro-batches with about the same number of tokens are counted at their
+///    rounded mean. Counts are scaled so that the tokens add up to those of the run.
+///  - Attention: the packs of a group are sorted by their squared lengths, each listed as often as it is
+///    trained, and cut into `attention_packs` parts of equal length. The pack in the middle of a part
+///    represents it; its count is scaled so that the squared lengths add up to those of the part.
 ///
 /// packing, batches [n_groups][n_packs] and schedule belong together; padding is computed as the schedule has
 /// it. Throws std::invalid_argument where the model cannot run under a group's SP degree.
@@ -34,8 +34,8 @@ std::vector<KernelUse> schedule_kernels(const Transformer& model, const Cluster&
                                         std::span<const std::vector<MicroBatch>> batches,
                                         const Schedule& schedule, const ScheduleSampling& sampling = {});
 
-/// The documents of a pack as attention sees them: its samples; padded rows where the strategy puts samples
-/// beside each other; else the padding as one more document.
+/// The documents of a pack as attention sees them. Where the strategy puts samples beside each other, these
+/// are the padded rows; otherwise they are the samples, and the padding as one more document.
 Documents pack_documents(const Packing& packing, std::size_t group, std::size_t pack,
                          const MicroBatch& batch);
 

@@ -13,14 +13,14 @@ namespace packsim {
 /// One optimizer step as every GPU of a data-parallel x Ulysses grid runs it.
 struct StepPlan {
   Transformer model;
-  int n_layers = 0;                   ///< of the model's, where fewer are run; 0: all
+  int n_layers = 0;                   ///< how many of the model's layers are run; 0: all
   int gc_layers = 0;                  ///< checkpointed
   SequenceParallelism sequence = {};  ///< Ulysses alone
   int dp_degree = 1;                  ///< data-parallel ranks
   int zero_stage = 1;                 ///< states are sharded over all sequence x dp_degree GPUs
   int gpus_per_node = 8;
   ExecutionStyle execution;
-  std::vector<Documents> micro_batches;  ///< whole packs of one data-parallel rank, one after another
+  std::vector<Documents> micro_batches;  ///< packs of one data-parallel rank, one after another
 };
 
 /// How the steps of calibration/steps run (its README.md): bf16 gradients in buckets of 2^25 elements, sent

@@ -37,14 +37,14 @@ struct AttentionSum {
   double work_s = 0;
   double error_s = 0;  ///< documents share their curve's errors, so these add up
   double longest_tokens = 0;
-  std::array<double, kNStandings> by_standing_s = {};
+  std::array<double, kNEvidenceLevels> by_evidence_s = {};
 
   /// times: how many of them, or what part of one.
   void add(const CurveTime& document, double length_tokens, double times) {
     work_s += times * document.time_s;
     error_s += times * document.time_s * document.relative_error;
     longest_tokens = std::max(longest_tokens, length_tokens);
-    by_standing_s[static_cast<std::size_t>(document.standing)] += times * document.time_s;
+    by_evidence_s[static_cast<std::size_t>(document.evidence)] += times * document.time_s;
   }
 };
 
@@ -61,7 +61,7 @@ class AttentionDocuments {
 
   /// Work of one document on a full GPU, at the head_dim that was measured.
   CurveTime document(double length_tokens) const;
-  /// documents: at least one. Documents that together take very little do not decide the standing.
+  /// documents: at least one. Documents that together take very little do not decide the evidence.
   CurveTime pack(const AttentionSum& documents) const;
   std::string basis() const;
 

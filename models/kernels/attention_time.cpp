@@ -9,7 +9,7 @@
 namespace packsim {
 namespace {
 
-// Documents that together take less of a pack's time do not decide its standing.
+// Documents that together take less of a pack's time do not decide its evidence.
 constexpr double kSmallShare = 0.02;
 
 using Heads = AttentionNeighbour::Heads;
@@ -41,7 +41,7 @@ BaseTime base_of(const AttentionWork& work, const Heads& heads) {
 // to these heads at its longest length.
 CurveTime from_neighbours(const std::vector<Neighbour>& neighbours, const AttentionWork& work,
                           const Heads& heads, double length) {
-  CurveTime mean{.standing = Standing::interpolated};
+  CurveTime mean{.evidence = Evidence::interpolated};
   for (const Neighbour& neighbour : neighbours) {
     const BaseTime base = base_of(work, neighbour.heads);
     const double longest = neighbour.curve->points.back().size;
@@ -49,7 +49,7 @@ CurveTime from_neighbours(const std::vector<Neighbour>& neighbours, const Attent
     const CurveTime time = curve_time(*neighbour.curve, length, base);
     mean.time_s += neighbour.weight * scale * time.time_s;
     mean.relative_error += neighbour.weight * time.relative_error;
-    mean.standing = std::max(mean.standing, time.standing);
+    mean.evidence = std::max(mean.evidence, time.evidence);
   }
   if (neighbours.empty()) mean.time_s = work.document_s(length, heads.heads, heads.kv_heads);
   return mean;
@@ -120,24 +120,24 @@ CurveTime AttentionDocuments::document(double length_tokens) const {
   CurveTime time = curve_ != nullptr
                        ? curve_time(*curve_, length_tokens, base_of(work_, {heads_.heads, heads_.kv_heads}))
                        : from_neighbours(neighbours_, work_, {heads_.heads, heads_.kv_heads}, length_tokens);
-  if (head_dim_scale_ != 1) time.standing = Standing::extrapolated;
+  if (head_dim_scale_ != 1) time.evidence = Evidence::extrapolated;
   return time;
 }
 
 CurveTime AttentionDocuments::pack(const AttentionSum& documents) const {
-  Standing standing = Standing::measured;
+  Evidence evidence = Evidence::measured;
   double worse_s = 0;
-  for (std::size_t i = kNStandings; i-- > 0;) {
-    worse_s += documents.by_standing_s[i];
+  for (std::size_t i = kNEvidenceLevels; i-- > 0;) {
+    worse_s += documents.by_evidence_s[i];
     if (worse_s <= kSmallShare * documents.work_s) continue;
-    standing = static_cast<Standing>(i);
+    evidence = static_cast<Evidence>(i);
     break;
   }
   const double longest_s = tail_s_per_token_ * documents.longest_tokens;
   return {
       head_dim_scale_ * attention_pack_s(launch_s_, longest_s, documents.work_s),
       together(documents.error_s / documents.work_s, pack_error(documents.longest_tokens)),
-      outside(documents.longest_tokens) > 0 ? Standing::extrapolated : standing,
+      outside(documents.longest_tokens) > 0 ? Evidence::extrapolated : evidence,
   };
 }
 
@@ -185,7 +185,7 @@ KernelTime pack_time(const AttentionDocuments& attention, const Documents& docum
   const CurveTime time = attention.pack(sum);
   return {.time_s = time.time_s,
           .relative_error = time.relative_error,
-          .standing = time.standing,
+          .evidence = time.evidence,
           .basis = attention.basis()};
 }
 

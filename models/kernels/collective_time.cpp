@@ -31,7 +31,7 @@ double log_between(double x, double low, double high) {
 // Even splits: the group's own curve, the curves of a smaller and a larger group, or the model.
 std::optional<KernelTime> even_time(const HardwareProfile& profile, const Group& group, double bytes) {
   if (const KernelCurve* curve = profile.curve(curve_key(group, "1")))
-    return told(curve_time(*curve, bytes), "curve " + curve->key);
+    return with_basis(curve_time(*curve, bytes), "curve " + curve->key);
   const KernelModel* model = profile.model(model_key(group));
   const KernelCurve* smaller = nullptr;
   const KernelCurve* larger = nullptr;
@@ -51,7 +51,7 @@ std::optional<KernelTime> even_time(const HardwareProfile& profile, const Group&
     const double part = log_between(n, gpus(smaller), gpus(larger));
     return KernelTime{std::exp((1 - part) * std::log(low.time_s) + part * std::log(high.time_s)),
                       together(std::max(low.relative_error, high.relative_error), group_error),
-                      std::max({Standing::interpolated, low.standing, high.standing}),
+                      std::max({Evidence::interpolated, low.evidence, high.evidence}),
                       "between the curves " + smaller->key + " and " + larger->key};
   }
   if (model == nullptr) return std::nullopt;
@@ -71,7 +71,7 @@ std::optional<KernelTime> even_time(const HardwareProfile& profile, const Group&
   return KernelTime{
       time_s,
       together(near.relative_error, group_error, model->end_error * std::abs(std::log(n / near_gpus))),
-      Standing::extrapolated, "curve " + nearest->key + " and the model of " + model->key};
+      Evidence::extrapolated, "curve " + nearest->key + " and the model of " + model->key};
 }
 
 }  // namespace
@@ -98,10 +98,10 @@ std::optional<KernelTime> collective_time(const HardwareProfile& profile, const 
   const double imbalance = kernel.number("imbalance");
   if (group.gpus == 1) {
     // Nothing is exchanged.
-    return KernelTime{0, 0, Standing::measured, "one GPU exchanges nothing"};
+    return KernelTime{0, 0, Evidence::measured, "one GPU exchanges nothing"};
   }
   if (const KernelCurve* curve = profile.curve(curve_place(kernel).key))
-    return told(curve_time(*curve, bytes), "curve " + curve->key);
+    return with_basis(curve_time(*curve, bytes), "curve " + curve->key);
   if (imbalance == 1) return even_time(profile, group, bytes);
 
   // Uneven splits: between the measured imbalances of this group, linear; beyond them, and where none was
@@ -121,19 +121,19 @@ std::optional<KernelTime> collective_time(const HardwareProfile& profile, const 
     const double part = (imbalance - imbalance_of(low)) / (imbalance_of(high) - imbalance_of(low));
     return KernelTime{(1 - part) * from.time_s + part * to.time_s,
                       std::max(from.relative_error, to.relative_error),
-                      std::max({Standing::interpolated, from.standing, to.standing}),
+                      std::max({Evidence::interpolated, from.evidence, to.evidence}),
                       "between the curves " + low->key + " and " + high->key};
   }
   std::optional<KernelTime> even;
   double ratio = imbalance;
   if (low != nullptr && imbalance_of(low) > 1) {
     ratio = imbalance / imbalance_of(low);
-    even = told(curve_time(*low, bytes * ratio), "curve " + low->key);
+    even = with_basis(curve_time(*low, bytes * ratio), "curve " + low->key);
   } else {
     even = even_time(profile, group, bytes * imbalance);
   }
   if (!even) return std::nullopt;
-  even->standing = Standing::extrapolated;
+  even->evidence = Evidence::extrapolated;
   // Of what the larger payload adds, up to a third may be hidden or added by the GPUs that wait.
   even->relative_error = together(even->relative_error, (1 - 1 / ratio) / 3);
   even->basis += ", with the payload of the GPU that receives most";

@@ -69,11 +69,11 @@ CurveTime curve_time(const KernelCurve& curve, double size, const BaseTime& base
   const std::vector<CurvePoint>& points = curve.points;
   const auto upper = std::ranges::lower_bound(points, size * (1 - kSameSize), {}, &CurvePoint::size);
   if (upper != points.end() && upper->size <= size * (1 + kSameSize))
-    return {upper->time_s, upper->relative_error, Standing::measured};
+    return {upper->time_s, upper->relative_error, Evidence::measured};
   if (upper == points.end() || upper == points.begin()) {
     const CurvePoint& end = upper == points.end() ? points.back() : points.front();
     return {end.time_s * base(size) / base(end.size),
-            together(end.relative_error, curve.end_error * beyond_ends(curve, size)), Standing::extrapolated};
+            together(end.relative_error, curve.end_error * beyond_ends(curve, size)), Evidence::extrapolated};
   }
   const CurvePoint& low = *(upper - 1);
   const double gap = std::log(upper->size / low.size);
@@ -85,7 +85,7 @@ CurveTime curve_time(const KernelCurve& curve, double size, const BaseTime& base
   // Of three points or more: with two, no point can be left out between others.
   const double unknown = points.size() > 2 ? curve.quality.left_out_rms : curve.end_error * gap / 2;
   return {std::exp(between(low, *upper, size, curve.straight ? BaseTime() : base)),
-          together(noise, 4 * part * (1 - part) * unknown * wide), Standing::interpolated};
+          together(noise, 4 * part * (1 - part) * unknown * wide), Evidence::interpolated};
 }
 
 CurveTime curve_time(const KernelCurve& curve, double size) {

@@ -7,14 +7,14 @@
 
 namespace packsim {
 
-/// A time with its error and standing, before it is told what it is based on.
+/// A time with its error and evidence, but not yet with its basis.
 struct CurveTime {
   double time_s = 0;
   double relative_error = 0;
-  Standing standing = Standing::missing;
+  Evidence evidence = Evidence::missing;
 };
 
-/// The time that a curve's points are taken relative to; rises with size.
+/// The time that a curve's points are relative to. It rises with size.
 using BaseTime = std::function<double(double size)>;
 /// fixed_s + size / size_per_s; proportional to size behind the point of a curve of one.
 BaseTime growth_of(const KernelCurve& curve);
@@ -34,10 +34,10 @@ CurveTime curve_time(const KernelCurve& curve, double size, const BaseTime& base
 /// The logarithm of size over the end that it is beyond; 0 between the ends.
 double beyond_ends(const KernelCurve& curve, double size);
 
-/// How far outside its box a model is asked: the root of the summed squares of logarithms.
+/// How far outside the box of its fit a model is used: the root of the summed squares of logarithms.
 double beyond_box(const KernelModel& model, const std::vector<double>& values);
 
-/// Standard deviations of independent relative errors, together.
+/// The standard deviation of a product of factors with these independent relative errors.
 double together(double error, double other_error);
 double together(double error, double other_error, double third_error);
 

@@ -75,7 +75,7 @@ KernelTime shape_time(GemmShapes& shapes, const KernelModel& model, const GemmSi
   return {
       .time_s = neighbour_curve_s(model, neighbours, sides, sides.size),
       .relative_error = together(shape_error(model, neighbours), model.end_error * outside),
-      .standing = outside > 0 ? Standing::extrapolated : Standing::interpolated,
+      .evidence = outside > 0 ? Evidence::extrapolated : Evidence::interpolated,
       .basis = "model of " + model.key + (neighbours.empty() ? "" : " with the nearest shapes' residuals")};
 }
 
@@ -91,7 +91,7 @@ KernelTime beyond_curve(GemmShapes& shapes, const KernelModel& model, const Kern
   return {.time_s = end.time_s * growth,
           .relative_error =
               together(end.relative_error, shape_error(model, neighbours), model.end_error * outside),
-          .standing = outside > 0 ? Standing::extrapolated : Standing::interpolated,
+          .evidence = outside > 0 ? Evidence::extrapolated : Evidence::interpolated,
           .basis = "curve " + curve.key + ", beyond its end with the model of " + model.key};
 }
 
@@ -122,14 +122,14 @@ std::optional<KernelTime> gemm_time(const HardwareProfile& profile, const Kernel
   const KernelCurve* curve = profile.curve(curve_place(kernel).key);
   if (curve == nullptr)
     return model == nullptr ? std::nullopt : std::optional(shape_time(shapes, *model, sides));
-  if (model == nullptr) return told(curve_time(*curve, sides.size), "curve " + curve->key);
+  if (model == nullptr) return with_basis(curve_time(*curve, sides.size), "curve " + curve->key);
   if (beyond_ends(*curve, sides.size) > 0) return beyond_curve(shapes, *model, *curve, sides);
   const GemmNumbers numbers = gemm_numbers(*model);
   const BaseTime base = [&](double size) {
     const Gemm gemm = sides.at(size);
     return gemm_model_s(numbers, gemm.m, gemm.n, gemm.k);
   };
-  return told(curve_time(*curve, sides.size, base), "curve " + curve->key);
+  return with_basis(curve_time(*curve, sides.size, base), "curve " + curve->key);
 }
 
 }  // namespace packsim

@@ -25,15 +25,15 @@ std::vector<const Item*> find_start(const std::vector<Item>& items, std::string_
 
 }  // namespace
 
-std::string_view standing_name(Standing standing) {
-  switch (standing) {
-    case Standing::measured:
+std::string_view evidence_name(Evidence evidence) {
+  switch (evidence) {
+    case Evidence::measured:
       return "measured";
-    case Standing::interpolated:
+    case Evidence::interpolated:
       return "interpolated";
-    case Standing::extrapolated:
+    case Evidence::extrapolated:
       return "extrapolated";
-    case Standing::missing:
+    case Evidence::missing:
       break;
   }
   return "missing";

@@ -13,20 +13,20 @@ namespace packsim {
 class GemmShapes;
 
 /// How well a time is known.
-enum class Standing {
+enum class Evidence {
   measured,      ///< this very size was measured; of attention: every document's length, at these heads
   interpolated,  ///< between measured sizes or shapes, or a hot cache for a cold one and the other way
   extrapolated,  ///< outside what was measured, or something else stands in
   missing,       ///< nothing that was measured can stand in
 };
-inline constexpr int kNStandings = 4;
-std::string_view standing_name(Standing standing);
+inline constexpr int kNEvidenceLevels = 4;
+std::string_view evidence_name(Evidence evidence);
 
 /// What a kernel takes, according to a profile.
 struct KernelTime {
   double time_s = 0;          ///< 0 where missing
   double relative_error = 0;  ///< one standard deviation of the logarithm of time_s over a new measurement
-  Standing standing = Standing::missing;
+  Evidence evidence = Evidence::missing;
   std::string basis = {};  ///< for people: the curves and models that it comes from, or what is missing
 };
 

@@ -27,21 +27,21 @@ struct KernelKey {
   std::vector<std::string_view> words = {};  ///< of a word
 };
 
-/// One kind of kernel that can be measured, predicted and planned for: a row of the table.
+/// One kind of kernel that can be measured and predicted: a row of the table.
 struct KernelKind {
   std::string_view name;
   std::vector<KernelKey> keys;  ///< in the order of the case's text
   std::string_view summary;
 };
 
-/// Every kind of kernel that packsim knows. The microbenchmark, the plans, the fit, the profiles and the
-/// coverage all speak of these.
+/// Every kind of kernel that packsim knows. The microbenchmark, measurement lists, the fit, profiles and
+/// coverage all use this table.
 std::span<const KernelKind> kernel_kinds();
 /// The row of the table; throws std::invalid_argument that lists the kernels for any other name.
 const KernelKind& kernel_kind(std::string_view name);
 
 /// One kernel at one size: "gemm m=4096 n=14336 k=4096 layout=tn cache=hot". Its text is its identity in
-/// plans, measurement files and profiles; equal cases have equal texts.
+/// measurement lists, measurement files and profiles; equal cases have equal texts.
 class KernelCase {
  public:
   /// Reads the text, keys in any order. Throws std::invalid_argument that names every key that is missing,

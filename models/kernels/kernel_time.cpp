@@ -17,7 +17,7 @@ std::optional<KernelTime> curve_only_time(const HardwareProfile& profile, const 
   const CurvePlace place = curve_place(kernel);
   const KernelCurve* curve = profile.curve(place.key);
   if (curve == nullptr) return std::nullopt;
-  return told(curve_time(*curve, place.size), "curve " + curve->key);
+  return with_basis(curve_time(*curve, place.size), "curve " + curve->key);
 }
 
 std::optional<KernelTime> same_cache_time(const HardwareProfile& profile, const KernelCase& kernel,
@@ -42,7 +42,7 @@ std::optional<KernelTime> any_cache_time(const HardwareProfile& profile, const K
   const std::string other = kernel.value("cache") == "hot" ? "cold" : "hot";
   time = same_cache_time(profile, kernel.with("cache", other), shapes);
   if (!time) return time;
-  time->standing = std::max(time->standing, Standing::interpolated);
+  time->evidence = std::max(time->evidence, Evidence::interpolated);
   time->relative_error = together(time->relative_error, other_cache_error(kernel));
   time->basis += ", of a " + other + " cache";
   return time;
@@ -50,11 +50,11 @@ std::optional<KernelTime> any_cache_time(const HardwareProfile& profile, const K
 
 }  // namespace
 
-KernelTime told(const CurveTime& time, const std::string& basis) {
+KernelTime with_basis(const CurveTime& time, const std::string& basis) {
   return {.time_s = time.time_s,
           .relative_error = time.relative_error,
-          .standing = time.standing,
-          .basis = time.standing == Standing::extrapolated ? basis + ", beyond its end" : basis};
+          .evidence = time.evidence,
+          .basis = time.evidence == Evidence::extrapolated ? basis + ", beyond its end" : basis};
 }
 
 std::optional<KernelTime> overlap_time(const HardwareProfile& profile, const KernelCase& kernel) {
@@ -62,14 +62,14 @@ std::optional<KernelTime> overlap_time(const HardwareProfile& profile, const Ker
   if (model == nullptr) return std::nullopt;
   const KernelTime alone = kernel_time(profile, KernelCase::of("gemm", {kernel.value("m"), kernel.value("n"),
                                                                         kernel.value("k"), "tn", "hot"}));
-  if (alone.standing == Standing::missing) return std::nullopt;
+  if (alone.evidence == Evidence::missing) return std::nullopt;
   const double outside = beyond_box(
       *model, {static_cast<double>(kernel.integer("m")), static_cast<double>(kernel.integer("n")),
                static_cast<double>(kernel.integer("k")), static_cast<double>(kernel.integer("bytes"))});
   return KernelTime{
       alone.time_s * model->number("slow_down"),
       together(alone.relative_error, std::max(model->quality.rms, 0.01), model->end_error * outside),
-      std::max(alone.standing, outside > 0 ? Standing::extrapolated : Standing::interpolated),
+      std::max(alone.evidence, outside > 0 ? Evidence::extrapolated : Evidence::interpolated),
       alone.basis + ", slowed down as in " + model->key};
 }
 
@@ -85,7 +85,7 @@ KernelTime kernel_time(const HardwareProfile& profile, const KernelCase& kernel,
     constexpr double kOtherLayoutError = 0.1;
     time = any_cache_time(profile, kernel.with("layout", "tn"), shapes);
     if (time) {
-      time->standing = Standing::extrapolated;
+      time->evidence = Evidence::extrapolated;
       time->relative_error = together(time->relative_error, kOtherLayoutError);
       time->basis += ", of layout tn";
     }
@@ -93,7 +93,7 @@ KernelTime kernel_time(const HardwareProfile& profile, const KernelCase& kernel,
   if (time) return *time;
   return {.time_s = 0,
           .relative_error = 0,
-          .standing = Standing::missing,
+          .evidence = Evidence::missing,
           .basis = kernel.kernel() == "step" ? "a step is the sum of its kernels"
                                              : "nothing measured of " + kernel_family(kernel)};
 }

@@ -18,8 +18,8 @@ std::optional<KernelTime> attention_time(const HardwareProfile& profile, const K
 std::optional<KernelTime> collective_time(const HardwareProfile& profile, const KernelCase& kernel);
 std::optional<KernelTime> overlap_time(const HardwareProfile& profile, const KernelCase& kernel);
 
-/// The time of a curve, told as based on it.
-KernelTime told(const CurveTime& time, const std::string& basis);
+/// The time of a curve, with the text that says what it rests on.
+KernelTime with_basis(const CurveTime& time, const std::string& basis);
 
 // The models behind the curves, as the fit and the estimates share them.
 
@@ -49,8 +49,9 @@ AttentionWork attention_work(const KernelModel& model);
 /// What a profile says of a pack without the curve of its heads.
 KernelTime attention_heads_time(const HardwareProfile& profile, const KernelModel& model,
                                 const KernelCase& kernel);
-/// The work of all documents, and not under what the longest one takes by itself: its last tile sees all of
-/// it, on one of the GPU's multiprocessors. The corner is rounded (4-norm), as the measured one is.
+/// The time of all documents' work, but no less than what the longest document takes by itself, as its last
+/// tile attends to all of it on one multiprocessor of the GPU. The 4-norm rounds the corner between the two
+/// as measurements do.
 double attention_pack_s(double launch_s, double longest_s, double work_s);
 
 /// fixed_s + gpus x gpu_s + payload that a GPU sends / bytes_per_s.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,9 +29,9 @@ struct Measurement {
   std::string source;             ///< id of its source
   std::vector<double> samples_s;  ///< raw, in the order in which they were taken; one for a published figure
   std::map<std::string, std::vector<double>>
-      parts_s;                     ///< of a step: forward, backward, optimizer; [n_samples] each
-  double peak_memory_bytes = 0;    ///< of a step; 0 where not measured
-  std::vector<std::string> flags;  ///< noisy, throttled, published, read_off_figure
+      parts_s;  ///< of a step: forward, backward, optimizer; [n_samples] each
+  std::optional<double> peak_memory_bytes = {};  ///< of a step, where it was measured
+  std::vector<std::string> flags;                ///< noisy, throttled, published, read_off_figure
   std::string note;
   std::string place = {};  ///< file:line that it was read from; empty for those made in memory
 

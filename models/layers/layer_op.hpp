@@ -11,7 +11,7 @@
 
 namespace packsim {
 
-/// One thing that a layer does on one GPU in its forward pass; what the backward pass does follows from it.
+/// One operation of a layer on one GPU in its forward pass. The backward pass follows from it.
 struct LayerOp {
   enum class Kind : std::uint8_t {
     linear,       ///< y[rows, out] = x[rows, in] W; backward: two products, one where the weight is frozen
@@ -22,14 +22,14 @@ struct LayerOp {
   };
   Kind kind = Kind::linear;
   Cause cause = Cause::linear;
-  double count = 1;  ///< equal ones, one after another
+  double count = 1;  ///< how many equal ones run one after another
   std::int64_t rows = 0;
   std::int64_t out = 0;
   std::int64_t in = 0;
-  std::int64_t bytes = 0;    ///< of a copy; of an exchange as nccl-tests counts its payload
+  std::int64_t bytes = 0;    ///< of a copy; of an exchange the payload, as nccl-tests counts it
   std::string_view op = {};  ///< of elementwise and exchange
   int gpus = 1;              ///< of an exchange
-  int nodes = 1;             ///< that those are on
+  int nodes = 1;             ///< over which the exchange's GPUs are spread
   bool frozen = false;       ///< of linear: no gradient of the weight
 };
 
@@ -43,7 +43,7 @@ struct CountedKernel {
 std::vector<CountedKernel> forward_kernels(const LayerOp& op);
 std::vector<CountedKernel> backward_kernels(const LayerOp& op);
 
-/// Nodes that a group of `degree` GPUs lies on, each `stride` GPUs from the next.
+/// Nodes over which a group of `degree` GPUs is spread whose members are `stride` GPUs apart.
 int nodes_of_group(int degree, int stride, int gpus_per_node);
 
 }  // namespace packsim

@@ -25,9 +25,9 @@ namespace packsim {
 std::vector<LayerOp> layer_forward(const Transformer& model, const ParallelPlan& plan, int gpus_per_node,
                                    LayerKind kind, std::int64_t tokens);
 
-/// What a checkpointed layer runs once more before its backward pass: all of it; with selective checkpointing
-/// attention alone; of a dense layer where plan.execution.recompute_stops_early nothing from its last product
-/// on, which is the down projection or, under LoRA, its adapter's second product.
+/// What a checkpointed layer runs once more before its backward pass. This is all of it; with selective
+/// checkpointing it is attention alone. Where plan.execution.recompute_stops_early, a dense layer stops
+/// before its last product, which is the down projection or, under LoRA, its adapter's second product.
 std::vector<LayerOp> layer_recompute(const Transformer& model, const ParallelPlan& plan, int gpus_per_node,
                                      LayerKind kind, std::int64_t tokens);
 

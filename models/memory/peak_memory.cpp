@@ -186,17 +186,18 @@ MemoryPeak peak_memory(const Transformer& model, const Cluster& cluster, const P
 
 bool fits(const Cluster& cluster, const MemoryPeak& peak) {
   return peak.total_bytes() <= static_cast<double>(cluster.gpu_memory_bytes) &&
-         (cluster.host_memory_bytes == 0 || peak.host_bytes <= cluster.host_memory_bytes);
+         (!cluster.host_memory_bytes || peak.host_bytes <= *cluster.host_memory_bytes);
 }
 
-int fewest_gc_layers(const Transformer& model, const Cluster& cluster, const ParallelPlan& plan,
-                     const MemoryAssumptions& assumptions, double tokens_per_gpu, int n_micro_batches) {
+std::optional<int> fewest_gc_layers(const Transformer& model, const Cluster& cluster,
+                                    const ParallelPlan& plan, const MemoryAssumptions& assumptions,
+                                    double tokens_per_gpu, int n_micro_batches) {
   ParallelPlan tried = plan;
   for (tried.gc_layers = 0; tried.gc_layers <= model.n_layers; ++tried.gc_layers) {
     if (fits(cluster, peak_memory(model, cluster, tried, assumptions, tokens_per_gpu, n_micro_batches)))
       return tried.gc_layers;
   }
-  return -1;
+  return std::nullopt;
 }
 
 }  // namespace packsim

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "models/cluster.hpp"
@@ -8,7 +9,7 @@
 
 namespace packsim {
 
-/// What sizes alone do not tell: numbers of a framework profile.
+/// What does not follow from sizes: numbers of a framework profile.
 struct MemoryAssumptions {
   /// CUDA context, NCCL's channels, workspaces of libraries, fragmentation.
   double reserved_bytes = 0;
@@ -19,8 +20,8 @@ struct MemoryAssumptions {
 };
 
 enum class PeakMoment {
-  loss,            ///< the last stage's: all activations are there and the logits as well
-  backward,        ///< of some layer: it is recomputed if it was checkpointed, those behind it are done with
+  loss,            ///< in the last stage, with all activations and the logits
+  backward,        ///< of some layer, recomputed if it was checkpointed; later layers are done
   optimizer_step,  ///< nothing but states
 };
 std::string_view moment_name(PeakMoment moment);
@@ -40,7 +41,7 @@ struct MemoryPeak {
   double exchange_bytes = 0;          ///< buffers of the layer's exchanges
   double reserved_bytes = 0;
 
-  /// Not part of the total: of a node, were all its GPUs of the stage that offloads most.
+  /// Host memory of a node if all its GPUs were of the stage that offloads most. Not part of the total.
   double host_bytes = 0;
   PeakMoment moment = PeakMoment::loss;
   int stage = 0;  ///< the pipeline stage that the GPU is of
@@ -63,11 +64,13 @@ struct MemoryPeak {
 MemoryPeak peak_memory(const Transformer& model, const Cluster& cluster, const ParallelPlan& plan,
                        const MemoryAssumptions& assumptions, double tokens_per_gpu, int n_micro_batches = 1);
 
-/// The GPU's memory holds it, and the node's what is offloaded; a node of unknown memory holds everything.
+/// Whether the GPU's memory holds it and the node's memory holds what is offloaded. A node whose memory is
+/// not stated holds everything.
 bool fits(const Cluster& cluster, const MemoryPeak& peak);
 
-/// The fewest checkpointed layers that fit, or -1 where no number of them does. plan.gc_layers is not read.
-int fewest_gc_layers(const Transformer& model, const Cluster& cluster, const ParallelPlan& plan,
-                     const MemoryAssumptions& assumptions, double tokens_per_gpu, int n_micro_batches = 1);
+/// The fewest checkpointed layers that fit; none where no number of them does. plan.gc_layers is not read.
+std::optional<int> fewest_gc_layers(const Transformer& model, const Cluster& cluster,
+                                    const ParallelPlan& plan, const MemoryAssumptions& assumptions,
+                                    double tokens_per_gpu, int n_micro_batches = 1);
 
 }  // namespace packsim

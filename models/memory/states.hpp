@@ -5,7 +5,7 @@
 
 namespace packsim {
 
-/// What training needs of every parameter, in bytes of one GPU.
+/// Bytes that parameters take on one GPU while they are trained.
 ///
 /// bf16 weights (2 bytes), gradients (2, or 4 where the plan accumulates in fp32), and AdamW's fp32 master
 /// weights and two moments (12). ZeRO (arXiv 1910.02054) shards optimizer states (stage 1), gradients as well

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 
-#include "models/step/guess_error.hpp"
+#include "models/step/extrapolation_error.hpp"
 
 namespace packsim {
 namespace {
 
 constexpr double kBackwardPerForward = 2.5;  // flop: it computes the scores again
-constexpr double kGuessFlopPerS = 400e12;
 
 }  // namespace
 
@@ -18,8 +17,8 @@ double windowed_share(std::int64_t length_tokens, std::int64_t window_tokens) {
 }
 
 AttentionPricer::AttentionPricer(const HardwareProfile& profile, std::string_view pass,
-                                 const AttentionShape& shape)
-    : shape_(shape), is_backward_(pass == "bwd") {
+                                 const AttentionShape& shape, double flop_per_s)
+    : shape_(shape), is_backward_(pass == "bwd"), flop_per_s_(flop_per_s) {
   const AttentionHeads heads{static_cast<double>(shape.heads), static_cast<double>(shape.kv_heads),
                              static_cast<double>(shape.head_dim)};
   attention_ = AttentionDocuments::of(profile, pass, heads);
@@ -40,7 +39,7 @@ const CurveTime& AttentionPricer::document(std::int32_t length_tokens) {
   } else {
     // Two products of 2 flop a pair, over half of the square.
     const double flop = 2.0 * shape_.heads * shape_.head_dim * length * length;
-    document = {flop * (is_backward_ ? kBackwardPerForward : 1) / kGuessFlopPerS, kGuessError};
+    document = {flop * (is_backward_ ? kBackwardPerForward : 1) / flop_per_s_, kExtrapolationError};
   }
   return document;
 }
@@ -57,18 +56,18 @@ double AttentionPricer::document_s(std::int32_t length_tokens, std::int64_t wind
   return windowed_share(length_tokens, window_tokens) * work_s;
 }
 
-KnownTime AttentionPricer::pack(std::span<const std::int32_t> lengths_tokens, std::int64_t window_tokens) {
+TimeEstimate AttentionPricer::pack(std::span<const std::int32_t> lengths_tokens, std::int64_t window_tokens) {
   AttentionSum sum;
   for (const std::int32_t length : lengths_tokens) {
     const double share = windowed_share(length, window_tokens);
     sum.add(document(length), share * length, share);
   }
-  if (sum.work_s <= 0) return {.standing = Standing::measured};
-  if (!attention_) return {sum.work_s, sum.error_s, Standing::missing};
+  if (sum.work_s <= 0) return {.evidence = Evidence::measured};
+  if (!attention_) return {sum.work_s, sum.error_s, Evidence::missing};
   const CurveTime time = attention_->pack(sum);
   const double time_s = scale_ * time.time_s;
-  if (scale_ == 1) return {time_s, time_s * time.relative_error, time.standing};
-  return {time_s, time_s * together(time.relative_error, kGuessError), Standing::missing};
+  if (scale_ == 1) return {time_s, time_s * time.relative_error, time.evidence};
+  return {time_s, time_s * together(time.relative_error, kExtrapolationError), Evidence::missing};
 }
 
 }  // namespace packsim

@@ -7,20 +7,19 @@
 #include "models/kernels/curve_time.hpp"
 #include "models/kernels/kernel_times.hpp"
 #include "models/kernels/make_case.hpp"
-#include "models/step/guess_error.hpp"
+#include "models/step/extrapolation_error.hpp"
+#include "models/step/reached_rates.hpp"
 
 namespace packsim {
 namespace {
 
 // What transfers reach of a stated rate.
 constexpr double kShareOfStatedRate = 0.75;
-// Where neither profile nor cluster say anything: a network card of 400 Gb/s, PCIe of the fifth generation,
-// NVLink and memory of an H100.
+// Where neither the profile nor the cluster says anything: a network card of 400 Gb/s, PCIe of the fifth
+// generation, NVLink of an H100.
 constexpr double kNicBytesPerS = 50e9;
 constexpr double kHostBytesPerS = 64e9;
 constexpr double kNvlinkBytesPerS = 450e9;
-constexpr double kMemoryBytesPerS = 2.5e12;
-constexpr double kGemmFlopPerS = 500e12;
 constexpr double kLaunchS = 5e-6;
 
 double or_else(double value, double other) {
@@ -57,10 +56,10 @@ double links_time_s(const Cluster& cluster, const KernelCase& kernel) {
   return std::max(part_s(nodes, nic_bytes_per_s), part_s(leaves, nic_bytes_per_s / network.oversubscription));
 }
 
-KernelTime guessed(double time_s, double relative_error, const std::string& basis) {
+KernelTime extrapolated(double time_s, double relative_error, const std::string& basis) {
   return {.time_s = time_s,
-          .relative_error = together(relative_error, kGuessError),
-          .standing = Standing::missing,
+          .relative_error = together(relative_error, kExtrapolationError),
+          .evidence = Evidence::missing,
           .basis = basis};
 }
 
@@ -90,11 +89,12 @@ const std::vector<KernelPricer::Use>& KernelPricer::uses(const LayerOp& op, bool
 
 PricedKernel KernelPricer::price(const KernelCase& kernel) {
   KernelTime time = kernel_time(profile_, kernel, shapes_);
-  if (time.standing == Standing::missing && kernel.kernel() != "launch_gap") time = guess(kernel);
+  if (time.evidence == Evidence::missing && kernel.kernel() != "launch_gap") time = extrapolate(kernel);
   const double kernel_s = time.time_s;
   const double links_s = kernel.kernel() == "collective" ? links_time_s(cluster_, kernel) : 0;
   if (kernel_s < links_s) {
-    time = guessed(links_s / kShareOfStatedRate, time.relative_error, "the cluster's links: " + time.basis);
+    time =
+        extrapolated(links_s / kShareOfStatedRate, time.relative_error, "the cluster's links: " + time.basis);
   }
   return {time, curve_name(kernel), kernel_s};
 }
@@ -108,33 +108,34 @@ double KernelPricer::memory_bytes_per_s() const {
     }
     if (fastest > 0) return fastest;
   }
-  return kMemoryBytesPerS;
+  return reached_memory_bytes_per_s(cluster_);
 }
 
-KernelTime KernelPricer::guess(const KernelCase& kernel) {
+KernelTime KernelPricer::extrapolate(const KernelCase& kernel) {
   const std::string_view kind = kernel.kernel();
-  if (kind == "collective") return guess_collective(kernel);
+  if (kind == "collective") return extrapolate_collective(kernel);
   if (kind == "elementwise" && kernel.value("pass") == "bwd") {
     const KernelCase forward = kernel.with("pass", "fwd");
     const KernelTime time = kernel_time(profile_, forward, shapes_);
-    if (time.standing != Standing::missing) {
-      return guessed(time.time_s * kernel_bytes(kernel) / kernel_bytes(forward), time.relative_error,
-                     "the bytes of the backward kernel at the speed of the forward one: " + time.basis);
+    if (time.evidence != Evidence::missing) {
+      return extrapolated(time.time_s * kernel_bytes(kernel) / kernel_bytes(forward), time.relative_error,
+                          "the bytes of the backward kernel at the speed of the forward one: " + time.basis);
     }
   }
   if (kind == "copy" && kernel.value("kind") != "device") {
-    const double rate = kShareOfStatedRate * or_else(cluster_.host_link_bytes_per_s, kHostBytesPerS);
-    return guessed(kLaunchS + kernel_bytes(kernel) / rate, 0, "the cluster's host link");
+    const double rate = kShareOfStatedRate * cluster_.host_link_bytes_per_s.value_or(kHostBytesPerS);
+    return extrapolated(kLaunchS + kernel_bytes(kernel) / rate, 0, "the cluster's host link");
   }
   const double memory_s = kernel_bytes(kernel) / memory_bytes_per_s();
   if (kind == "gemm") {
-    return guessed(kLaunchS + std::max(memory_s, kernel_flop(kernel) / kGemmFlopPerS), 0,
-                   "the flop at half of an H100's peak");
+    return extrapolated(
+        kLaunchS + std::max(memory_s, kernel_flop(kernel) / reached_gemm_flop_per_s(cluster_)), 0,
+        "the flop at half of the GPU's peak");
   }
-  return guessed(kLaunchS + memory_s, 0, "the bytes at the profile's memory rate");
+  return extrapolated(kLaunchS + memory_s, 0, "the bytes at the profile's memory rate");
 }
 
-KernelTime KernelPricer::guess_collective(const KernelCase& kernel) {
+KernelTime KernelPricer::extrapolate_collective(const KernelCase& kernel) {
   const CollectiveKind& kind = collective_kind(kernel.value("op"));
   const auto gpus = static_cast<double>(kernel.integer("gpus"));
   const auto nodes = static_cast<double>(kernel.integer("nodes"));
@@ -143,8 +144,8 @@ KernelTime KernelPricer::guess_collective(const KernelCase& kernel) {
   const double nvlink = kShareOfStatedRate * or_else(cluster_.network.nvlink_bytes_per_s, kNvlinkBytesPerS);
   if (nodes > 1 && !kind.half_of.empty()) {
     const KernelTime both = kernel_time(profile_, kernel.with("op", kind.half_of), shapes_);
-    if (both.standing != Standing::missing)
-      return guessed(both.time_s / 2, both.relative_error, "half an all-reduce: " + both.basis);
+    if (both.evidence != Evidence::missing)
+      return extrapolated(both.time_s / 2, both.relative_error, "half an all-reduce: " + both.basis);
   }
   if (nodes > 1 && kind.algorithm == CollectiveAlgorithm::direct) {
     const double inside_s = bytes * (gpus_in_node - 1) / gpus / nvlink;
@@ -152,17 +153,17 @@ KernelTime KernelPricer::guess_collective(const KernelCase& kernel) {
     const KernelTime sent = kernel_time(
         profile_, collective_case("send_recv", 2, 2, std::max<std::int64_t>(1, std::llround(outside_bytes))));
     const double outside_s =
-        sent.standing == Standing::missing
+        sent.evidence == Evidence::missing
             ? kLaunchS + outside_bytes / (kShareOfStatedRate * nic_bytes_per_s_of_gpu(cluster_))
             : sent.time_s;
-    return guessed(std::max(inside_s, outside_s), sent.relative_error,
-                   "what leaves the node, one send after another: " + sent.basis);
+    return extrapolated(std::max(inside_s, outside_s), sent.relative_error,
+                        "what leaves the node, one send after another: " + sent.basis);
   }
   // The network cards of all its GPUs in a node carry what one ring sends.
   const double rate =
       nodes == 1 ? nvlink
                  : std::min(nvlink, kShareOfStatedRate * gpus_in_node * nic_bytes_per_s_of_gpu(cluster_));
-  return guessed(kLaunchS * gpus + bytes * sent_per_payload_byte(kind.name, gpus) / rate, 0,
+  return extrapolated(kLaunchS * gpus + bytes * sent_per_payload_byte(kind.name, gpus) / rate, 0,
                  "the cluster's stated rates");
 }
 

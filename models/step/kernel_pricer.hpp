@@ -25,20 +25,21 @@ struct PricedKernel : KernelTime {
 
   /// So many of them in a framework that takes `factor` times as long for the kernel; links take what they
   /// take.
-  KnownTime known(double count = 1, double factor = 1) const {
+  TimeEstimate estimate(double count = 1, double factor = 1) const {
     const double links_s = time_s > kernel_s ? time_s : 0;
     const double known_s = count * std::max(factor * kernel_s, links_s);
-    return {known_s, known_s * relative_error, standing};
+    return {known_s, known_s * relative_error, evidence};
   }
 };
 
-/// What kernels take on a cluster: what its hardware profile says, and a reasoned guess where that has
-/// nothing. Guesses keep the standing `missing`, so that a report can say what share of time rests on them.
+/// What kernels take on a cluster: what its hardware profile says, and a price by one of these rules where
+/// that has nothing. Such a price keeps the evidence `missing`, so that a report can say what share of time
+/// rests on it.
 ///
 ///   elementwise backward  the forward kernel of the same op, times the bytes that either moves
 ///   memory-bound          bytes over the rate of the profile's copies, or the fastest of its elementwise
 ///                         kernels
-///   matrix products       half of an H100's peak, or their bytes
+///   matrix products       half of the GPU's peak as the cluster states it (else an H100's), or their bytes
 ///   host copies           three quarters of the cluster's host link
 ///   all-gather, reduce-scatter between nodes: half an all-reduce, which is one after the other
 ///   all-to-all between nodes: the larger of its part inside the node and of its part on the GPU's network
@@ -46,13 +47,14 @@ struct PricedKernel : KernelTime {
 ///   other collectives     the bytes that a GPU sends, at three quarters of the cluster's stated rate
 ///
 /// A collective that comes out faster than the cluster's NVLink, network cards or leaf uplinks can be at
-/// their stated rates takes what they need at three quarters of these, which is a guess.
+/// their stated rates takes what they need at three quarters of these, which is such a price too.
 class KernelPricer {
  public:
   /// Both are kept by reference.
   KernelPricer(const HardwareProfile& profile, const Cluster& cluster);
 
-  /// Never standing missing with a time of 0, but for a launch gap. A guess has a relative_error of its own.
+  /// The time is over 0 for every kernel but a launch gap that the profile does not have. A price by a rule
+  /// has the rule's relative error as well.
   const PricedKernel& time(const KernelCase& kernel);
 
   /// A kernel of an op, and how often it runs.
@@ -81,8 +83,8 @@ class KernelPricer {
   };
 
   PricedKernel price(const KernelCase& kernel);
-  KernelTime guess(const KernelCase& kernel);
-  KernelTime guess_collective(const KernelCase& kernel);
+  KernelTime extrapolate(const KernelCase& kernel);
+  KernelTime extrapolate_collective(const KernelCase& kernel);
   double memory_bytes_per_s() const;
 
   const HardwareProfile& profile_;

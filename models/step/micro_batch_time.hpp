@@ -4,7 +4,7 @@
 
 namespace packsim {
 
-/// A part of a micro-batch on one GPU, one thing after another.
+/// Time of a part of a micro-batch on one GPU whose operations run one after another.
 struct WorkTime {
   NsByCause by_cause_ns = {};
   std::int64_t total_ns = 0;
@@ -20,21 +20,21 @@ struct WorkTime {
   }
 };
 
-/// What computation takes on a GPU that is so many times slower than others, to the nearest nanosecond.
+/// What computation takes on a GPU that is slow_down times slower than others, to the nearest nanosecond.
 std::int64_t slowed_ns(std::int64_t time_ns, double slow_down);
 
-// slow_down: of every kernel; exchanges and the framework take what they take.
+// slow_down: of every kernel. It does not change exchanges and the framework's overhead.
 
-/// Of a ring, what its transfers leave exposed is the exchange's.
+/// The part of a ring's transfers that attention does not hide counts as exchange.
 WorkTime attention_time(const RingPrice& ring, Cause cause, double slow_down = 1);
-/// Attention not included.
+/// Without attention.
 WorkTime phase_time(const PricedPhase& phase, double slow_down = 1);
-/// One layer of a kind; of the backward pass with its recomputation where it is checkpointed.
+/// One layer of a kind. The backward pass includes its recomputation where it is checkpointed.
 WorkTime layer_forward_time(const MicroBatchPrice& price, bool has_experts, double slow_down = 1);
 WorkTime layer_backward_time(const MicroBatchPrice& price, bool has_experts, bool is_checkpointed,
                              double slow_down = 1);
 
-/// All of a chunk; forward with the framework's overhead.
+/// All of a chunk. The forward pass includes the framework's overhead.
 WorkTime forward_time(const MicroBatchPrice& price, const ChunkShape& chunk, double slow_down = 1);
 WorkTime backward_time(const MicroBatchPrice& price, const ChunkShape& chunk, double slow_down = 1);
 

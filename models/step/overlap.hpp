@@ -5,7 +5,7 @@
 namespace packsim {
 
 /// How much longer computation takes while its GPU communicates: the geometric mean of the slow-downs that
-/// the profile has measured, at least 1. 1 where it has none.
+/// the profile has measured, at least 1. It is 1 where the profile has none.
 double overlap_slow_down(const HardwareProfile& profile);
 
 }  // namespace packsim

@@ -14,10 +14,10 @@ class PlanAccount {
   /// Kept by reference.
   explicit PlanAccount(StepPricer& pricer);
 
-  /// A micro-batch of the pricer through all chunks, so many times.
+  /// A micro-batch of the pricer that goes through all chunks; `times` of them.
   void add_micro_batches(const MicroBatchPrice& price, double times);
-  /// Steps of one rank, of so many micro-batches in all, of which n_later have another one of their rank
-  /// before them in their step: gradients, weights and the optimizer.
+  /// Gradients, weights and the optimizer of n_steps steps of one rank. They have n_micro_batches in all, of
+  /// which n_later are not the first of their step.
   void add_steps(double n_steps, double n_micro_batches, double n_later);
 
   PriceAccount total() const;

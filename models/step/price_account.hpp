@@ -10,8 +10,8 @@
 
 namespace packsim {
 
-/// What has to be measured to know a kernel: its family, whose kernels err together, and its curve in the
-/// hardware profile, whether or not that has it.
+/// What has to be measured to know a kernel: its family, whose kernels err together, and the key of its
+/// curve, which the hardware profile may or may not have.
 struct CurveName {
   std::string family = {};
   std::string key = {};
@@ -19,36 +19,36 @@ struct CurveName {
 };
 
 /// A time and how well it is known.
-struct KnownTime {
+struct TimeEstimate {
   double time_s = 0;
   double error_s = 0;  ///< one standard deviation
-  Standing standing = Standing::missing;
+  Evidence evidence = Evidence::missing;
 };
 
-/// Times added up; errors add up too, as those of one curve do.
+/// A sum of times. Errors add up too, as those of one curve are the same error.
 struct AccountedTime {
   double time_s = 0;
   double error_s = 0;
-  std::array<double, kNStandings> standing_s = {};
+  std::array<double, kNEvidenceLevels> evidence_s = {};
 
-  void add(const KnownTime& known, double times = 1) {
+  void add(const TimeEstimate& known, double times = 1) {
     time_s += times * known.time_s;
     error_s += times * known.error_s;
-    standing_s[static_cast<std::size_t>(known.standing)] += times * known.time_s;
+    evidence_s[static_cast<std::size_t>(known.evidence)] += times * known.time_s;
   }
   void add(const AccountedTime& other, double times = 1) {
     time_s += times * other.time_s;
     error_s += times * other.error_s;
-    for (std::size_t i = 0; i < standing_s.size(); ++i) standing_s[i] += times * other.standing_s[i];
+    for (std::size_t i = 0; i < evidence_s.size(); ++i) evidence_s[i] += times * other.evidence_s[i];
   }
 };
 
-/// What prices rest on: GPU time before waits, by cause and by the curve that prices it.
+/// What prices rest on: GPU time without waits, by cause and by the curve that prices it.
 class PriceAccount {
  public:
   using Times = std::map<CurveName, AccountedTime>;
 
-  void add(Cause cause, const CurveName& curve, const KnownTime& known, double times = 1) {
+  void add(Cause cause, const CurveName& curve, const TimeEstimate& known, double times = 1) {
     if (times > 0 && known.time_s > 0) of(cause)[curve].add(known, times);
   }
   void add(const PriceAccount& other, double times = 1);

@@ -129,7 +129,7 @@ std::int64_t StepPricer::gradient_sum_ns(StatesPrice& states, double dense, doub
   const auto rows = std::llround(std::ceil(elements / model_.hidden_size));
   const PricedKernel& kernel =
       kernels_->time(elementwise_case("residual_add", "fwd", rows, model_.hidden_size));
-  const KnownTime known = kernel.known(1, factors_.linear_factor);
+  const TimeEstimate known = kernel.estimate(1, factors_.linear_factor);
   states.sums.add(Cause::linear, kernel.curve, known);
   return nanoseconds(known.time_s);
 }
@@ -141,7 +141,7 @@ std::int64_t StepPricer::travel_time_ns(std::string_view op, double elements, do
   const double n_pieces = std::ceil(elements / static_cast<double>(plan_.execution.bucket_elements));
   const std::int64_t bytes = std::max<std::int64_t>(1, std::llround(elements * element_bytes / n_pieces));
   const PricedKernel& kernel = kernels_->time(collective_case(op, gpus, nodes, bytes));
-  const KnownTime known = kernel.known(n_pieces);
+  const TimeEstimate known = kernel.estimate(n_pieces);
   account.add(Cause::states, kernel.curve, known);
   return nanoseconds(known.time_s);
 }
@@ -152,17 +152,17 @@ void StepPricer::price_optimizer(StatesPrice& states, double dense, double exper
       dense / (is_sharded ? states.gpus : 1) + experts / (is_sharded ? expert_state_gpus(plan_) : 1);
   const auto n_updated = std::max<std::int64_t>(1, std::llround(std::ceil(updated)));
   double time_s = 0;
-  const auto add = [&](const CurveName& curve, const KnownTime& known) {
+  const auto add = [&](const CurveName& curve, const TimeEstimate& known) {
     states.optimizer.add(Cause::optimizer, curve, known);
     time_s += known.time_s;
   };
   const auto add_kernel = [&](const KernelCase& kernel, double factor) {
     const PricedKernel& priced = kernels_->time(kernel);
-    add(priced.curve, priced.known(1, factor));
+    add(priced.curve, priced.estimate(1, factor));
   };
   if (plan_.offload == Offload::optimizer) {
     // Gradients to the host, weights back; between, 28 bytes a parameter through the host's memory, whose
-    // rate the GPUs of a node share: a guess.
+    // rate the GPUs of a node share. No measurement is behind this.
     constexpr double kHostMemoryBytesPerS = 200e9;
     constexpr double kAdamBytes = 28;
     add_kernel(
@@ -171,7 +171,7 @@ void StepPricer::price_optimizer(StatesPrice& states, double dense, double exper
     add_kernel(copy_case("host_to_device", kBf16Bytes * n_updated), 1);
     const double adam_s =
         kAdamBytes * static_cast<double>(n_updated) * cluster_.gpus_per_node / kHostMemoryBytesPerS;
-    add({"adamw on the host", "AdamW on the host"}, {adam_s, adam_s / 2, Standing::missing});
+    add({"adamw on the host", "AdamW on the host"}, {adam_s, adam_s / 2, Evidence::missing});
   } else {
     add_kernel(adamw_case(n_updated), factors_.linear_factor);
   }

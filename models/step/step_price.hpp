@@ -14,7 +14,7 @@
 
 namespace packsim {
 
-/// To the nearest one.
+/// Rounded to the nearest nanosecond.
 inline std::int64_t nanoseconds(double time_s) {
   return std::llround(time_s * 1e9);
 }
@@ -23,13 +23,13 @@ inline std::int64_t nanoseconds(double time_s) {
 struct PricedStage {
   enum class Kind : std::uint8_t {
     compute,    ///< kernels one after another
-    attention,  ///< of the micro-batch's documents: its time is not the stage's but the micro-batch's
-    exchange,   ///< a collective that the layer waits for; what computation hides of it is not there
+    attention,  ///< of the micro-batch's documents; MicroBatchPrice has its time
+    exchange,   ///< the part of a collective that computation does not hide
   };
   Kind kind = Kind::compute;
   Cause cause = Cause::linear;
   std::int64_t time_ns = 0;  ///< 0 of attention
-  // Of an exchange: who meets, and what they exchange.
+  // Of an exchange: its group, and what it sends.
   std::string_view op = {};
   int gpus = 1;
   int stride = 1;  ///< from one GPU of the group to the next
@@ -38,7 +38,7 @@ struct PricedStage {
 
 using NsByCause = std::array<std::int64_t, kNCauses>;
 
-/// Stages one after another; their sums leave attention out.
+/// Stages one after another. The sums do not include attention.
 struct PricedPhase {
   std::vector<PricedStage> stages;
   NsByCause by_cause_ns = {};
@@ -52,7 +52,7 @@ struct LayerPrices {
   PricedPhase backward;
 };
 
-/// What the prices of so many tokens rest on; attention is the micro-batch's.
+/// What the prices of a number of tokens rest on, without attention.
 struct TokenAccounts {
   std::int64_t tokens_per_gpu = 0;
   struct Layer {
@@ -71,7 +71,7 @@ struct TokenPrices {
   PricedPhase head_forward;
   PricedPhase head_backward;
   PricedPhase embedding_backward;
-  /// (1 - part_above) of one account and part_above of the other.
+  /// The prices rest on (1 - part_above) of `below` and part_above of `above`.
   std::shared_ptr<const TokenAccounts> below;
   std::shared_ptr<const TokenAccounts> above;
   double part_above = 0;
@@ -84,8 +84,8 @@ struct RingPrice {
   std::int64_t transfer_ns = 0;  ///< of one block
   std::int64_t bytes = 0;        ///< of one block
   int stride = 1;                ///< from one GPU of the ring to the next
-  KnownTime computed = {};       ///< all steps
-  KnownTime transfers = {};      ///< all blocks
+  TimeEstimate computed = {};    ///< all steps
+  TimeEstimate transfers = {};   ///< all blocks
   std::int64_t total_ns() const {
     return compute_ns + (steps - 1) * (compute_ns > transfer_ns ? compute_ns : transfer_ns);
   }
@@ -101,8 +101,8 @@ struct MicroBatchPrice {
   std::int64_t stage_transfer_ns = 0;
   std::int64_t stage_transfer_in_node_ns = 0;
   std::int64_t stage_transfer_bytes = 0;
-  KnownTime stage_transfer = {};
-  KnownTime stage_transfer_in_node = {};
+  TimeEstimate stage_transfer = {};
+  TimeEstimate stage_transfer_in_node = {};
 };
 
 /// What prices of a micro-batch rest on that its tokens alone do not give.
@@ -130,7 +130,7 @@ struct ChunkShape {
   }
 };
 
-/// Weights and gradients that travel together, and what is computed before they can or after they must.
+/// Weights and gradients that travel together, and the layers that compute with them.
 struct StateUnit {
   int first_layer = 0;  ///< of the chunk's, in forward order
   int n_layers = 0;
@@ -151,7 +151,7 @@ struct StatesPrice {
   int stride = 1;
   std::int64_t optimizer_ns = 0;
   std::int64_t step_ns = 0;  ///< of the framework
-  // What all of its gathers rest on, once each, and so on.
+  // What all gathers of a pass rest on, all reductions, all gradient sums, and the optimizer.
   PriceAccount gathers = {};
   PriceAccount reductions = {};
   PriceAccount sums = {};

@@ -72,8 +72,9 @@ StepPricer::StepPricer(const Transformer& model, const Cluster& cluster, const P
       plan_(plan),
       factors_(factors),
       kernels_(kernels ? std::move(kernels) : std::make_shared<KernelPricer>(profile, cluster)),
-      attention_forward_(profile, "fwd", attention_shape(model, plan)),
-      attention_backward_(profile, "bwd", attention_shape(model, plan)) {}
+      attention_forward_(profile, "fwd", attention_shape(model, plan), reached_attention_flop_per_s(cluster)),
+      attention_backward_(profile, "bwd", attention_shape(model, plan),
+                          reached_attention_flop_per_s(cluster)) {}
 
 double StepPricer::factor_of(const LayerOp& op) const {
   if (op.cause == Cause::sequence) {
@@ -106,7 +107,7 @@ void StepPricer::add_op(PricedPhase& phase, const LayerOp& op, bool is_backward,
                         PriceAccount& account) {
   double time_s = 0;
   for (const KernelPricer::Use& use : kernels_->uses(op, is_backward)) {
-    const KnownTime known = use.kernel->known(part * use.count, factor_of(op));
+    const TimeEstimate known = use.kernel->estimate(part * use.count, factor_of(op));
     time_s += known.time_s;
     account.add(op.cause, use.kernel->curve, known);
   }
@@ -202,10 +203,10 @@ double StepPricer::attention_share() const {
 }
 
 // Of one layer on one GPU; where some layers have a window the mean layer.
-KnownTime StepPricer::attention(AttentionPricer& pricer, std::span<const std::int32_t> lengths_tokens) {
-  KnownTime price = pricer.pack(lengths_tokens);
+TimeEstimate StepPricer::attention(AttentionPricer& pricer, std::span<const std::int32_t> lengths_tokens) {
+  TimeEstimate price = pricer.pack(lengths_tokens);
   if (model_.n_windowed_layers > 0 && model_.sliding_window_tokens > 0) {
-    const KnownTime windowed = pricer.pack(lengths_tokens, model_.sliding_window_tokens);
+    const TimeEstimate windowed = pricer.pack(lengths_tokens, model_.sliding_window_tokens);
     const double part = static_cast<double>(model_.n_windowed_layers) / model_.n_layers;
     price.time_s += part * (windowed.time_s - price.time_s);
     price.error_s += part * (windowed.error_s - price.error_s);
@@ -274,7 +275,7 @@ MicroBatchCurves StepPricer::micro_batch_curves() const {
 }
 
 // Its steps take equal parts of the time.
-RingPrice StepPricer::ring(const KnownTime& computed, std::int64_t tokens_per_gpu, int blocks) {
+RingPrice StepPricer::ring(const TimeEstimate& computed, std::int64_t tokens_per_gpu, int blocks) {
   RingPrice ring;
   ring.steps = plan_.sequence.ring;
   ring.computed = computed;
@@ -286,7 +287,7 @@ RingPrice StepPricer::ring(const KnownTime& computed, std::int64_t tokens_per_gp
   ring.bytes = kBf16Bytes * 2 * blocks * tokens_per_gpu * ring.stride * shape.kv_heads * shape.head_dim;
   const PricedKernel& transfer = kernels_->time(collective_case("send_recv", 2, ring_nodes(), ring.bytes));
   ring.transfer_ns = nanoseconds(transfer.time_s);
-  ring.transfers = transfer.known(ring.steps - 1);
+  ring.transfers = transfer.estimate(ring.steps - 1);
   return ring;
 }
 
@@ -304,11 +305,11 @@ MicroBatchPrice StepPricer::micro_batch(std::int64_t tokens, std::span<const std
     const PricedKernel& between =
         kernels_->time(collective_case("send_recv", 2, 2, price.stage_transfer_bytes));
     price.stage_transfer_ns = nanoseconds(between.time_s);
-    price.stage_transfer = between.known();
+    price.stage_transfer = between.estimate();
     const PricedKernel& inside =
         kernels_->time(collective_case("send_recv", 2, 1, price.stage_transfer_bytes));
     price.stage_transfer_in_node_ns = nanoseconds(inside.time_s);
-    price.stage_transfer_in_node = inside.known();
+    price.stage_transfer_in_node = inside.estimate();
   }
   return price;
 }

@@ -67,8 +67,8 @@ class StepPricer {
   double time_s(const std::vector<CountedKernel>& kernels, double factor);
   double attention_share() const;
   double document_s(AttentionPricer& pricer, std::int32_t length_tokens);
-  KnownTime attention(AttentionPricer& pricer, std::span<const std::int32_t> lengths_tokens);
-  RingPrice ring(const KnownTime& computed, std::int64_t tokens_per_gpu, int blocks);
+  TimeEstimate attention(AttentionPricer& pricer, std::span<const std::int32_t> lengths_tokens);
+  RingPrice ring(const TimeEstimate& computed, std::int64_t tokens_per_gpu, int blocks);
   int ring_nodes() const;
   StatesPrice price_states(int chunk);
   std::int64_t travel_time_ns(std::string_view op, double elements, double element_bytes, int gpus, int nodes,

@@ -5,9 +5,9 @@
 
 #include "models/layers/layer_op.hpp"
 
-// Tensor-parallel exchange beside the products next to it, as TransformerEngine's userbuffers have it by
-// default (initialize_ub() in pytorch/module/base.py and common/comm_gemm_overlap, v1.13). Not counted:
-// products get slower as the exchange takes SMs and memory from them.
+// Tensor-parallel exchange beside the products next to it, as TransformerEngine's userbuffers do it by
+// default (initialize_ub() in pytorch/module/base.py and common/comm_gemm_overlap, v1.13). It is not modelled
+// that the products get slower, as the exchange takes SMs and memory bandwidth from them.
 namespace packsim {
 
 /// The products that run beside an exchange of a layer: those of the linear layers right behind an all-gather
@@ -29,8 +29,8 @@ struct ProductsBeside {
 ///                            these are frozen
 ProductsBeside products_beside(const std::vector<LayerOp>& ops, std::size_t at, bool is_backward);
 
-/// What an exchange adds to the whole products, seconds: what of it they do not hide, and what they lose by
-/// being cut up. At most what it takes by itself, as nobody has to overlap.
+/// Seconds that an exchange adds to the whole products: the part that they do not hide, and what they lose by
+/// being cut into pieces. It is at most what the exchange takes by itself, as a framework need not overlap.
 double added_time_s(const ProductsBeside& beside, double exchange_s, double whole_s, double piece_s);
 
 }  // namespace packsim

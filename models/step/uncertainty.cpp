@@ -23,8 +23,9 @@ double attention_of_recompute(const std::array<double, kNCauses>& fraction) {
   return linear + attention > 0 ? attention / (linear + attention) : 0;
 }
 
-// d log(time) / d log(factor), in the order of kTimeFactorNames. What exchanges take between nodes and inside
-// them is not told apart, nor are the overheads of micro-batches and steps: the doubtful factor has it all.
+// d log(time) / d log(factor), in the order of kTimeFactorNames. A run does not say how much of its exchanges
+// is between nodes and how much inside them, nor how much of its overheads is of the overheads of
+// micro-batches and steps: the factor that is known less well has it all.
 std::array<double, kNTimeFactors> sensitivities(const std::array<double, kNCauses>& fraction,
                                                 const std::vector<double>& covariance) {
   const double attention = attention_of_recompute(fraction);
@@ -73,7 +74,7 @@ Uncertainty run_uncertainty(const std::array<double, kNCauses>& fraction, const 
                             const FrameworkProfile& profile, bool is_fitted) {
   Uncertainty uncertainty;
   const auto add = [&](const std::string& measurement, double relative_error) {
-    if (relative_error > 0) uncertainty.doubts.push_back({measurement, relative_error});
+    if (relative_error > 0) uncertainty.sources.push_back({measurement, relative_error});
   };
   if (profile.log_covariance.size() == kNTimeFactors * kNTimeFactors) {
     const auto shares = sensitivities(fraction, profile.log_covariance);
@@ -84,9 +85,11 @@ Uncertainty run_uncertainty(const std::array<double, kNCauses>& fraction, const 
     }
     add("more steps for the framework profile " + profile.name, std::sqrt(std::max(0.0, variance)));
   }
-  add("steps of this very job, as the framework profile " + profile.name +
-          " misses steps it was not fitted to",
-      profile.left_out_error);
+  if (profile.left_out_error) {
+    add("steps of this very job, as the framework profile " + profile.name +
+            " misses steps it was not fitted to",
+        *profile.left_out_error);
+  }
   std::map<std::string, FamilyError> families;
   for (int c = 0; c < kNCauses; ++c) {
     const auto cause = static_cast<Cause>(c);
@@ -101,26 +104,27 @@ Uncertainty run_uncertainty(const std::array<double, kNCauses>& fraction, const 
   }
   for (const auto& [name, family] : families) add(family.worst_curve(), family.relative_error);
   double variance = 0;
-  for (const Doubt& doubt : uncertainty.doubts) variance += doubt.relative_error * doubt.relative_error;
+  for (const UncertaintySource& source : uncertainty.sources)
+    variance += source.relative_error * source.relative_error;
   uncertainty.relative_error = std::sqrt(variance);
-  std::ranges::stable_sort(uncertainty.doubts, std::greater<>(), &Doubt::relative_error);
+  std::ranges::stable_sort(uncertainty.sources, std::greater<>(), &UncertaintySource::relative_error);
   return uncertainty;
 }
 
-std::array<double, kNStandings> standing_fractions(const std::array<double, kNCauses>& fraction,
-                                                   const PriceAccount& account) {
-  std::array<double, kNStandings> standing = {};
+std::array<double, kNEvidenceLevels> evidence_fractions(const std::array<double, kNCauses>& fraction,
+                                                        const PriceAccount& account) {
+  std::array<double, kNEvidenceLevels> evidence = {};
   double known = 0;
   for (int c = 0; c < kNCauses; ++c) {
     const auto cause = static_cast<Cause>(c);
     const AccountedTime total = account.total(cause);
     if (total.time_s <= 0) continue;
     known += share(fraction, cause);
-    for (std::size_t i = 0; i < standing.size(); ++i)
-      standing[i] += share(fraction, cause) * total.standing_s[i] / total.time_s;
+    for (std::size_t i = 0; i < evidence.size(); ++i)
+      evidence[i] += share(fraction, cause) * total.evidence_s[i] / total.time_s;
   }
-  if (known > 0) std::ranges::for_each(standing, [known](double& part) { part /= known; });
-  return standing;
+  if (known > 0) std::ranges::for_each(evidence, [known](double& part) { part /= known; });
+  return evidence;
 }
 
 }  // namespace packsim

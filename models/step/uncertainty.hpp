@@ -9,16 +9,17 @@
 
 namespace packsim {
 
-/// One reason why a run's time may be another, as a standard deviation of its logarithm.
-struct Doubt {
-  std::string measurement;  ///< that would settle it
+/// One reason why a run may take another time than estimated, as a standard deviation of the time's
+/// logarithm.
+struct UncertaintySource {
+  std::string measurement;  ///< what to measure to remove it
   double relative_error = 0;
 };
 
 /// How well the time of a run is known.
 struct Uncertainty {
-  double relative_error = 0;  ///< one standard deviation of the logarithm of the time
-  std::vector<Doubt> doubts;  ///< independent of each other, the largest first
+  double relative_error = 0;               ///< one standard deviation of the logarithm of the time
+  std::vector<UncertaintySource> sources;  ///< independent of each other, the largest first
 
   /// Nine runs of ten take from low to high times the estimate.
   double low() const;
@@ -29,18 +30,18 @@ struct Uncertainty {
 ///
 /// - The factors of the framework profile err as their covariance says, each weighed by its share of time; a
 ///   recomputed forward pass is split between matrix products and attention as those are.
-/// - What the factors do not tell shows in steps that were left out of their fit.
-/// - Kernels err as the hardware profile says, those of one family together, whatever they are for. Those
-/// under
-///   a factor do not where is_fitted: the factors were fitted to this model on this hardware profile, and
-///   hold its level. Of a family, the curve that adds most is named.
+/// - What the factors cannot describe shows in the errors of steps that were left out of their fit.
+/// - Kernels err as the hardware profile says; kernels of one family err together, whatever they are for. If
+///   is_fitted, kernels under a factor do not add to this: the factors were fitted to this model on this
+///   hardware profile and make up for their errors. Each family is named by the curve that adds most.
 ///
-/// A profile that tells no covariance and no left-out error has unknown doubts: those of kernels alone count.
+/// Where a profile states no covariance and no left-out error, the errors of kernels alone count.
 Uncertainty run_uncertainty(const std::array<double, kNCauses>& fraction, const PriceAccount& account,
                             const FrameworkProfile& profile, bool is_fitted);
 
-/// How much of a run's GPU time, waits and fixed overheads left out, rests on prices of each standing.
-std::array<double, kNStandings> standing_fractions(const std::array<double, kNCauses>& fraction,
-                                                   const PriceAccount& account);
+/// The share of a run's GPU time, without waits and fixed overheads, whose prices rest on each kind of
+/// evidence.
+std::array<double, kNEvidenceLevels> evidence_fractions(const std::array<double, kNCauses>& fraction,
+                                                        const PriceAccount& account);
 
 }  // namespace packsim

@@ -9,11 +9,11 @@ namespace packsim {
 struct SampleFloor {
   std::int32_t length_tokens = 0;  ///< over 0
   std::int64_t n_samples = 0;
-  double gpu_s = 0;    ///< time of all GPUs together, wherever it lies
+  double gpu_s = 0;    ///< time of all GPUs together, in whichever pack it is
   double alone_s = 0;  ///< from the start of a step to the end of the sample's pack
 };
 
-/// Steps of an epoch on so many GPUs.
+/// The steps of an epoch.
 struct EpochLimits {
   int n_gpus = 1;
   std::int64_t tokens_per_iteration = 0;  ///< at most, and at least the longest sample
@@ -23,13 +23,14 @@ struct EpochLimits {
 struct EpochBound {
   double time_s = 0;            ///< the three parts below added up
   double busy_s = 0;            ///< the packs' GPU time over the GPUs
-  double waiting_s = 0;         ///< what steps that wait for their longest samples add to that
+  double waiting_s = 0;         ///< added by steps that wait for their longest samples
   double steps_s = 0;           ///< step_s of all steps
   std::int64_t iterations = 0;  ///< the fewest
   std::int64_t waiting_iterations = 0;
 };
 
-/// No schedule takes less that trains every sample once, each whole in one step. docs/bound.md has the proof.
+/// Every schedule that trains each sample once, whole in one step, takes at least this long. The proof is in
+/// docs/bound.md.
 /// samples: any order. n log n.
 EpochBound epoch_bound(std::span<const SampleFloor> samples, const EpochLimits& limits);
 

@@ -12,24 +12,24 @@ namespace packsim {
 /// Time by cause, seconds.
 using SecondsByCause = std::array<double, kNCauses>;
 
-/// What every pack is priced with.
+/// What all packs of a floor have in common.
 struct PackFloorSetting {
   ParallelPlan plan;             ///< its ZeRO stage and degrees decide what fits
-  int stage = 0;                 ///< of the pipeline: the one whose GPUs are looked at
+  int stage = 0;                 ///< the pipeline stage whose GPUs count
   std::int64_t most_tokens = 0;  ///< of any pack, padding included
   double sums_s = 0;             ///< adding a pack's gradients to earlier ones
   double states_s = 0;           ///< what computation waits for in every pack
 };
 
-/// What samples take at least in packs of one sequence degree, with as many checkpointed layers as memory
-/// forces: computation, exchange inside the rank, and the framework's cost of a micro-batch; nothing that may
-/// be hidden.
+/// What samples take at least in packs of one sequence degree, with the fewest checkpointed layers that fit
+/// in memory. It counts computation, exchange inside the rank, and the framework's overhead of a micro-batch,
+/// but nothing that computation may hide.
 ///
-/// A pack that holds a sample has at least its tokens. So its linear part costs at least the least rate of
-/// all such packs for each of its tokens, and its attention at least what the document takes with the layers
-/// that its own tokens make one checkpoint. Rates are taken at every count that the pricer prices exactly and
-/// on both sides of every step in checkpointing; between these, times are straight lines, whose rates are
-/// least at an end.
+/// A pack that holds a sample has at least as many tokens as the sample. So each of the sample's tokens costs
+/// at least the lowest rate of all such packs, and its attention costs at least what the document takes with
+/// the layers that its own tokens force to be checkpointed. Rates are computed at every token count that the
+/// pricer prices exactly, and on both sides of every count at which one more layer is checkpointed. Between
+/// these counts times are straight lines, so the lowest rate is at an end.
 class PackFloor {
  public:
   /// pricer: of the setting's plan but for the ZeRO stage and checkpointed layers, on which prices do not
@@ -38,7 +38,7 @@ class PackFloor {
 
   /// Whether any pack can hold it.
   bool holds(std::int32_t length_tokens) const;
-  // Of a sample that packs hold.
+  // Of samples for which holds() is true.
   /// GPU time of the stage's GPUs that share the pack.
   double gpu_s(std::int32_t length_tokens) const;
   /// Adds so many samples' GPU time by cause.
@@ -47,7 +47,7 @@ class PackFloor {
   double alone_s(std::int32_t length_tokens) const;
 
  private:
-  // Numbers of tokens on each GPU at which so many layers are checkpointed.
+  // Token counts of a GPU at which the same number of layers is checkpointed.
   struct Interval {
     std::int64_t first_tokens = 1;
     std::int64_t last_tokens = 0;

@@ -6,13 +6,13 @@ namespace packsim {
 
 /// What the states of one pipeline stage cost at least, on each of its GPUs.
 struct StepFloor {
-  /// A step, behind its last computation: the last bucket of gradients that travels, or all of them where
-  /// computation hides none, the optimizer, changed weights unless the next forward pass hides them, and the
-  /// framework.
+  /// Of a step, after its last computation: the last bucket of gradients, or all of them where computation
+  /// hides none; the optimizer; changed weights, unless the next forward pass hides them; the framework's
+  /// overhead.
   double step_s = 0;
-  /// A pack, whose computation waits for them: ZeRO 2 and 3 without overlap.
+  /// Of a pack: states that its computation waits for (ZeRO 2 and 3 without overlap).
   double pack_s = 0;
-  /// Adding the gradients of a pack to those before it on its GPUs.
+  /// Of a pack: adding its gradients to those of earlier packs.
   double sums_s = 0;
 };
 

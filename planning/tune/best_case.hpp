@@ -15,8 +15,8 @@ std::optional<ProfiledCase> best_case(std::span<const ProfiledCase> cases);
 /// The cases of one pack length.
 std::vector<ProfiledCase> cases_of_length(std::span<const ProfiledCase> cases, std::int64_t pack_tokens);
 
-/// The best case of every other SP degree than best's, where `best` saves at most so much of
-/// its time; the fastest first. cases: of one length.
+/// The best case of every SP degree other than its own, if `best` saves at most
+/// near_tie_fraction of its time. The fastest comes first. cases: of one length.
 std::vector<ProfiledCase> tied_degrees(std::span<const ProfiledCase> cases, const ProfiledCase& best,
                                        double near_tie_fraction);
 

@@ -9,20 +9,21 @@
 
 namespace packsim {
 
-/// What the fullest GPU had left with so many checkpointed layers.
+/// Memory that the fullest GPU had left with a number of checkpointed layers.
 struct FreeMemory {
   int gc_layers = 0;
-  double free_bytes = 0;  ///< negative: so much was missing
+  double free_bytes = 0;  ///< negative if memory was missing
 };
 
-/// HBP's algorithm 4 (arXiv 2503.07680): the fewest checkpointed layers that fit, by two readings. Every
-/// layer is taken to free the same; the result is rounded up and kept within 0..n_layers, which the paper
-/// leaves open. Nothing where even `most` does not fit; no layer at all where checkpointing frees nothing.
+/// HBP's algorithm 4 (arXiv 2503.07680): the fewest checkpointed layers that fit, found from two readings. It
+/// assumes that every layer frees the same memory. The result is rounded up and kept within 0..n_layers,
+/// which the paper leaves open. There is no result where even `most` does not fit; it is 0 where
+/// checkpointing frees nothing.
 ///
 /// Throws std::invalid_argument unless 0 <= fewest.gc_layers < most.gc_layers <= n_layers.
 std::optional<int> fewest_checkpointed_layers(const FreeMemory& fewest, const FreeMemory& most, int n_layers);
 
-/// Fewer checkpointed layers than were run, which should fit.
+/// A number of checkpointed layers that is smaller than any that was run, and should fit.
 struct FewerLayers {
   std::int64_t pack_tokens = 0;
   SequenceParallelism sequence = {};
@@ -32,8 +33,9 @@ struct FewerLayers {
   bool operator==(const FewerLayers&) const = default;
 };
 
-/// Where a profile read the memory of one length and degree with two numbers of layers or more, and algorithm
-/// 4 finds that fewer fit than were run. Not where a case with as many ran out of memory.
+/// The lengths and degrees whose memory was read with at least two numbers of layers, and for which algorithm
+/// 4 finds that fewer layers fit than were run. Those where a case with that many layers ran out of memory
+/// are left out.
 std::vector<FewerLayers> fewer_layers_that_fit(std::span<const ProfiledCase> cases, double gpu_memory_bytes,
                                                int n_layers);
 

@@ -28,13 +28,13 @@ struct LengthAndDegree {
   SequenceParallelism sequence = {};
 };
 
-/// The lengths of the groups by HBP's algorithm 1 (arXiv 2503.07680): [l1, l_best, l2, l_max], l2 only where
-/// it is over l_best. Ascending; equal ones are still there. l1 = floor(l_best / SP), l2 = floor(l_max / SP).
+/// The lengths of the groups by HBP's algorithm 1 (arXiv 2503.07680), ascending: l1 = floor(l_best / SP),
+/// l_best, l2 = floor(l_max / SP) if that is over l_best, and l_max. Equal lengths are all listed.
 ///
 /// Throws std::invalid_argument unless 1 <= SP degree <= length of both and fastest <= longest.
 std::vector<ListedLength> listed_lengths(const LengthAndDegree& fastest, const LengthAndDegree& longest);
 
-/// Each of the listed lengths once: those of the groups.
+/// The lengths of the groups: each of the listed ones once.
 std::vector<std::int64_t> merged_lengths(const std::vector<ListedLength>& listed);
 
 }  // namespace packsim

@@ -15,18 +15,18 @@ struct ProfiledCase {
   std::int64_t pack_tokens = 0;
   SequenceParallelism sequence = {};
   int gc_layers = 0;
-  /// Mean seconds of an iteration. All cases of a profile are of the same tokens an iteration. None where the
-  /// case cannot run.
+  /// Mean seconds of an iteration; none where the case cannot run. All cases of a profile have the same
+  /// number of tokens in an iteration.
   std::optional<double> step_s = {};
-  std::optional<double> peak_memory_bytes = {};  ///< of the fullest GPU; none where nobody has read it
-  std::string obstacle = {};                     ///< why it cannot run
+  std::optional<double> peak_memory_bytes = {};  ///< of the fullest GPU, where it was read
+  std::string infeasible_reason = {};            ///< why it cannot run
 
   bool feasible() const { return step_s.has_value(); }
   bool operator==(const ProfiledCase&) const = default;
 };
 
-/// Runs packs of a length at an SP degree with the fewest checkpointed layers that fit, or with several
-/// numbers of them. Returns nothing where it has no way to run them.
+/// Runs packs of a length at an SP degree, with the fewest checkpointed layers that fit or with several
+/// numbers of them. Returns no case where it cannot run such packs.
 using Profiler = std::function<std::vector<ProfiledCase>(std::int64_t pack_tokens, int sp_degree)>;
 
 }  // namespace packsim

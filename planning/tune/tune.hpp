@@ -23,11 +23,11 @@ struct TunedGroup {
   SequenceParallelism sequence = {};
   int gc_layers = 0;
   std::vector<LengthRole> roles = {};   ///< several where equal lengths merged
-  std::optional<double> step_s = {};    ///< none: nobody could run it
+  std::optional<double> step_s = {};    ///< where the profiler could run it
   std::vector<ProfiledCase> tied = {};  ///< other SP degrees that are about as fast at this length
 };
 
-/// A length that algorithm 1 computes, and no group is of.
+/// A length that algorithm 1 computes and that no group has.
 struct LeftOutLength {
   enum class Reason { not_over_fastest, cannot_run };
 
@@ -35,7 +35,7 @@ struct LeftOutLength {
   Reason reason = Reason::not_over_fastest;
 };
 
-/// Another length that is about as fast as the fastest one, and the groups that would follow from it.
+/// Another length that is about as fast as the fastest one, and the groups that it would lead to.
 struct TiedLength {
   ProfiledCase best;  ///< at this length
   std::vector<std::int64_t> group_lengths_tokens;
@@ -53,13 +53,13 @@ struct Tuning {
 /// HBP's algorithm 1 (arXiv 2503.07680): profiles every candidate length at every SP degree, and chooses the
 /// packing groups.
 ///
-/// What the paper leaves open: a group of a candidate length runs with that length's best degree. A group of
-/// another length, which can only be what one GPU holds of a longer pack, is profiled at SP 1; where the
-/// profiler cannot, it takes the checkpointed layers of the longer pack, which puts as many tokens on a GPU,
-/// and where it cannot run, there is no such group. Equal lengths are one group.
+/// The paper leaves open how the groups run. A group of a candidate length runs with that length's best
+/// degree. A group of another length, which can only be what one GPU holds of a longer pack, is profiled at
+/// SP 1. Where the profiler cannot run it, the group takes the checkpointed layers of the longer pack, which
+/// puts as many tokens on a GPU; where it does not fit, there is no such group. Equal lengths are one group.
 ///
-/// Throws std::invalid_argument for candidates that are none, not ascending or under 1, and what the profiler
-/// throws.
+/// Throws std::invalid_argument where there are no candidates, or they are not ascending or under 1, and
+/// whatever the profiler throws.
 Tuning tune(const TuneRequest& request, const Profiler& profiler);
 
 }  // namespace packsim

@@ -134,14 +134,14 @@ Scenario read_scenario(JsonReader reader, const std::string& folder, const DataP
   scenario.plan.n_gpus = cluster.value.n_gpus();
   scenario.plan.zero_stage = scenario.training.zero_stage;
   scenario.lengths = read_length_spec(reader.object("lengths"), folder, data);
-  Machine machine{.model = model.good ? &model.value : nullptr,
-                  .cluster = cluster.good ? &cluster.value : nullptr,
-                  .plan = scenario.plan};
-  if (plan_is_read) machine.refused_keys = check_plan(reader, machine);
+  PlanContext context{.model = model.good ? &model.value : nullptr,
+                      .cluster = cluster.good ? &cluster.value : nullptr,
+                      .plan = scenario.plan};
+  if (plan_is_read) context.refused_keys = check_plan(reader, context);
   const int most_gpus = cluster.good ? cluster.value.n_gpus() : kMostGpus;
   scenario.variability = read_variability(reader.optional_object("variability"), scenario.seed, most_gpus);
-  scenario.failures = read_failures(reader.optional_object("failures"), machine);
-  scenario.strategies = read_strategies(reader, scenario.seed, machine);
+  scenario.failures = read_failures(reader.optional_object("failures"), context);
+  scenario.strategies = read_strategies(reader, scenario.seed, context);
   scenario.baseline = read_baseline(reader, scenario.strategies);
   return scenario;
 }

@@ -13,13 +13,13 @@ void refuse_plan(JsonReader& reader, std::string_view key, const PlanMistake& mi
   reader.refuse(key, names + mistake.expected, mistake.got);
 }
 
-std::vector<std::string> check_plan(JsonReader& scenario, const Machine& machine) {
-  if (machine.model == nullptr || machine.cluster == nullptr) return {};
+std::vector<std::string> check_plan(JsonReader& scenario, const PlanContext& context) {
+  if (context.model == nullptr || context.cluster == nullptr) return {};
   JsonReader training = scenario.object("training");
   JsonReader parallelism = scenario.optional_object("parallelism");
   for (JsonReader* reader : {&training, &parallelism}) reader->allow_any_keys();
   std::vector<std::string> refused;
-  for (const PlanMistake& mistake : plan_mistakes(*machine.model, *machine.cluster, machine.plan)) {
+  for (const PlanMistake& mistake : plan_mistakes(*context.model, *context.cluster, context.plan)) {
     const std::string& key = mistake.keys.front();
     refuse_plan(key == "zero_stage" ? training : parallelism, key, mistake);
     refused.insert(refused.end(), mistake.keys.begin(), mistake.keys.end());

@@ -12,9 +12,9 @@ namespace packsim {
 /// Reports a mistake at one of its keys.
 void refuse_plan(JsonReader& reader, std::string_view key, const PlanMistake& mistake);
 
-/// Reports what is wrong with the machine's plan whatever its groups are, each mistake once and where it can
+/// Reports what is wrong with the plan whatever its groups are, each mistake once and where it can
 /// be put right: in "parallelism", or "training". Returns the keys that were refused. scenario: whose members
 /// "parallelism" and "training" were read without a mistake.
-std::vector<std::string> check_plan(JsonReader& scenario, const Machine& machine);
+std::vector<std::string> check_plan(JsonReader& scenario, const PlanContext& context);
 
 }  // namespace packsim

@@ -45,8 +45,10 @@ Cluster read_cluster_type(JsonReader reader) {
                   .gpus_per_node = reader.integer("gpus_per_node", 1, kMostGpusPerNode),
                   .gpu_memory_bytes = reader.integer("gpu_memory_bytes", 1, kMostMemoryBytes)};
   cluster.network = read_network(reader.optional_object("network"), cluster.gpus_per_node);
-  cluster.host_memory_bytes = reader.optional_positive("host_memory_bytes").value_or(0);
-  cluster.host_link_bytes_per_s = reader.optional_positive("host_link_bytes_per_s").value_or(0);
+  cluster.gpu_peak_flop_per_s = reader.optional_positive("gpu_peak_flop_per_s");
+  cluster.gpu_memory_bytes_per_s = reader.optional_positive("gpu_memory_bytes_per_s");
+  cluster.host_memory_bytes = reader.optional_positive("host_memory_bytes");
+  cluster.host_link_bytes_per_s = reader.optional_positive("host_link_bytes_per_s");
   return cluster;
 }
 

@@ -41,14 +41,14 @@ double number_instead_of(JsonReader& reader, std::string_view key, double low, d
   return low;
 }
 
-void read_rate(JsonReader& reader, const Machine& machine, FailureModel& model) {
+void read_rate(JsonReader& reader, const PlanContext& context, FailureModel& model) {
   constexpr double kLeast_h = 0.001;
   constexpr double kMost_h = 1e9;
   if (is_first(reader, "mtbf_hours", "published")) {
     model.unit_mtbf_h = number_instead_of(reader, "mtbf_hours", kLeast_h, kMost_h, "published");
     const std::vector<std::string> units = {"gpu", "node"};
     const bool is_node = reader.one_of("unit", units) == 1;
-    if (is_node && machine.cluster != nullptr) model.unit_gpus = machine.cluster->gpus_per_node;
+    if (is_node && context.cluster != nullptr) model.unit_gpus = context.cluster->gpus_per_node;
     return;
   }
   std::vector<std::string> names;
@@ -60,18 +60,18 @@ void read_rate(JsonReader& reader, const Machine& machine, FailureModel& model) 
 }
 
 // What the run saves: of a model with adapters these alone.
-double checkpoint_bytes(JsonReader& reader, const Machine& machine) {
+double checkpoint_bytes(JsonReader& reader, const PlanContext& context) {
   constexpr double kMostPerParameter = 1000;
   if (!is_first(reader, "bytes_per_parameter", "size_bytes"))
     return reader.number("size_bytes", 1, kMost_bytes);
   const double each = number_or(reader, "bytes_per_parameter", 1, kMostPerParameter, kBytesPerParameter);
-  if (machine.model == nullptr) return 0;
-  const ParallelPlan one_gpu{.lora_rank = machine.plan.lora_rank};
-  return each * trained_elements(*machine.model, one_gpu, 0);
+  if (context.model == nullptr) return 0;
+  const ParallelPlan one_gpu{.lora_rank = context.plan.lora_rank};
+  return each * trained_elements(*context.model, one_gpu, 0);
 }
 
 // Returns what reading a checkpoint takes, where that follows from its size.
-std::optional<double> read_checkpoint(JsonReader reader, const Machine& machine, FailureModel& model) {
+std::optional<double> read_checkpoint(JsonReader reader, const PlanContext& context, FailureModel& model) {
   constexpr double kLeast_s = 0.001;
   if (reader.silent()) return 0.0;
   model.checkpoint_blocking_fraction = number_or(reader, "blocking_fraction", 0, 1, 1);
@@ -84,11 +84,11 @@ std::optional<double> read_checkpoint(JsonReader reader, const Machine& machine,
     return std::nullopt;
   }
   const double bandwidth_bytes_per_s = reader.number("bandwidth_bytes_per_s", 1, kMost_bytes);
-  model.checkpoint_write_s = checkpoint_write_s(checkpoint_bytes(reader, machine), bandwidth_bytes_per_s);
+  model.checkpoint_write_s = checkpoint_write_s(checkpoint_bytes(reader, context), bandwidth_bytes_per_s);
   // Adapters come on top of weights that the run did not save.
   double frozen_bytes = 0;
-  if (machine.model != nullptr && machine.plan.lora_rank > 0)
-    frozen_bytes = kWeightBytes * machine.model->parameters();
+  if (context.model != nullptr && context.plan.lora_rank > 0)
+    frozen_bytes = kWeightBytes * context.model->parameters();
   return model.checkpoint_write_s + frozen_bytes / bandwidth_bytes_per_s;
 }
 
@@ -110,11 +110,11 @@ std::optional<SparePool> read_spares(JsonReader reader) {
 
 }  // namespace
 
-std::optional<FailureModel> read_failures(JsonReader reader, const Machine& machine) {
+std::optional<FailureModel> read_failures(JsonReader reader, const PlanContext& context) {
   if (reader.silent()) return std::nullopt;
   FailureModel model;
-  read_rate(reader, machine, model);
-  const std::optional<double> load_s = read_checkpoint(reader.object("checkpoint"), machine, model);
+  read_rate(reader, context, model);
+  const std::optional<double> load_s = read_checkpoint(reader.object("checkpoint"), context, model);
   read_restart(reader.object("restart"), load_s, model);
   model.spares = read_spares(reader.optional_object("spares"));
   return model;

@@ -17,7 +17,7 @@ bool is_hf_config(const JsonReader& reader);
 /// What packsim does not model is refused with the key that says so: encoders, dense layers between layers of
 /// experts, biases of MLPs, other model types. Layers that predict further tokens (num_nextn_predict_layers)
 /// are left out, as fine-tuning does. The model's name is the config's `_name_or_path`, else that of the
-/// file's folder; published_parameters is 0. Leaves what is wrong in the reader's problems.
+/// file's folder; published_parameters is not stated. Leaves what is wrong in the reader's problems.
 Transformer read_hf_config(JsonReader reader);
 
 }  // namespace packsim

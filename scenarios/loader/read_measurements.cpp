@@ -191,7 +191,7 @@ void LineReader::read_case(JsonReader& line, const std::string& place) {
     line.refuse("source", "the id of a source of a line before", quote(row.source));
   read_seconds(line, "samples_s", line.value("samples_s"), false, row.samples_s);
   read_parts(line, row);
-  row.peak_memory_bytes = line.optional_positive("peak_memory_bytes").value_or(0);
+  row.peak_memory_bytes = line.optional_positive("peak_memory_bytes");
   read_flags(line, row);
   row.note = line.string("note", "");
   line.optional_object("details").allow_any_keys();  // clocks, power and the like, for people

@@ -69,8 +69,10 @@ Transformer read_model(JsonReader reader) {
                     .vocab_size = reader.integer("vocab_size", 1, kWidest),
                     .tied_embeddings = reader.boolean("tied_embeddings"),
                     .qkv_bias = reader.boolean("qkv_bias"),
-                    .qk_norm = reader.boolean("qk_norm", false),
-                    .published_parameters = reader.number("published_parameters", 0)};
+                    .qk_norm = reader.boolean("qk_norm", false)};
+  // 0: the publisher does not say.
+  const double published_parameters = reader.number("published_parameters", 0);
+  if (published_parameters > 0) model.published_parameters = published_parameters;
   const int most_layers = reader.n_problems() == before ? model.n_layers : kMostLayers;
   read_window(reader.optional_object("sliding_window"), model, most_layers);
   model.latent = read_latent_member(reader.optional_object("latent_attention"));

@@ -21,21 +21,21 @@ struct Entry {
   JsonReader& with(std::string_view key) const { return !own.has(key) && defaults.has(key) ? defaults : own; }
 };
 
-int most_gc_layers(const Machine& machine) {
+int most_gc_layers(const PlanContext& context) {
   constexpr int kMostLayers = 4096;
-  return machine.model == nullptr ? kMostLayers : machine.model->n_layers;
+  return context.model == nullptr ? kMostLayers : context.model->n_layers;
 }
 
 // Reports what a group makes wrong with the plan, at its first key that is in it; true where there is
 // something. The mistakes of all groups were reported, and what else has one of their keys may go with them.
-bool refuse_group_plan(const Entry& entry, const GroupSpec& group, const Machine& machine) {
+bool refuse_group_plan(const Entry& entry, const GroupSpec& group, const PlanContext& context) {
   const std::vector<std::string> group_keys = {"sp_degree", "cp_degree", "gc_layers"};
-  const ParallelPlan plan = group_plan(machine.plan, group, group.gc_layers.value_or(0));
+  const ParallelPlan plan = group_plan(context.plan, group, group.gc_layers.value_or(0));
   bool refused = false;
-  for (const PlanMistake& mistake : plan_mistakes(*machine.model, *machine.cluster, plan)) {
+  for (const PlanMistake& mistake : plan_mistakes(*context.model, *context.cluster, plan)) {
     const auto key = std::ranges::find_first_of(mistake.keys, group_keys);
     const bool was_refused =
-        std::ranges::find_first_of(mistake.keys, machine.refused_keys) != mistake.keys.end();
+        std::ranges::find_first_of(mistake.keys, context.refused_keys) != mistake.keys.end();
     if (key == mistake.keys.end() || was_refused) continue;
     refuse_plan(entry.with(*key), *key, mistake);
     refused = true;
@@ -43,10 +43,11 @@ bool refuse_group_plan(const Entry& entry, const GroupSpec& group, const Machine
   return refused;
 }
 
-// What a group has to fit: the machine, and the pack length a whole number of tokens for each of its GPUs.
-void check_group(const Entry& entry, const GroupSpec& group, const Machine& machine) {
-  const bool has_machine = machine.model != nullptr && machine.cluster != nullptr;
-  if (has_machine && refuse_group_plan(entry, group, machine)) return;
+// What a group has to fit: the model on its cluster, and the pack length a whole number of tokens for each of
+// its GPUs.
+void check_group(const Entry& entry, const GroupSpec& group, const PlanContext& context) {
+  const bool is_known = context.model != nullptr && context.cluster != nullptr;
+  if (is_known && refuse_group_plan(entry, group, context)) return;
   if (group.capacity_tokens % group.sequence.ulysses != 0) {
     entry.with("capacity_tokens")
         .refuse("capacity_tokens", fmt::format("a multiple of the sp_degree {}", group.sequence.ulysses));
@@ -54,27 +55,27 @@ void check_group(const Entry& entry, const GroupSpec& group, const Machine& mach
 }
 
 // Reads capacity_tokens, the degrees and gc_layers of one group, whose own object is `entry.own`.
-GroupSpec read_group(const Entry& entry, StrategyKeys keys, const Machine& machine) {
+GroupSpec read_group(const Entry& entry, StrategyKeys keys, const PlanContext& context) {
   const std::size_t before = entry.own.n_problems();
-  read_group_keys(entry.own, most_gc_layers(machine), keys);
+  read_group_keys(entry.own, most_gc_layers(context), keys);
   if (!keys.capacity_tokens) {
     entry.own.refuse("capacity_tokens", fmt::format("integer in 1..{}", kMostTokens));
   }
   const GroupSpec group{.capacity_tokens = keys.capacity_tokens.value_or(0),
                         .sequence = keys.sequence,
                         .gc_layers = keys.gc_layers};
-  if (entry.own.n_problems() == before) check_group(entry, group, machine);
+  if (entry.own.n_problems() == before) check_group(entry, group, context);
   return group;
 }
 
 // Capacities of 0 could not be read, which was reported.
 std::vector<GroupSpec> read_groups(JsonReader& reader, JsonReader& defaults, StrategyKeys keys,
-                                   const Machine& machine) {
+                                   const PlanContext& context) {
   keys.capacity_tokens.reset();  // one capacity for all groups is none for any
   std::vector<GroupSpec> groups;
   std::int64_t before_tokens = 0;
   for (JsonReader& group : reader.objects("groups")) {
-    groups.push_back(read_group({.own = group, .defaults = defaults}, keys, machine));
+    groups.push_back(read_group({.own = group, .defaults = defaults}, keys, context));
     const std::int64_t capacity_tokens = groups.back().capacity_tokens;
     if (capacity_tokens > 0 && capacity_tokens <= before_tokens) {
       group.refuse("capacity_tokens", fmt::format("more than the {} of the group before", before_tokens));
@@ -133,7 +134,7 @@ const Strategy* read_strategy_name(JsonReader& reader) {
 }
 
 StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKeys keys,
-                           const Machine& machine) {
+                           const PlanContext& context) {
   const Entry entry{.own = reader, .defaults = defaults};
   const Strategy* strategy = read_strategy_name(reader);
   StrategySpec spec;
@@ -143,9 +144,9 @@ StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKey
   if (strategy == nullptr
           ? reader.has("groups")
           : strategy->pack_groups != nullptr || (strategy->mixes_groups && !strategy->chooses_groups)) {
-    spec.groups = read_groups(reader, defaults, keys, machine);
+    spec.groups = read_groups(reader, defaults, keys, context);
   } else if (strategy == nullptr || !strategy->chooses_groups) {
-    spec.groups.push_back(read_group(entry, keys, machine));
+    spec.groups.push_back(read_group(entry, keys, context));
   }
   read_option_keys(reader, strategy == nullptr ? all_options() : strategy->options, keys.options);
   read_policy_keys(reader, keys);
@@ -178,17 +179,18 @@ StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKey
 
 }  // namespace
 
-std::vector<StrategySpec> read_strategies(JsonReader& scenario, std::uint32_t seed, const Machine& machine) {
+std::vector<StrategySpec> read_strategies(JsonReader& scenario, std::uint32_t seed,
+                                          const PlanContext& context) {
   StrategyKeys keys;
   keys.options.set(kSeed.name, std::int64_t{seed});
   JsonReader defaults = scenario.optional_object("packing");
-  read_group_keys(defaults, most_gc_layers(machine), keys);
+  read_group_keys(defaults, most_gc_layers(context), keys);
   read_option_keys(defaults, all_options(), keys.options);
   read_policy_keys(defaults, keys);
 
   std::vector<StrategySpec> specs;
   for (JsonReader& reader : scenario.objects("strategies")) {
-    StrategySpec spec = read_strategy(reader, defaults, keys, machine);
+    StrategySpec spec = read_strategy(reader, defaults, keys, context);
     const auto same = std::ranges::find(specs, spec.name, &StrategySpec::name);
     if (!spec.name.empty() && same != specs.end()) {
       reader.refuse("name", "a name that no other strategy has",

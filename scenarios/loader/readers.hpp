@@ -27,17 +27,19 @@ ParallelPlan read_parallelism(JsonReader reader, const FrameworkProfile& profile
 Variability read_variability(JsonReader reader, std::uint32_t seed, int n_gpus);
 LengthSpec read_length_spec(JsonReader reader, const std::string& scenario_folder, const DataPaths& data);
 
-/// What a strategy has to fit. Null where it could not be read itself.
-struct Machine {
+/// What the plan of a strategy has to fit. A null pointer where that could not be read itself.
+struct PlanContext {
   const Transformer* model = nullptr;
   const Cluster* cluster = nullptr;
   ParallelPlan plan = {};
   std::vector<std::string> refused_keys = {};  ///< of the plan
 };
 
-/// "failures": nothing of a silent reader. machine: whose nodes fail, and what a checkpoint is of.
-std::optional<FailureModel> read_failures(JsonReader reader, const Machine& machine);
+/// "failures": nothing of a silent reader. context: the cluster whose nodes fail, and the model that a
+/// checkpoint holds.
+std::optional<FailureModel> read_failures(JsonReader reader, const PlanContext& context);
 /// The members "packing" and "strategies" of a scenario.
-std::vector<StrategySpec> read_strategies(JsonReader& scenario, std::uint32_t seed, const Machine& machine);
+std::vector<StrategySpec> read_strategies(JsonReader& scenario, std::uint32_t seed,
+                                          const PlanContext& context);
 
 }  // namespace packsim

@@ -1,4 +1,4 @@
-// Runs of whole schedules. LLaMA 8B on made-up GPUs, as every kernel is a guess; packs of 16 Ki tokens a GPU,
+// Runs of whole schedules. LLaMA 8B on made-up GPUs, as no kernel is measured; packs of 16 Ki tokens a GPU,
 // one in ten of them one of 128 Ki over 8 GPUs. An item is an event.
 
 #include <benchmark/benchmark.h>

@@ -142,7 +142,7 @@ TEST_CASE("What no step tells is taken as adding nothing, and known to be assume
   std::erase_if(rows.measurements.rows, [](const Measurement& row) {
     return row.kernel.integer("sp") > 1 || row.kernel.packs("packs").size() > 1;
   });
-  for (Measurement& row : rows.measurements.rows) row.peak_memory_bytes = 0;
+  for (Measurement& row : rows.measurements.rows) row.peak_memory_bytes.reset();
   const FrameworkFit fit = fit_framework_profile(rows.measurements, model_of, one_node(), hardware);
   CHECK(fit.assumed == std::vector<std::string>{"exchange_in_node_factor", "exchange_between_factor",
                                                 "micro_batch_s", "reserved_bytes",
@@ -177,7 +177,7 @@ TEST_CASE("A fitted profile's file reads as the profile") {
   REQUIRE(read.log_covariance.size() == 36);
   for (std::size_t i = 0; i < 36; ++i)
     CHECK(read.log_covariance[i] == Approx(fit.profile.log_covariance[i]).epsilon(1e-5));
-  CHECK(read.left_out_error == Approx(fit.profile.left_out_error).epsilon(1e-5));
+  CHECK(read.left_out_error.value() == Approx(fit.profile.left_out_error.value()).epsilon(1e-5));
   CHECK(read.execution.bucket_elements == 1 << 25);
   CHECK(framework_fit_text(fit).find("exchange_between_factor                 1  assumed") !=
         std::string::npos);

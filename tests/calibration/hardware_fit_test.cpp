@@ -205,7 +205,7 @@ TEST_CASE("What lies between is within its stated error, at the rate that the er
     const auto look = [&](Hits& hits, const std::string& kernel, double true_s) {
       const KernelTime time = kernel_time(profile, KernelCase::parse(kernel));
       CAPTURE(kernel, time.basis);
-      CHECK(time.standing == Standing::interpolated);
+      CHECK(time.evidence == Evidence::interpolated);
       hits.add(std::log(time.time_s / true_s), time.relative_error, 0);
     };
     for (const double m : {300, 3000, 12000}) {
@@ -267,7 +267,7 @@ TEST_CASE("Beyond what was measured, times are flagged and their errors grow") {
   const auto error_at = [&](const std::string& kernel) {
     const KernelTime time = kernel_time(profile, KernelCase::parse(kernel));
     CAPTURE(kernel, time.basis);
-    CHECK(time.standing == Standing::extrapolated);
+    CHECK(time.evidence == Evidence::extrapolated);
     return time.relative_error;
   };
   CHECK(error_at(gemm_text(40000, 4096, 4096)) < error_at(gemm_text(400000, 4096, 4096)));
@@ -283,7 +283,7 @@ TEST_CASE("Beyond what was measured, times are flagged and their errors grow") {
         "adamw parameters=1000", "attention pass=bwd docs=1x4096 heads=32 kv_heads=8 head_dim=128",
         "step model=m layers=1 gc_layers=0 sp=1 dp=1 zero=1 packs=1x8"}) {
     CAPTURE(kernel);
-    CHECK(kernel_time(profile, KernelCase::parse(kernel)).standing == Standing::missing);
+    CHECK(kernel_time(profile, KernelCase::parse(kernel)).evidence == Evidence::missing);
   }
 }
 

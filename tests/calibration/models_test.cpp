@@ -12,7 +12,7 @@ TEST_CASE("Every shipped model has the published number of parameters") {
   for (const ListedFile& file : models) {
     const Transformer model = load_model(file.name, packsim_test::kData);
     CAPTURE(model.name);
-    REQUIRE(model.published_parameters > 0);
-    CHECK(model.parameters() == Approx(model.published_parameters).epsilon(0.001));
+    REQUIRE(model.published_parameters.has_value());
+    CHECK(model.parameters() == Approx(*model.published_parameters).epsilon(0.001));
   }
 }

@@ -93,7 +93,7 @@ TEST_CASE("The shipped profile is what its data and the fit give") {
   REQUIRE(shipped.log_covariance.size() == fit.profile.log_covariance.size());
   for (std::size_t i = 0; i < shipped.log_covariance.size(); ++i)
     CHECK(shipped.log_covariance[i] == Approx(fit.profile.log_covariance[i]).epsilon(1e-3).margin(1e-8));
-  CHECK(shipped.left_out_error == Approx(fit.profile.left_out_error).epsilon(1e-3));
+  CHECK(shipped.left_out_error.value() == Approx(fit.profile.left_out_error.value()).epsilon(1e-3));
   CHECK(shipped.hardware == "h100-sxm-public-fa2");
   CHECK(shipped.zero_stage == 1);
   CHECK(shipped.n_gpus == 32);
@@ -113,9 +113,9 @@ TEST_CASE("Eight numbers reproduce the sixteen published step times, and every m
     const StepRow& row = problem.rows[i];
     CAPTURE(row.table, row.pack_tokens, row.sequence.ulysses);
     if (row.out_of_memory) {
-      CHECK(fit.predicted_gc_layers[i] == -1);
+      CHECK_FALSE(fit.predicted_gc_layers[i].has_value());
     } else {
-      CHECK(std::abs(fit.predicted_gc_layers[i] - row.gc_layers) <= 1);
+      CHECK(std::abs(fit.predicted_gc_layers[i].value() - row.gc_layers) <= 1);
     }
   }
 }
@@ -170,11 +170,11 @@ TEST_CASE("Memory numbers that verdicts were made from give these verdicts again
                             {.reserved_bytes = reserved_bytes, .logits_bytes_per_vocab_entry = logits_bytes},
                             tokens_per_gpu(row));
   };
-  std::vector<int> true_verdicts;
+  std::vector<std::optional<int>> true_verdicts;
   for (StepRow& row : problem.rows) {
     true_verdicts.push_back(verdict(row, kStepTruth.reserved_bytes, kStepTruth.logits_bytes_per_vocab_entry));
-    row.out_of_memory = true_verdicts.back() < 0;
-    row.gc_layers = std::max(0, true_verdicts.back());
+    row.out_of_memory = !true_verdicts.back();
+    row.gc_layers = true_verdicts.back().value_or(0);
   }
   const MemoryAssumptions found = fit_memory_verdicts(problem);
   for (std::size_t i = 0; i < problem.rows.size(); ++i) {

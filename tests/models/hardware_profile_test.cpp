@@ -46,18 +46,18 @@ TEST_CASE("A curve is read at its points, between them and beyond its ends") {
     return time_of(profile, "copy kind=device bytes=" + std::to_string(bytes) + " cache=cold");
   };
   CHECK(copy(1000).time_s == 3e-6);
-  CHECK(copy(1000).standing == Standing::measured);
+  CHECK(copy(1000).evidence == Evidence::measured);
   CHECK(copy(1000).relative_error == Approx(0.01));
   // Between points the curve follows its growth, 1 us + 3 000 B / 1 GB/s.
   CHECK(copy(1500).time_s == Approx(4e-6));
-  CHECK(copy(1500).standing == Standing::interpolated);
+  CHECK(copy(1500).evidence == Evidence::interpolated);
   CHECK(copy(1500).relative_error > 0.03);
   CHECK(copy(8000).time_s == Approx(17e-6));
-  CHECK(copy(8000).standing == Standing::extrapolated);
+  CHECK(copy(8000).evidence == Evidence::extrapolated);
   // Two octaves beyond the end: ln 4 e-folds of 10 %.
   CHECK(copy(8000).relative_error == Approx(std::hypot(0.01, 0.1 * std::log(4.0))));
   CHECK(copy(50).time_s == Approx(1.1e-6));
-  CHECK(copy(50).standing == Standing::extrapolated);
+  CHECK(copy(50).evidence == Evidence::extrapolated);
   CHECK(copy(50).basis == "curve copy kind=device cache=cold, beyond its end");
 }
 
@@ -75,7 +75,7 @@ TEST_CASE("A curve of another cache stands in, and says so") {
   profile.curves = {copy_curve("cold")};
   const KernelTime time = time_of(profile, "copy kind=device bytes=1000 cache=hot");
   CHECK(time.time_s == 3e-6);
-  CHECK(time.standing == Standing::interpolated);
+  CHECK(time.evidence == Evidence::interpolated);
   CHECK(time.relative_error > 0.1);  // a small copy fits into the cache
   CHECK(time.basis == "curve copy kind=device cache=cold, of a cold cache");
 }
@@ -89,10 +89,10 @@ TEST_CASE("Collectives between measured group sizes are interpolated in the loga
   // 4 is half way between 2 and 8: sqrt(10 x 40) = 20 us.
   const KernelTime between = gather("gpus=4 nodes=1 bytes=1000 imbalance=1");
   CHECK(between.time_s == Approx(2e-5));
-  CHECK(between.standing == Standing::interpolated);
-  CHECK(gather("gpus=8 nodes=1 bytes=2000 imbalance=1").standing == Standing::measured);
-  CHECK(gather("gpus=16 nodes=1 bytes=1000 imbalance=1").standing == Standing::missing);
-  CHECK(gather("gpus=8 nodes=2 bytes=1000 imbalance=1").standing == Standing::missing);
+  CHECK(between.evidence == Evidence::interpolated);
+  CHECK(gather("gpus=8 nodes=1 bytes=2000 imbalance=1").evidence == Evidence::measured);
+  CHECK(gather("gpus=16 nodes=1 bytes=1000 imbalance=1").evidence == Evidence::missing);
+  CHECK(gather("gpus=8 nodes=2 bytes=1000 imbalance=1").evidence == Evidence::missing);
   CHECK(gather("gpus=1 nodes=1 bytes=1000 imbalance=1").time_s == 0);
 }
 
@@ -107,7 +107,7 @@ TEST_CASE("Beyond the largest group, time grows as the model of the operation") 
   // The model says 16 us for 16 GPUs and 8 for 8: 8 us more than the curve of 8.
   const KernelTime time = time_of(profile, "collective op=all_gather gpus=16 nodes=1 bytes=1000 imbalance=1");
   CHECK(time.time_s == Approx(4.8e-5));
-  CHECK(time.standing == Standing::extrapolated);
+  CHECK(time.evidence == Evidence::extrapolated);
 }
 
 TEST_CASE("Uneven splits lie between the measured imbalances, or take the largest share as payload") {
@@ -117,10 +117,10 @@ TEST_CASE("Uneven splits lie between the measured imbalances, or take the larges
     return time_of(profile, "collective op=all_gather gpus=8 nodes=1 bytes=1000 imbalance=" + imbalance);
   };
   CHECK(gather("1.5").time_s == Approx(5e-5));
-  CHECK(gather("1.5").standing == Standing::interpolated);
+  CHECK(gather("1.5").evidence == Evidence::interpolated);
   // Three times the mean is 1.5 times what imbalance 2 was measured with: 1 500 bytes there take 90 us.
   CHECK(gather("3").time_s == Approx(9e-5));
-  CHECK(gather("3").standing == Standing::extrapolated);
+  CHECK(gather("3").evidence == Evidence::extrapolated);
 }
 
 TEST_CASE("An attention pack is one launch and the sum of its documents") {
@@ -142,14 +142,14 @@ TEST_CASE("An attention pack is one launch and the sum of its documents") {
   // 10 us + 8 heads x 1e-12 s x (4 x 1000^2 + 2000^2) = 10 us + 64 us.
   const KernelTime time = attention("4x1000+1x2000", "heads=8 kv_heads=8 head_dim=128");
   CHECK(time.time_s == Approx(74e-6));
-  CHECK(time.standing == Standing::interpolated);
-  CHECK(attention("1x1000", "heads=64 kv_heads=8 head_dim=128").standing == Standing::extrapolated);
+  CHECK(time.evidence == Evidence::interpolated);
+  CHECK(attention("1x1000", "heads=64 kv_heads=8 head_dim=128").evidence == Evidence::extrapolated);
   // Half the head_dim, half the time.
   const KernelTime narrow = attention("4x1000+1x2000", "heads=8 kv_heads=8 head_dim=64");
   CHECK(narrow.time_s == Approx(37e-6));
-  CHECK(narrow.standing == Standing::extrapolated);
-  CHECK(time_of(profile, "attention pass=bwd docs=1x10 heads=8 kv_heads=8 head_dim=128").standing ==
-        Standing::missing);
+  CHECK(narrow.evidence == Evidence::extrapolated);
+  CHECK(time_of(profile, "attention pass=bwd docs=1x10 heads=8 kv_heads=8 head_dim=128").evidence ==
+        Evidence::missing);
 }
 
 TEST_CASE("A gemm of another layout stands in, extrapolated") {
@@ -159,10 +159,10 @@ TEST_CASE("A gemm of another layout stands in, extrapolated") {
                      .size_name = "m",
                      .points = {{128, 2e-6, 0.01, 1}, {256, 3e-6, 0.01, 1}},
                      .size_per_s = {"size_per_s", 128e6, 0}}};
-  CHECK(time_of(profile, "gemm m=128 n=64 k=64 layout=tn cache=hot").standing == Standing::measured);
+  CHECK(time_of(profile, "gemm m=128 n=64 k=64 layout=tn cache=hot").evidence == Evidence::measured);
   const KernelTime time = time_of(profile, "gemm m=128 n=64 k=64 layout=nn cache=cold");
   CHECK(time.time_s == 2e-6);
-  CHECK(time.standing == Standing::extrapolated);
+  CHECK(time.evidence == Evidence::extrapolated);
   CHECK(time.basis == "curve gemm n=64 k=64 layout=tn cache=hot, of a hot cache, of layout tn");
 }
 
@@ -183,7 +183,7 @@ TEST_CASE("A step is the sum of its kernels by part, launches and missing kernel
   CHECK(step.error_s == Approx(0.01 * 18e-6));  // one family: errors add up
   CHECK(step.launch_s == Approx(7e-6));
   CHECK(step.missing == std::vector<std::string>{"adamw parameters=5"});
-  CHECK(step.time_by_standing_s[static_cast<std::size_t>(Standing::measured)] == Approx(18e-6));
+  CHECK(step.time_by_evidence_s[static_cast<std::size_t>(Evidence::measured)] == Approx(18e-6));
 }
 
 TEST_CASE("Keys in texts are found by whole words") {

@@ -14,12 +14,11 @@ using packsim_test::kLlama8b;
 namespace {
 
 using packsim_test::kGibibyte;
-constexpr int kOutOfMemory = -1;
 
 struct Verdict {
   double tokens_per_gpu = 0;
   SequenceParallelism sequence = {};
-  int gc_layers = 0;  // the fewest that fit
+  std::optional<int> gc_layers;  // the fewest that fit; none: out of memory
 };
 
 // Tables 4, 18 and 19 of HBP (arXiv 2503.07680): LLaMA-8B on 32 H100.
@@ -34,9 +33,10 @@ std::vector<Verdict> verdicts() {
     for (std::string* cell : {&table, &tokens, &sp_degree, &gc_layers, &memory})
       std::getline(row, *cell, ',');
     const int sp = std::atoi(sp_degree.c_str());
-    verdicts.push_back({.tokens_per_gpu = std::atof(tokens.c_str()) / sp,
-                        .sequence = {.ulysses = sp},
-                        .gc_layers = memory == "OOM" ? kOutOfMemory : std::atoi(gc_layers.c_str())});
+    verdicts.push_back(
+        {.tokens_per_gpu = std::atof(tokens.c_str()) / sp,
+         .sequence = {.ulysses = sp},
+         .gc_layers = memory == "OOM" ? std::nullopt : std::optional(std::atoi(gc_layers.c_str()))});
   }
   return verdicts;
 }
@@ -50,9 +50,10 @@ int n_missed(const ParallelPlan& plan, const MemoryAssumptions& assumptions) {
   for (const Verdict& row : verdicts()) {
     ParallelPlan with_degree = plan;
     with_degree.sequence.ulysses = row.sequence.ulysses;
-    const int found = fewest_gc_layers(kLlama8b, kFourNodes, with_degree, assumptions, row.tokens_per_gpu);
-    const bool is_same_verdict = (found == kOutOfMemory) == (row.gc_layers == kOutOfMemory);
-    if (!is_same_verdict || std::abs(found - row.gc_layers) > 1) ++n;
+    const std::optional<int> found =
+        fewest_gc_layers(kLlama8b, kFourNodes, with_degree, assumptions, row.tokens_per_gpu);
+    const bool is_same_verdict = found.has_value() == row.gc_layers.has_value();
+    if (!is_same_verdict || (found && std::abs(*found - *row.gc_layers) > 1)) ++n;
   }
   return n;
 }

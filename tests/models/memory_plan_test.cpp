@@ -177,8 +177,8 @@ TEST_CASE("What is offloaded must fit into the node") {
   Cluster small = kCluster;
   small.host_memory_bytes = 30e9;
   CHECK_FALSE(fits(small, peak));
-  CHECK(fewest_gc_layers(kLlama8b, small, plan, kAssumptions, 1024) == -1);
-  small.host_memory_bytes = 0;  // not known
+  CHECK(fewest_gc_layers(kLlama8b, small, plan, kAssumptions, 1024) == std::nullopt);
+  small.host_memory_bytes = std::nullopt;
   CHECK(fits(small, peak));
   // One GPU of a node that has eight.
   CHECK(llama({.offload = Offload::optimizer}, 1024).host_bytes == 16 * kLlamaParameters);
@@ -213,14 +213,14 @@ TEST_CASE("A token of a checkpointed LLaMA-8B takes what was published for fused
 TEST_CASE("The fewest checkpointed layers fit, and one fewer does not") {
   ParallelPlan plan{.n_gpus = 32, .zero_stage = 2};
   for (const double tokens : {8192.0, 12000.0, 16384.0, 24000.0}) {
-    plan.gc_layers = fewest_gc_layers(kLlama8b, kCluster, plan, kAssumptions, tokens);
+    plan.gc_layers = fewest_gc_layers(kLlama8b, kCluster, plan, kAssumptions, tokens).value();
     REQUIRE(plan.gc_layers > 0);
     CHECK(fits(kCluster, llama(plan, tokens)));
     --plan.gc_layers;
     CHECK_FALSE(fits(kCluster, llama(plan, tokens)));
   }
   CHECK(fewest_gc_layers(kLlama8b, kCluster, plan, kAssumptions, 1024) == 0);
-  CHECK(fewest_gc_layers(kLlama8b, kCluster, plan, kAssumptions, 1e6) == -1);
+  CHECK(fewest_gc_layers(kLlama8b, kCluster, plan, kAssumptions, 1e6) == std::nullopt);
 }
 
 TEST_CASE("Amounts that cannot be are refused") {

@@ -12,7 +12,7 @@ using namespace packsim_test;
 
 namespace {
 
-const Cluster kCluster{.name = "", .source = "", .gpu = "", .nodes = 128, .gpus_per_node = 8};
+const Cluster kManyNodes{.name = "", .source = "", .gpu = "", .nodes = 128, .gpus_per_node = 8};
 
 struct Draw {
   Transformer model;
@@ -21,7 +21,9 @@ struct Draw {
   double tokens = 0;
   int n_micro_batches = 1;
 
-  MemoryPeak peak() const { return peak_memory(model, kCluster, plan, assumptions, tokens, n_micro_batches); }
+  MemoryPeak peak() const {
+    return peak_memory(model, kManyNodes, plan, assumptions, tokens, n_micro_batches);
+  }
 };
 
 // A plan that can exist; std::mt19937's numbers are the same everywhere.
@@ -50,7 +52,7 @@ Draw draw(std::mt19937& random) {
     drawn.assumptions = {.reserved_bytes = 1e9, .logits_bytes_per_vocab_entry = 1.0 * below(10)};
     drawn.tokens = 1 + below(32768);
     drawn.n_micro_batches = 1 + below(32);
-    if (plan_mistakes(drawn.model, kCluster, plan).empty()) return drawn;
+    if (plan_mistakes(drawn.model, kManyNodes, plan).empty()) return drawn;
   }
 }
 

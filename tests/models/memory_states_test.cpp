@@ -14,7 +14,7 @@ using namespace packsim_test;
 namespace {
 
 using packsim_test::kGibibyte;
-constexpr double kLlamaParameters = 8030261248;
+constexpr double kLlama8bParameters = 8030261248;
 
 double whole_model_bytes(const Transformer& model, const ParallelPlan& plan) {
   return stage_states(model, plan, 0).total_bytes();
@@ -31,7 +31,7 @@ double all_weights(const Transformer& model, ParallelPlan plan) {
 TEST_CASE("One GPU of a plan without splits holds all parameters") {
   for (const Transformer& model : {kLlama8b, kDeepseekV2, kQwen3Moe, kTinyMixture, kTinyLatent})
     CHECK(stage_weights(model, {}, 0).total() == model.parameters());
-  CHECK(stage_weights(kLlama8b, {}, 0).dense == kLlamaParameters);
+  CHECK(stage_weights(kLlama8b, {}, 0).dense == kLlama8bParameters);
   // 59 layers of 160 experts of 3 x 5120 x 1536, of 235.7 G parameters.
   CHECK(stage_weights(kDeepseekV2, {}, 0).experts == 59.0 * 160 * 3 * 5120 * 1536);
 }
@@ -44,7 +44,7 @@ TEST_CASE("LLaMA-8B's states on 32 GPUs take 3.7, 18.2, 32.7 and 47.7 GiB") {
                {.n_gpus = 32, .zero_stage = zero_stage, .execution = {.fp32_gradients = fp32_gradients}}) /
            kGibibyte;
   };
-  CHECK(gibibytes(3, false) == Approx(kLlamaParameters * 16 / 32 / kGibibyte));
+  CHECK(gibibytes(3, false) == Approx(kLlama8bParameters * 16 / 32 / kGibibyte));
   CHECK(gibibytes(3, false) == Approx(3.7).margin(0.05));
   CHECK(gibibytes(2, false) == Approx(18.2).margin(0.05));
   CHECK(gibibytes(1, false) == Approx(32.7).margin(0.05));
@@ -87,12 +87,12 @@ TEST_CASE("Pipeline stages hold a part of the layers, the first the embedding, t
   CHECK(stage_weights(kLlama8b, plan, 0).dense == 8 * layer + vocabulary);
   CHECK(stage_weights(kLlama8b, plan, 1).dense == 8 * layer);
   CHECK(stage_weights(kLlama8b, plan, 3).dense == 8 * layer + vocabulary + 4096);
-  CHECK(all_weights(kLlama8b, plan) == kLlamaParameters);
+  CHECK(all_weights(kLlama8b, plan) == kLlama8bParameters);
 
   Transformer tied = kLlama8b;
   tied.tied_embeddings = true;
-  CHECK(all_weights(tied, {}) == kLlamaParameters - vocabulary);
-  CHECK(all_weights(tied, plan) == kLlamaParameters);  // two copies, on the first and the last stage
+  CHECK(all_weights(tied, {}) == kLlama8bParameters - vocabulary);
+  CHECK(all_weights(tied, plan) == kLlama8bParameters);  // two copies, on the first and the last stage
 }
 
 TEST_CASE("Expert parallelism spreads routed experts alone, over GPUs that have states of their own") {
@@ -123,13 +123,13 @@ TEST_CASE("LoRA trains two matrices of the rank beside every matrix, and freezes
   CHECK(stage_adapters(kLlama8b, plan, 0).total() == adapters);
   CHECK(trained_elements(kLlama8b, plan, 0) == adapters);
   const StateBytes states = stage_states(kLlama8b, plan, 0);
-  CHECK(states.weights_bytes == 2 * (kLlamaParameters + adapters));
+  CHECK(states.weights_bytes == 2 * (kLlama8bParameters + adapters));
   CHECK(states.gradients_bytes == 2 * adapters);
   CHECK(states.optimizer_bytes == 12 * adapters / 8);
   // The frozen weights are sharded by stage 3 alone.
   ParallelPlan third = plan;
   third.zero_stage = 3;
-  CHECK(stage_states(kLlama8b, third, 0).weights_bytes == Approx(2 * (kLlamaParameters + adapters) / 8));
+  CHECK(stage_states(kLlama8b, third, 0).weights_bytes == Approx(2 * (kLlama8bParameters + adapters) / 8));
   // Split over two GPUs, one side of each pair is whole: q, k, v, gate and up split their outputs, o and down
   // their inputs.
   const double split = 4096 + 2048 + 2 * (4096 + 512) + 2048 + 4096 + 3 * (4096 + 7168);
@@ -143,16 +143,16 @@ TEST_CASE(
     "An offloaded optimizer leaves weights and gradients on the GPU and 16 bytes a parameter on the host") {
   const ParallelPlan plan{.n_gpus = 8, .zero_stage = 2, .offload = Offload::optimizer};
   const StateBytes states = stage_states(kLlama8b, plan, 0);
-  CHECK(states.weights_bytes == 2 * kLlamaParameters);
-  CHECK(states.gradients_bytes == 2 * kLlamaParameters / 8);
+  CHECK(states.weights_bytes == 2 * kLlama8bParameters);
+  CHECK(states.gradients_bytes == 2 * kLlama8bParameters / 8);
   CHECK(states.optimizer_bytes == 0);
   CHECK(states.step_bytes == 0);
-  CHECK(states.host_bytes == 16 * kLlamaParameters / 8);
+  CHECK(states.host_bytes == 16 * kLlama8bParameters / 8);
 }
 
 TEST_CASE("While the optimizer steps, bf16 gradients of the shard are there in fp32 as well") {
-  CHECK(stage_states(kLlama8b, {.n_gpus = 8, .zero_stage = 1}, 0).step_bytes == 4 * kLlamaParameters / 8);
-  CHECK(stage_states(kLlama8b, {.n_gpus = 8, .zero_stage = 0}, 0).step_bytes == 4 * kLlamaParameters);
+  CHECK(stage_states(kLlama8b, {.n_gpus = 8, .zero_stage = 1}, 0).step_bytes == 4 * kLlama8bParameters / 8);
+  CHECK(stage_states(kLlama8b, {.n_gpus = 8, .zero_stage = 0}, 0).step_bytes == 4 * kLlama8bParameters);
   CHECK(stage_states(kLlama8b, {.n_gpus = 8, .zero_stage = 1, .execution = {.fp32_gradients = true}}, 0)
             .step_bytes == 0);
 }

@@ -67,8 +67,8 @@ TEST_CASE("Standings and errors of an account are those of its curves") {
   const MicroBatchPrice price = pricing.pricer.micro_batch(16384, documents);
   account.add_micro_batches(price, 3);
   const PriceAccount total = account.total();
-  const KnownTime& forward = price.attention_forward.computed;
-  const KnownTime& backward = price.attention_backward.computed;
+  const TimeEstimate& forward = price.attention_forward.computed;
+  const TimeEstimate& backward = price.attention_backward.computed;
   // 8 GPUs, 32 layers, 3 times; 11 of the layers forward once more.
   const AccountedTime attention = total.total(Cause::attention);
   CHECK(attention.time_s == Approx(8 * 32 * 3 * (forward.time_s + backward.time_s)));
@@ -80,7 +80,7 @@ TEST_CASE("Standings and errors of an account are those of its curves") {
   CHECK(recompute.at(curve).time_s == Approx(8 * 11 * 3 * forward.time_s));
   // Matrix products and elementwise kernels: nothing was measured of them.
   const AccountedTime linear = total.total(Cause::linear);
-  CHECK(linear.standing_s[static_cast<std::size_t>(Standing::missing)] == Approx(linear.time_s));
+  CHECK(linear.evidence_s[static_cast<std::size_t>(Evidence::missing)] == Approx(linear.time_s));
 }
 
 TEST_CASE("States travel as often as their ZeRO stage has it") {

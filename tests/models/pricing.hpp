@@ -17,7 +17,7 @@ inline packsim::Cluster example_cluster() {
   return cluster;
 }
 
-/// A StepPricer and all that it refers to: attention as in attention_profile(), the rest are guesses.
+/// A StepPricer and all that it refers to: attention as in attention_profile(), the rest has prices by rules.
 struct Pricing {
   packsim::Transformer model;
   packsim::Cluster cluster = example_cluster();

@@ -28,7 +28,7 @@ Lengths random_pack(std::mt19937& generator) {
 
 }  // namespace
 
-TEST_CASE("A pack's attention is that of the kernel, with its error and standing") {
+TEST_CASE("A pack's attention is that of the kernel, with its error and evidence") {
   const HardwareProfile profile = attention_profile({"bwd", "fwd"});
   std::mt19937 generator(1);
   // With a curve of their own, without, other head_dims, far outside.
@@ -40,10 +40,10 @@ TEST_CASE("A pack's attention is that of the kernel, with its error and standing
       for (int i = 0; i < 200; ++i) {
         const Lengths pack = random_pack(generator);
         const KernelTime expected = as_kernel(profile, pass, shape, pack);
-        const KnownTime price = pricer.pack(pack);
+        const TimeEstimate price = pricer.pack(pack);
         REQUIRE(price.time_s == Approx(expected.time_s).epsilon(1e-12));
         REQUIRE(price.error_s == Approx(expected.time_s * expected.relative_error).epsilon(1e-12));
-        REQUIRE(price.standing == expected.standing);
+        REQUIRE(price.evidence == expected.evidence);
         REQUIRE(pricer.pack(pack, 1 << 20).time_s == price.time_s);  // no document is longer than the window
       }
     }
@@ -78,23 +78,23 @@ TEST_CASE("Where a pass was not measured, the other one stands in: missing, at t
   const AttentionShape shape{32, 8, 128};
   const Lengths pack = {100, 4000, 20000};
   const HardwareProfile forward = attention_profile({"fwd"});
-  const KnownTime known = AttentionPricer(forward, "fwd", shape).pack(pack);
-  const KnownTime guess = AttentionPricer(forward, "bwd", shape).pack(pack);
-  CHECK(guess.time_s == Approx(2.5 * known.time_s));
-  CHECK(guess.standing == Standing::missing);
-  CHECK(guess.error_s > 0.3 * guess.time_s);
+  const TimeEstimate known = AttentionPricer(forward, "fwd", shape).pack(pack);
+  const TimeEstimate other = AttentionPricer(forward, "bwd", shape).pack(pack);
+  CHECK(other.time_s == Approx(2.5 * known.time_s));
+  CHECK(other.evidence == Evidence::missing);
+  CHECK(other.error_s > 0.3 * other.time_s);
   const HardwareProfile backward = attention_profile({"bwd"});
   CHECK(AttentionPricer(backward, "fwd", shape).pack(pack).time_s ==
         Approx(AttentionPricer(backward, "bwd", shape).pack(pack).time_s / 2.5));
 }
 
-TEST_CASE("Without any attention its flop are guessed") {
+TEST_CASE("Without any attention its flop have a price") {
   const HardwareProfile nothing;
   AttentionPricer forward(nothing, "fwd", {32, 8, 128});
   // 2 products of 2 flop over half of the square, 32 heads of 128, at 400 TFLOP/s.
   const double flop = 2.0 * 32 * 128 * (4000.0 * 4000 + 100.0 * 100);
   CHECK(forward.pack(Lengths{4000, 100}).time_s == Approx(flop / 400e12));
-  CHECK(forward.pack(Lengths{4000, 100}).standing == Standing::missing);
+  CHECK(forward.pack(Lengths{4000, 100}).evidence == Evidence::missing);
   AttentionPricer backward(nothing, "bwd", {32, 8, 128});
   CHECK(backward.pack(Lengths{4000, 100}).time_s == Approx(2.5 * flop / 400e12));
 }

@@ -30,24 +30,24 @@ constexpr std::int64_t kBytes = 1'000'000'000;
 
 }  // namespace
 
-TEST_CASE("What the profile has is what it says; all else is a guess, and says so") {
+TEST_CASE("What the profile has is what it says; all else has a price by a rule, and says so") {
   HardwareProfile profile;
   profile.curves = {line("collective op=all_gather gpus=8 nodes=1 imbalance=1", 1e-5, 2e11)};
   const Cluster gpus = cluster();
   KernelPricer pricer(profile, gpus);
   const KernelCase known = collective_case("all_gather", 8, 1, 1 << 20);
   CHECK(pricer.time(known).time_s == kernel_time(profile, known).time_s);
-  CHECK(pricer.time(known).standing == Standing::measured);
-  const KernelTime& guess = pricer.time(adamw_case(1'000'000));
-  CHECK(guess.standing == Standing::missing);
-  CHECK(guess.time_s > 0);
-  CHECK(guess.relative_error >= 0.3);
+  CHECK(pricer.time(known).evidence == Evidence::measured);
+  const KernelTime& by_rule = pricer.time(adamw_case(1'000'000));
+  CHECK(by_rule.evidence == Evidence::missing);
+  CHECK(by_rule.time_s > 0);
+  CHECK(by_rule.relative_error >= 0.3);
   // Once asked, a kernel keeps its place.
-  CHECK(&guess == &pricer.time(adamw_case(1'000'000)));
+  CHECK(&by_rule == &pricer.time(adamw_case(1'000'000)));
   CHECK(pricer.time(KernelCase::of("launch_gap", {})).time_s == 0);
 }
 
-TEST_CASE("Guesses of kernels on the GPU") {
+TEST_CASE("Prices without measurements: kernels on the GPU") {
   HardwareProfile profile;
   profile.curves = {line("copy kind=device cache=cold", 1e-6, 2e12),
                     line("elementwise op=swiglu pass=fwd cache=cold", 1e-6, 1.5e12)};
@@ -62,7 +62,7 @@ TEST_CASE("Guesses of kernels on the GPU") {
   const KernelCase backward = elementwise_case("swiglu", "bwd", 4096, 4096);
   CHECK(pricer.time(backward).time_s ==
         Approx(pricer.time(forward).time_s * kernel_bytes(backward) / kernel_bytes(forward)));
-  CHECK(pricer.time(backward).standing == Standing::missing);
+  CHECK(pricer.time(backward).evidence == Evidence::missing);
   // Products: flop at 500 TFLOP/s, or bytes.
   CHECK(pricer.time(forward_gemm(8192, 8192, 8192)).time_s ==
         Approx(kLaunchS + 2 * 8192.0 * 8192 * 8192 / 500e12));
@@ -72,7 +72,27 @@ TEST_CASE("Guesses of kernels on the GPU") {
   CHECK(pricer.time(copy_case("host_to_device", kBytes)).time_s == Approx(kLaunchS + 1e9 / 48e9));
 }
 
-TEST_CASE("Guesses of collectives inside a node and between nodes") {
+TEST_CASE("Kernels that nobody measured reach the same share of every GPU's stated rates") {
+  const HardwareProfile nothing;
+  const Cluster unstated = cluster();
+  Cluster gpus = cluster();
+  gpus.gpu_peak_flop_per_s = 989.4e12;
+  gpus.gpu_memory_bytes_per_s = 3.35e12;
+  const KernelCase product = forward_gemm(8192, 8192, 8192);
+  const KernelCase update = adamw_case(1'000'000);
+  const auto work_s = [&](const Cluster& on, const KernelCase& kernel) {
+    return KernelPricer(nothing, on).time(kernel).time_s - kLaunchS;
+  };
+  // The rates of an H100, which a cluster that states none counts as.
+  for (const KernelCase& kernel : {product, update}) CHECK(work_s(gpus, kernel) == work_s(unstated, kernel));
+  gpus.gpu_peak_flop_per_s = 2 * 989.4e12;
+  CHECK(work_s(gpus, product) == Approx(work_s(unstated, product) / 2));
+  CHECK(work_s(gpus, update) == work_s(unstated, update));
+  gpus.gpu_memory_bytes_per_s = 3.35e12 / 4;
+  CHECK(work_s(gpus, update) == Approx(4 * work_s(unstated, update)));
+}
+
+TEST_CASE("Prices without measurements: collectives inside a node and between nodes") {
   HardwareProfile profile;
   profile.curves = {line("collective op=all_reduce gpus=16 nodes=2 imbalance=1", 1e-5, 1e11),
                     line("collective op=send_recv gpus=2 nodes=2 imbalance=1", 1e-5, 3e10)};
@@ -113,9 +133,9 @@ TEST_CASE("What was measured on faster network cards does not pass through slowe
     const KernelCase kernel = collective_case(op, gpus, 2, kBytes);
     INFO(kernel.text());
     CHECK(on_fast.time(kernel).time_s == kernel_time(profile, kernel).time_s);
-    CHECK(on_fast.time(kernel).standing != Standing::missing);
+    CHECK(on_fast.time(kernel).evidence != Evidence::missing);
     CHECK(on_slow.time(kernel).time_s == Approx(nic_bytes / 0.75 / 5e9));
-    CHECK(on_slow.time(kernel).standing == Standing::missing);
+    CHECK(on_slow.time(kernel).evidence == Evidence::missing);
   };
   check("all_gather", 16, 1e9 / 2 / 8);  // eight GPUs of a node share what leaves it
   check("all_reduce", 16, 1e9 / 8);
@@ -123,9 +143,9 @@ TEST_CASE("What was measured on faster network cards does not pass through slowe
   check("send_recv", 2, 1e9);
   const KernelCase inside = collective_case("all_gather", 16, 1, kBytes);
   CHECK(on_slow.time(inside).time_s == kernel_time(profile, inside).time_s);
-  // A guess from measured sends is held to the same.
-  const KernelCase guess = collective_case("all_to_all", 32, 4, kBytes);
-  CHECK(on_slow.time(guess).time_s == Approx(1e9 * 24 / 32 / 0.75 / 5e9));
+  // A price from measured sends is held to the same.
+  const KernelCase uneven = collective_case("all_to_all", 32, 4, kBytes);
+  CHECK(on_slow.time(uneven).time_s == Approx(1e9 * 24 / 32 / 0.75 / 5e9));
 }
 
 TEST_CASE("No collective is faster than NVLink in a node and uplinks between leaf switches") {
@@ -159,7 +179,7 @@ TEST_CASE("A framework's factor is on the kernel, not on a link that is too slow
   const KernelCase kernel = collective_case("all_to_all", 8, 1, kBytes);
   const auto known_s = [&](double count, double factor) {
     KernelPricer pricer(profile, gpus);
-    return pricer.time(kernel).known(count, factor).time_s;
+    return pricer.time(kernel).estimate(count, factor).time_s;
   };
   CHECK(known_s(3, 2.5) == Approx(3 * 2.5 * 1e9 / 1e11));
   gpus.network.nvlink_bytes_per_s = 70e9;  // 7/8 GB at three quarters of 70 GB/s: 16.7 ms instead of 10

@@ -19,12 +19,12 @@ const CurveName kGemm{"gemm", "gemm n=4096"};
 const CurveName kWideGemm{"gemm", "gemm n=28672"};
 const CurveName kForward{"attention pass=fwd", "attention pass=fwd heads=32"};
 
-// Half of its time measured within 4 %, half guessed within 20 %, and attention within 10 %.
+// Half of its time measured within 4 %, half missing within 20 %, and attention within 10 %.
 PriceAccount some_account() {
   PriceAccount account;
-  account.add(Cause::linear, kGemm, {.time_s = 5, .error_s = 0.2, .standing = Standing::measured});
-  account.add(Cause::linear, kWideGemm, {.time_s = 5, .error_s = 1, .standing = Standing::missing});
-  account.add(Cause::attention, kForward, {.time_s = 4, .error_s = 0.4, .standing = Standing::extrapolated});
+  account.add(Cause::linear, kGemm, {.time_s = 5, .error_s = 0.2, .evidence = Evidence::measured});
+  account.add(Cause::linear, kWideGemm, {.time_s = 5, .error_s = 1, .evidence = Evidence::missing});
+  account.add(Cause::attention, kForward, {.time_s = 4, .error_s = 0.4, .evidence = Evidence::extrapolated});
   return account;
 }
 
@@ -34,7 +34,7 @@ FrameworkProfile untold() {
   return profile;
 }
 
-// Nothing but the doubt in one factor.
+// Nothing but the error of one factor.
 FrameworkProfile with_variance(std::size_t factor, double variance) {
   FrameworkProfile profile = untold();
   profile.log_covariance.assign(kNTimeFactors * kNTimeFactors, 0);
@@ -48,11 +48,11 @@ TEST_CASE("Kernels of a family err together, families independently, each by its
   const auto fraction = fractions({{Cause::linear, 0.5}, {Cause::attention, 0.2}});
   const Uncertainty uncertainty = run_uncertainty(fraction, some_account(), untold(), false);
   // Products: 0.5 x (0.2 + 1) / 10. Attention: 0.2 x 0.4 / 4.
-  REQUIRE(uncertainty.doubts.size() == 2);
-  CHECK(uncertainty.doubts[0].measurement == "gemm n=28672");
-  CHECK(uncertainty.doubts[0].relative_error == Approx(0.06));
-  CHECK(uncertainty.doubts[1].measurement == "attention pass=fwd heads=32");
-  CHECK(uncertainty.doubts[1].relative_error == Approx(0.02));
+  REQUIRE(uncertainty.sources.size() == 2);
+  CHECK(uncertainty.sources[0].measurement == "gemm n=28672");
+  CHECK(uncertainty.sources[0].relative_error == Approx(0.06));
+  CHECK(uncertainty.sources[1].measurement == "attention pass=fwd heads=32");
+  CHECK(uncertainty.sources[1].relative_error == Approx(0.02));
   CHECK(uncertainty.relative_error == Approx(std::sqrt(0.06 * 0.06 + 0.02 * 0.02)));
   CHECK(uncertainty.high() == Approx(std::exp(1.6448536 * uncertainty.relative_error)));
   CHECK(uncertainty.low() * uncertainty.high() == Approx(1));
@@ -60,8 +60,8 @@ TEST_CASE("Kernels of a family err together, families independently, each by its
 
 TEST_CASE("A forward pass that runs again errs as the first one does") {
   PriceAccount account;
-  account.add(Cause::linear, kGemm, {.time_s = 2, .error_s = 0.2, .standing = Standing::measured});
-  account.add(Cause::recompute, kGemm, {.time_s = 1, .error_s = 0.1, .standing = Standing::measured});
+  account.add(Cause::linear, kGemm, {.time_s = 2, .error_s = 0.2, .evidence = Evidence::measured});
+  account.add(Cause::recompute, kGemm, {.time_s = 1, .error_s = 0.1, .evidence = Evidence::measured});
   // 0.6 x 10 % + 0.3 x 10 %, not the root of their squares.
   const auto fraction = fractions({{Cause::linear, 0.6}, {Cause::recompute, 0.3}});
   CHECK(run_uncertainty(fraction, account, untold(), false).relative_error == Approx(0.09));
@@ -70,18 +70,18 @@ TEST_CASE("A forward pass that runs again errs as the first one does") {
 TEST_CASE("Of the profile's own model only what is under no factor errs") {
   PriceAccount account = some_account();
   account.add(Cause::states, {"collective op=all_gather", "collective op=all_gather gpus=8"},
-              {.time_s = 1, .error_s = 0.3, .standing = Standing::interpolated});
+              {.time_s = 1, .error_s = 0.3, .evidence = Evidence::interpolated});
   const auto fraction = fractions({{Cause::linear, 0.5}, {Cause::states, 0.1}});
   const Uncertainty own = run_uncertainty(fraction, account, untold(), true);
-  REQUIRE(own.doubts.size() == 1);
-  CHECK(own.doubts[0].measurement == "collective op=all_gather gpus=8");
+  REQUIRE(own.sources.size() == 1);
+  CHECK(own.sources[0].measurement == "collective op=all_gather gpus=8");
   CHECK(own.relative_error == Approx(0.03));
 }
 
 TEST_CASE("AdamW on the GPU is under the factor of products, on the host it is not") {
   PriceAccount account;
-  account.add(Cause::optimizer, {"adamw", "adamw cache=cold"}, {1, 0.2, Standing::measured});
-  account.add(Cause::optimizer, {"adamw on the host", "AdamW on the host"}, {1, 0.5, Standing::missing});
+  account.add(Cause::optimizer, {"adamw", "adamw cache=cold"}, {1, 0.2, Evidence::measured});
+  account.add(Cause::optimizer, {"adamw on the host", "AdamW on the host"}, {1, 0.5, Evidence::missing});
   const auto fraction = fractions({{Cause::optimizer, 0.4}});
   CHECK(run_uncertainty(fraction, account, untold(), true).relative_error == Approx(0.4 * 0.5 / 2));
   CHECK(run_uncertainty(fraction, account, untold(), false).relative_error ==
@@ -99,13 +99,13 @@ TEST_CASE("Factors err by the time that is under them, and left-out steps by wha
   };
   CHECK(error(0) == Approx(0.2 * 0.5));  // products and the optimizer
   CHECK(error(1) == Approx(0.2 * 0.2));
-  CHECK(error(3) == Approx(0.2 * 0.15));  // the doubtful of both exchange factors has all exchange
+  CHECK(error(3) == Approx(0.2 * 0.15));  // the less certain of both exchange factors has all exchange
   CHECK(error(4) == Approx(0.2 * 0.05));
   FrameworkProfile profile = with_variance(0, 0.04);
   profile.left_out_error = 0.3;
   const Uncertainty both = run_uncertainty(fraction, {}, profile, true);
   CHECK(both.relative_error == Approx(std::hypot(0.1, 0.3)));
-  CHECK(both.doubts[0].relative_error == Approx(0.3));
+  CHECK(both.sources[0].relative_error == Approx(0.3));
 }
 
 TEST_CASE("A recomputed forward pass is products and attention as the first one is") {
@@ -119,13 +119,13 @@ TEST_CASE("A recomputed forward pass is products and attention as the first one 
 TEST_CASE("Standings count by the time of the run, not of the kernels, without what is no kernel") {
   // Kernels of exchange are as long as those of products, but all of them but a tenth are hidden.
   PriceAccount account;
-  account.add(Cause::linear, kGemm, {.time_s = 1, .error_s = 0, .standing = Standing::measured});
-  account.add(Cause::states, kForward, {.time_s = 1, .error_s = 0, .standing = Standing::missing});
-  const auto standing = standing_fractions(
+  account.add(Cause::linear, kGemm, {.time_s = 1, .error_s = 0, .evidence = Evidence::measured});
+  account.add(Cause::states, kForward, {.time_s = 1, .error_s = 0, .evidence = Evidence::missing});
+  const auto evidence = evidence_fractions(
       fractions({{Cause::linear, 0.45}, {Cause::states, 0.05}, {Cause::overhead, 0.1}}), account);
-  CHECK(standing[static_cast<std::size_t>(Standing::measured)] == Approx(0.9));
-  CHECK(standing[static_cast<std::size_t>(Standing::missing)] == Approx(0.1));
-  CHECK(standing_fractions({}, {}) == std::array<double, kNStandings>{});
+  CHECK(evidence[static_cast<std::size_t>(Evidence::measured)] == Approx(0.9));
+  CHECK(evidence[static_cast<std::size_t>(Evidence::missing)] == Approx(0.1));
+  CHECK(evidence_fractions({}, {}) == std::array<double, kNEvidenceLevels>{});
 }
 
 TEST_CASE("Computation beside communication takes what the profile has measured, and never less") {

@@ -25,7 +25,7 @@ ProfiledCase out_of_memory(int sp_degree, int gc_layers) {
   return {.pack_tokens = 32768,
           .sequence = {.ulysses = sp_degree},
           .gc_layers = gc_layers,
-          .obstacle = "out of memory"};
+          .infeasible_reason = "out of memory"};
 }
 
 }  // namespace

@@ -64,10 +64,10 @@ double pack_s(StepPricer& pricer, const Cluster& cluster, int stage,
               const std::vector<std::int32_t>& lengths) {
   const ParallelPlan& plan = pricer.plan();
   const std::int64_t tokens = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
-  const int gc_layers =
+  const std::optional<int> gc_layers =
       fewest_gc_layers(pricer.model(), cluster, plan, {}, static_cast<double>(tokens) / plan.sequence_gpus());
-  if (gc_layers < 0) return -1;
-  pricer.set_gc_layers(gc_layers);
+  if (!gc_layers) return -1;
+  pricer.set_gc_layers(*gc_layers);
   const MicroBatchPrice price = pricer.micro_batch(tokens, lengths);
   std::int64_t pack_ns = 0;
   for (int chunk = stage; chunk < plan.n_chunks(); chunk += plan.pp_degree)

@@ -25,7 +25,7 @@ ProfiledCase blocked(std::int64_t pack_tokens, int sp_degree) {
   return {.pack_tokens = pack_tokens,
           .sequence = {.ulysses = sp_degree},
           .gc_layers = 32,
-          .obstacle = "does not fit"};
+          .infeasible_reason = "does not fit"};
 }
 
 // A cluster that has been timed with these cases and can run no others.

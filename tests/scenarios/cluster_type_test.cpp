@@ -53,7 +53,10 @@ TEST_CASE("the shipped clusters have the makers' rates") {
     CHECK_FALSE(cluster.network.source.empty());
     CHECK(cluster.host_memory_bytes == 2e12);
     CHECK(cluster.host_link_bytes_per_s == 64e9);
+    CHECK(cluster.gpu_peak_flop_per_s == 989.4e12);
   }
+  CHECK(load_cluster_type("h100-sxm-80gb", kData).gpu_memory_bytes_per_s == 3.35e12);
+  CHECK(load_cluster_type("h200-sxm-141gb", kData).gpu_memory_bytes_per_s == 4.8e12);
 }
 
 TEST_CASE("without a network nothing about it is known") {
@@ -61,8 +64,10 @@ TEST_CASE("without a network nothing about it is known") {
   CHECK(cluster.gpus_per_node == 8);
   CHECK(cluster.network.nvlink_bytes_per_s == 0);
   CHECK(cluster.network.nics_per_node == 0);
-  CHECK(cluster.host_memory_bytes == 0);
-  CHECK(cluster.host_link_bytes_per_s == 0);
+  CHECK_FALSE(cluster.host_memory_bytes.has_value());
+  CHECK_FALSE(cluster.host_link_bytes_per_s.has_value());
+  CHECK_FALSE(cluster.gpu_peak_flop_per_s.has_value());
+  CHECK_FALSE(cluster.gpu_memory_bytes_per_s.has_value());
 }
 
 TEST_CASE("a network has the defaults of a flat fabric") {

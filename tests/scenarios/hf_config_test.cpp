@@ -67,7 +67,7 @@ TEST_CASE("Keys that a config.json leaves out have Hugging Face's defaults") {
   CHECK(qwen3.head_dim == 128);  // not 1024 / 16
   CHECK(qwen3.tied_embeddings);
   CHECK(qwen3.qk_norm);
-  CHECK(qwen3.published_parameters == 0);
+  CHECK_FALSE(qwen3.published_parameters.has_value());
 
   // Defaults of MistralConfig and Qwen3Config in transformers.
   const std::string heads = R"("num_key_value_heads": 2, "model_type": )";

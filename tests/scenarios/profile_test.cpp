@@ -94,7 +94,7 @@ TEST_CASE("How well the numbers are known need not be told") {
   for (const char* key : {"standard_error", "log_covariance", "left_out_error"}) json.erase(key);
   const FrameworkProfile profile = read(json);
   CHECK(profile.log_covariance.empty());
-  CHECK(profile.left_out_error == 0);
+  CHECK_FALSE(profile.left_out_error.has_value());
 }
 
 TEST_CASE("A profile of rates is refused in one line that says how to make a new one") {

@@ -48,9 +48,9 @@ TEST_CASE("Random packs take what the profile says of their kernel, whatever the
         }
         const KernelTime expected = kernel_time(
             profile, attention_case(pass, documents, shape.heads, shape.kv_heads, shape.head_dim));
-        const KnownTime price = pricer.pack(lengths);
+        const TimeEstimate price = pricer.pack(lengths);
         REQUIRE(price.time_s == Approx(expected.time_s).epsilon(1e-12));
-        REQUIRE(price.standing == expected.standing);
+        REQUIRE(price.evidence == expected.evidence);
       }
     }
   }

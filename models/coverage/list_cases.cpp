@@ -1,4 +1,4 @@
-#include "models/coverage/plan_cases.hpp"
+#include "models/coverage/list_cases.hpp"
 #include "models/kernels/collectives.hpp"
 
 #include <algorithm>
@@ -208,11 +208,11 @@ void add_expert_exchange(const AddCase& add, const Transformer& model, int ep, i
 
 }  // namespace
 
-void plan_launch_gap(const AddCase& add) {
+void list_launch_gap(const AddCase& add) {
   add(1, "launch gap", KernelCase::of("launch_gap", {}));
 }
 
-void plan_gemms(std::span<const Transformer> models, const AddCase& add) {
+void list_gemms(std::span<const Transformer> models, const AddCase& add) {
   constexpr std::size_t kSmall = 2;  // the first models, which are measured more closely
   // The library's ceiling, which every other product is seen against.
   const KernelCase ceiling = forward_gemm(8192, 8192, 8192);
@@ -248,7 +248,7 @@ void plan_gemms(std::span<const Transformer> models, const AddCase& add) {
   }
 }
 
-void plan_attention(std::span<const Transformer> models, std::span<const LengthSet> length_sets,
+void list_attention(std::span<const Transformer> models, std::span<const LengthSet> length_sets,
                     const AddCase& add) {
   for (const int sp : {1, 8, 2, 4, 16, 32, 64}) {
     for (std::size_t i = 0; i < models.size(); ++i) {
@@ -262,7 +262,7 @@ void plan_attention(std::span<const Transformer> models, std::span<const LengthS
   }
 }
 
-void plan_elementwise(std::span<const Transformer> models, const AddCase& add) {
+void list_elementwise(std::span<const Transformer> models, const AddCase& add) {
   const AddCase hot = [&](int level, const std::string& section, const KernelCase& kernel) {
     add(level, section + ": hot cache", kernel.with("cache", "hot"));
   };
@@ -278,7 +278,7 @@ void plan_elementwise(std::span<const Transformer> models, const AddCase& add) {
   }
 }
 
-void plan_copies(const AddCase& add) {
+void list_copies(const AddCase& add) {
   for (std::int64_t size_bytes = kKiB; size_bytes <= kGiB; size_bytes *= 4) {
     for (const char* kind : {"device", "host_to_device", "device_to_host"})
       add(size_level(size_bytes), "copies", copy_case(kind, size_bytes));
@@ -287,14 +287,14 @@ void plan_copies(const AddCase& add) {
   }
 }
 
-void plan_adamw(const AddCase& add) {
+void list_adamw(const AddCase& add) {
   for (std::int64_t n = std::int64_t{1} << 20; n <= std::int64_t{1} << 31; n *= 2) {
     const bool coarse = n == 1 << 22 || n == 1 << 26 || n == 1 << 29;
     add(coarse ? 1 : 3, "adamw", adamw_case(n));
   }
 }
 
-void plan_collectives(std::span<const Transformer> models, int n_gpus, int gpus_per_node,
+void list_collectives(std::span<const Transformer> models, int n_gpus, int gpus_per_node,
                       const AddCase& add) {
   const std::vector<GpuGroup> groups = gpu_groups(n_gpus, gpus_per_node);
   for (const GpuGroup& group : groups) add_group(add, group);

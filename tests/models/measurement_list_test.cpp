@@ -17,18 +17,18 @@ std::vector<Transformer> one_model() {
   return {kLlama8b};
 }
 
-MeasurementPlan plan_of(PlanSize size, int n_gpus = 1, int gpus_per_node = 8) {
-  PlanOptions options;
+MeasurementList list_of(MeasurementListSize size, int n_gpus = 1, int gpus_per_node = 8) {
+  MeasurementListOptions options;
   options.size = size;
   options.n_gpus = n_gpus;
   options.gpus_per_node = gpus_per_node;
   options.length_sets = {{"short", {100, 700, 300, 2000, 50, 900}}, {"long", {60000, 9000, 30000, 12000}}};
-  return measurement_plan(one_model(), options);
+  return measurement_list(one_model(), options);
 }
 
-std::set<std::string> texts_of(const MeasurementPlan& plan) {
+std::set<std::string> texts_of(const MeasurementList& list) {
   std::set<std::string> texts;
-  for (const PlannedCase& planned : plan.cases) texts.insert(planned.kernel.text());
+  for (const ListedCase& listed : list.cases) texts.insert(listed.kernel.text());
   return texts;
 }
 
@@ -38,49 +38,50 @@ bool is_collective(const KernelCase& kernel) {
 
 }  // namespace
 
-TEST_CASE("A quick plan takes under three minutes on one GPU, a full one under fifteen") {
-  for (const auto& [size, most_s] : {std::pair{PlanSize::quick, 180.0}, {PlanSize::full, 900.0}}) {
-    const MeasurementPlan plan = plan_of(size, 8);
+TEST_CASE("A quick list takes under three minutes on one GPU, a full one under fifteen") {
+  for (const auto& [size, most_s] :
+       {std::pair{MeasurementListSize::quick, 180.0}, {MeasurementListSize::full, 900.0}}) {
+    const MeasurementList list = list_of(size, 8);
     double one_gpu_s = 0;
-    for (const PlannedCase& planned : plan.cases) {
-      CHECK(planned.estimated_s == rough_measuring_s(planned.kernel));
-      if (!is_collective(planned.kernel)) one_gpu_s += planned.estimated_s;
+    for (const ListedCase& listed : list.cases) {
+      CHECK(listed.estimated_s == rough_measuring_s(listed.kernel));
+      if (!is_collective(listed.kernel)) one_gpu_s += listed.estimated_s;
     }
-    CHECK(plan.one_gpu_s == Approx(one_gpu_s));
+    CHECK(list.one_gpu_s == Approx(one_gpu_s));
     CHECK(one_gpu_s < most_s);
-    CHECK(plan.collectives_s > 0);
+    CHECK(list.collectives_s > 0);
   }
 }
 
-TEST_CASE("A plan names each case once, the most useful level first") {
-  const MeasurementPlan plan = plan_of(PlanSize::full, 16);
-  CHECK(texts_of(plan).size() == plan.cases.size());
-  CHECK(std::ranges::is_sorted(plan.cases, std::ranges::less(), &PlannedCase::level));
+TEST_CASE("A list names each case once, the most useful level first") {
+  const MeasurementList list = list_of(MeasurementListSize::full, 16);
+  CHECK(texts_of(list).size() == list.cases.size());
+  CHECK(std::ranges::is_sorted(list.cases, std::ranges::less(), &ListedCase::level));
 }
 
-TEST_CASE("The full plan has all that the quick one has") {
-  const std::set<std::string> quick = texts_of(plan_of(PlanSize::quick, 8));
-  const std::set<std::string> full = texts_of(plan_of(PlanSize::full, 8));
+TEST_CASE("The full list has all that the quick one has") {
+  const std::set<std::string> quick = texts_of(list_of(MeasurementListSize::quick, 8));
+  const std::set<std::string> full = texts_of(list_of(MeasurementListSize::full, 8));
   CHECK(std::ranges::includes(full, quick));
   CHECK(full.size() > 2 * quick.size());
 }
 
-TEST_CASE("The plan has every matrix product of a step at the token counts that it measures") {
+TEST_CASE("The list has every matrix product of a step at the token counts that it measures") {
   for (const std::int64_t tokens : {1024, 4096, 16384}) {
     StepPlan step;
     step.model = kLlama8b;
     step.micro_batches = {parse_documents("1x" + std::to_string(tokens))};
-    const std::set<std::string> planned = texts_of(plan_of(PlanSize::quick));
+    const std::set<std::string> listed = texts_of(list_of(MeasurementListSize::quick));
     for (const KernelUse& use : step_kernels(step)) {
       CAPTURE(use.kernel.text());
       if (use.kernel.kernel() == "gemm" || use.kernel.kernel() == "elementwise")
-        CHECK(planned.contains(use.kernel.text()));
+        CHECK(listed.contains(use.kernel.text()));
     }
   }
 }
 
-TEST_CASE("Attention is planned for the heads of each SP degree") {
-  const std::set<std::string> planned = texts_of(plan_of(PlanSize::full));
+TEST_CASE("Attention is listed for the heads of each SP degree") {
+  const std::set<std::string> listed = texts_of(list_of(MeasurementListSize::full));
   for (const char* heads :
        {"heads=32 kv_heads=8", "heads=16 kv_heads=4", "heads=4 kv_heads=1", "heads=1 kv_heads=1"}) {
     for (const char* pass : {"fwd", "bwd"}) {
@@ -88,27 +89,28 @@ TEST_CASE("Attention is planned for the heads of each SP degree") {
         const std::string text =
             std::string("attention pass=") + pass + " docs=" + documents + " " + heads + " head_dim=128";
         CAPTURE(text);
-        CHECK(planned.contains(text));
+        CHECK(listed.contains(text));
       }
     }
   }
   // A document of 128K takes an eighth of the heads a tenth of a second.
-  CHECK(planned.contains("attention pass=bwd docs=1x131072 heads=4 kv_heads=1 head_dim=128"));
+  CHECK(listed.contains("attention pass=bwd docs=1x131072 heads=4 kv_heads=1 head_dim=128"));
 }
 
 TEST_CASE("Tensor parallelism shards outputs of q, gate and the head, inputs of o and down") {
-  const std::set<std::string> planned = texts_of(plan_of(PlanSize::full));
+  const std::set<std::string> listed = texts_of(list_of(MeasurementListSize::full));
   for (const char* text :
        {"gemm m=4096 n=7168 k=4096 layout=tn cache=cold", "gemm m=4096 n=4096 k=7168 layout=tn cache=cold",
         "gemm m=4096 n=16032 k=4096 layout=tn cache=cold"}) {
     CAPTURE(text);
-    CHECK(planned.contains(text));
+    CHECK(listed.contains(text));
   }
 }
 
 TEST_CASE("One GPU has no collectives; more have every power of two, within and across nodes") {
-  for (const PlannedCase& planned : plan_of(PlanSize::full).cases) CHECK_FALSE(is_collective(planned.kernel));
-  const std::set<std::string> planned = texts_of(plan_of(PlanSize::full, 32));
+  for (const ListedCase& listed : list_of(MeasurementListSize::full).cases)
+    CHECK_FALSE(is_collective(listed.kernel));
+  const std::set<std::string> listed = texts_of(list_of(MeasurementListSize::full, 32));
   for (const char* group : {"gpus=2 nodes=1", "gpus=4 nodes=1", "gpus=8 nodes=1", "gpus=16 nodes=2",
                             "gpus=32 nodes=4", "gpus=2 nodes=2", "gpus=4 nodes=4"}) {
     for (const char* op : {"all_to_all", "all_gather", "reduce_scatter", "all_reduce"}) {
@@ -116,20 +118,20 @@ TEST_CASE("One GPU has no collectives; more have every power of two, within and 
         const std::string text =
             std::string("collective op=") + op + " " + group + " bytes=" + bytes + " imbalance=1";
         CAPTURE(text);
-        CHECK(planned.contains(text));
+        CHECK(listed.contains(text));
       }
     }
   }
-  CHECK(planned.contains("collective op=send_recv gpus=2 nodes=2 bytes=1024 imbalance=1"));
-  CHECK(planned.contains("collective op=all_to_all gpus=8 nodes=1 bytes=16777216 imbalance=1.5"));
+  CHECK(listed.contains("collective op=send_recv gpus=2 nodes=2 bytes=1024 imbalance=1"));
+  CHECK(listed.contains("collective op=all_to_all gpus=8 nodes=1 bytes=16777216 imbalance=1.5"));
 }
 
 TEST_CASE("Cases that do not fit into the GPU's memory are left out and counted") {
-  PlanOptions options;
+  MeasurementListOptions options;
   options.gpu_memory_bytes = 16e9;
-  const MeasurementPlan plan = measurement_plan(one_model(), options);
-  CHECK(plan.over_memory > 0);
-  for (const PlannedCase& planned : plan.cases) CHECK(rough_memory_bytes(planned.kernel) <= 0.6 * 16e9);
+  const MeasurementList list = measurement_list(one_model(), options);
+  CHECK(list.over_memory > 0);
+  for (const ListedCase& listed : list.cases) CHECK(rough_memory_bytes(listed.kernel) <= 0.6 * 16e9);
 }
 
 TEST_CASE("A drawn pack takes samples in their order, those that fit") {
@@ -142,10 +144,10 @@ TEST_CASE("A drawn pack takes samples in their order, those that fit") {
   CHECK(drawn_pack({"none", {}}, 100, 0.5).runs.empty());
 }
 
-TEST_CASE("The plan's text reads back as its cases") {
-  const MeasurementPlan plan = plan_of(PlanSize::quick, 2);
-  const std::string text = plan_text(plan, "A plan.\n\nTwo paragraphs.");
-  CHECK(text.starts_with("# A plan.\n#\n# Two paragraphs.\n"));
+TEST_CASE("The list's text reads back as its cases") {
+  const MeasurementList list = list_of(MeasurementListSize::quick, 2);
+  const std::string text = measurement_list_text(list, "A list.\n\nTwo paragraphs.");
+  CHECK(text.starts_with("# A list.\n#\n# Two paragraphs.\n"));
   std::vector<std::string> cases;
   for (std::size_t start = 0; start < text.size();) {
     const std::size_t end = text.find('\n', start);
@@ -153,13 +155,13 @@ TEST_CASE("The plan's text reads back as its cases") {
     if (!line.empty() && line[0] != '#') cases.push_back(KernelCase::parse(line).text());
     start = end + 1;
   }
-  REQUIRE(cases.size() == plan.cases.size());
-  for (std::size_t i = 0; i < cases.size(); ++i) CHECK(cases[i] == plan.cases[i].kernel.text());
+  REQUIRE(cases.size() == list.cases.size());
+  for (std::size_t i = 0; i < cases.size(); ++i) CHECK(cases[i] == list.cases[i].kernel.text());
 }
 
-TEST_CASE("Plans of nothing are refused") {
-  CHECK_THROWS_WITH(measurement_plan({}, {}), "models: expected at least 1, got 0");
-  PlanOptions options;
+TEST_CASE("Lists of nothing are refused") {
+  CHECK_THROWS_WITH(measurement_list({}, {}), "models: expected at least 1, got 0");
+  MeasurementListOptions options;
   options.gpus_per_node = 0;
-  CHECK_THROWS_WITH(measurement_plan(one_model(), options), "gpus_per_node: expected at least 1, got 0");
+  CHECK_THROWS_WITH(measurement_list(one_model(), options), "gpus_per_node: expected at least 1, got 0");
 }

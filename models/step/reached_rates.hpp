@@ -1,0 +1,32 @@
+#pragma once
+
+#include "models/cluster.hpp"
+
+namespace packsim {
+
+// What kernels without a measurement reach on a GPU: the share of the maker's rates that those of an H100 SXM
+// reach. A cluster that does not state its GPU's rates counts as one of H100s.
+
+/// NVIDIA's H100 data sheet: dense bf16 products and memory bandwidth of the SXM version.
+inline constexpr double kH100PeakFlopPerS = 989.4e12;
+inline constexpr double kH100MemoryBytesPerS = 3.35e12;
+/// What its kernels reach of these.
+inline constexpr double kH100GemmFlopPerS = 500e12;
+inline constexpr double kH100AttentionFlopPerS = 400e12;
+inline constexpr double kH100ReachedBytesPerS = 2.5e12;
+
+inline double reached_gemm_flop_per_s(const Cluster& cluster) {
+  return kH100GemmFlopPerS * (cluster.gpu_peak_flop_per_s.value_or(kH100PeakFlopPerS) / kH100PeakFlopPerS);
+}
+
+inline double reached_attention_flop_per_s(const Cluster& cluster) {
+  return kH100AttentionFlopPerS *
+         (cluster.gpu_peak_flop_per_s.value_or(kH100PeakFlopPerS) / kH100PeakFlopPerS);
+}
+
+inline double reached_memory_bytes_per_s(const Cluster& cluster) {
+  return kH100ReachedBytesPerS *
+         (cluster.gpu_memory_bytes_per_s.value_or(kH100MemoryBytesPerS) / kH100MemoryBytesPerS);
+}
+
+}  // namespace packsim

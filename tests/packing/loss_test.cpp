@@ -2,7 +2,9 @@
 // over all tokens that is.
 
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -227,6 +229,105 @@ TEST_CASE("On random schedules stable, longalign and full means add up to 1, and
     const LossBias stable = loss_bias(packing, schedule, tokens, losses, normalisers().front());
     CHECK(stable.misplaced_fraction == Approx(0).margin(1e-12));
     CHECK(stable.long_sample_weight == Approx(1));
+  }
+}
+
+namespace {
+
+// The same sums token weight by token weight, each looked up where it is needed.
+LossBias bias_item_by_item(const Packing& packing, const Schedule& schedule, const LossTokens& loss_tokens,
+                           std::span<const std::vector<LossCounts>> losses, const Normaliser& normaliser,
+                           std::int64_t long_from_tokens) {
+  const std::vector<double> weights = loss_weights(schedule, losses, normaliser);
+  LossBias bias{.misplaced_fraction = 0, .long_sample_weight = 0, .least_sum = 1e300, .most_sum = 0};
+  double long_share_of_weight = 0;
+  double long_share_of_tokens = 0;
+  double n_iterations = 0;
+  for (const Iteration& iteration : schedule.iterations) {
+    std::vector<std::array<double, 3>> samples;  // loss tokens, the weight of each, whether long
+    for (std::size_t i = iteration.first_placed; i < iteration.first_placed + iteration.n_placed; ++i) {
+      const PlacedPack& placed = schedule.placed[i];
+      for (const ItemIndex item : packing.groups[placed.group][placed.pack]) {
+        const auto n = static_cast<double>(loss_tokens[item]);
+        if (n == 0) continue;
+        samples.push_back({n, normaliser.per_sample ? weights[i] / n : weights[i],
+                           packing.lengths_tokens[item] >= long_from_tokens ? 1.0 : 0.0});
+      }
+    }
+    double tokens = 0;
+    double sum = 0;
+    double of_long = 0;
+    double tokens_of_long = 0;
+    for (const auto& [n, weight, is_long] : samples) {
+      tokens += n;
+      sum += n * weight;
+      of_long += is_long * (n * weight);
+      tokens_of_long += is_long * n;
+    }
+    if (tokens == 0) continue;
+    double differences = 0;
+    for (const auto& [n, weight, is_long] : samples) differences += n * std::abs(weight / sum - 1 / tokens);
+    bias.misplaced_fraction += differences / 2;
+    bias.least_sum = std::min(bias.least_sum, sum);
+    bias.most_sum = std::max(bias.most_sum, sum);
+    long_share_of_weight += of_long / sum;
+    long_share_of_tokens += tokens_of_long / tokens;
+    ++n_iterations;
+  }
+  bias.misplaced_fraction /= n_iterations;
+  bias.long_sample_weight = long_share_of_weight / long_share_of_tokens;
+  return bias;
+}
+
+// Samples of at least so many tokens hold half of all loss tokens.
+std::int64_t long_from(const Packing& packing, const LossTokens& loss_tokens) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> samples;
+  std::int64_t all = 0;
+  for (const ItemIndex item : packing.groups[0].items) {
+    samples.emplace_back(packing.lengths_tokens[item], loss_tokens[item]);
+    all += loss_tokens[item];
+  }
+  std::ranges::sort(samples, std::greater<>());
+  std::int64_t above = 0;
+  for (const auto& [length, n] : samples) {
+    above += n;
+    if (2 * above >= all) return length;
+  }
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("The biases of all normalisers at once are the sums item by item, to the last bit") {
+  std::mt19937 draw(11);
+  for (int trial = 0; trial < 200; ++trial) {
+    std::vector<std::int32_t> lengths(30 + draw() % 200);
+    for (std::int32_t& length : lengths) length = static_cast<std::int32_t>(1 + draw() % 99);
+    const Packing packing = pack("bfd", {.lengths_tokens = lengths, .capacities_tokens = {100}});
+    const std::vector<std::vector<MicroBatch>> batches = {micro_batches(packing, 0, Padding::none)};
+    const std::vector<GroupParallelism> parallelism = {{.gpus_per_pack = 1 + static_cast<int>(draw() % 2)}};
+    const Schedule schedule =
+        make_schedule(batches, packing.capacities_tokens, parallelism,
+                      {.n_gpus = 4,
+                       .micro_batches_per_rank = 1 + static_cast<int>(draw() % 3),
+                       .last_iteration = draw() % 2 == 0 ? LastIteration::shorten : LastIteration::repeat,
+                       .epochs = 2});
+    std::vector<std::int32_t> given;  // of some, none of their tokens
+    for (const std::int32_t length : lengths)
+      given.push_back(static_cast<std::int32_t>(draw() % static_cast<std::uint32_t>(length + 1)));
+    const LossTokens tokens = trial % 2 == 0 ? LossTokens(packing) : LossTokens(packing, given);
+    const auto losses = count_losses(packing, tokens);
+    const std::vector<LossBias> biases = loss_bias(packing, schedule, tokens, losses, normalisers());
+    REQUIRE(biases.size() == normalisers().size());
+    for (std::size_t n = 0; n < biases.size(); ++n) {
+      CAPTURE(trial, normalisers()[n].name);
+      const LossBias expected =
+          bias_item_by_item(packing, schedule, tokens, losses, normalisers()[n], long_from(packing, tokens));
+      REQUIRE(biases[n].misplaced_fraction == expected.misplaced_fraction);
+      REQUIRE(biases[n].long_sample_weight == expected.long_sample_weight);
+      REQUIRE(biases[n].least_sum == expected.least_sum);
+      REQUIRE(biases[n].most_sum == expected.most_sum);
+    }
   }
 }
 

@@ -4,44 +4,85 @@
 #include <limits>
 #include <numeric>
 #include <queue>
-#include <tuple>
+#include <utility>
+
+#include "packing/planner/never.hpp"
 
 namespace packsim {
 namespace {
 
+// An item of the iteration, by its place in the order of packing: longest first, then by index.
+using Rank = std::uint32_t;
+
+// What is asked of an iteration's items again and again, side by side.
+class ItemCosts {
+ public:
+  ItemCosts(const DegreeCosts& costs, std::span<const std::int32_t> lengths_tokens,
+            std::span<const ItemIndex> items)
+      : items_(items.begin(), items.end()), by_degree_(costs.n_degrees()) {
+    std::ranges::sort(items_, [&](ItemIndex a, ItemIndex b) {
+      return lengths_tokens[a] != lengths_tokens[b] ? lengths_tokens[a] > lengths_tokens[b] : a < b;
+    });
+    for (const ItemIndex item : items_) lengths_.push_back(lengths_tokens[item]);
+    for (std::size_t d = 0; d < by_degree_.size(); ++d) {
+      for (const std::int32_t length : lengths_) {
+        by_degree_[d].share_s.push_back(costs.share_s(d, length));
+        by_degree_[d].alone_s.push_back(costs.alone_s(d, length));
+      }
+    }
+  }
+
+  std::size_t n_items() const { return items_.size(); }
+  ItemIndex item(Rank rank) const { return items_[rank]; }
+  std::int32_t length(Rank rank) const { return lengths_[rank]; }
+  double share_s(std::size_t degree, Rank rank) const { return by_degree_[degree].share_s[rank]; }
+  double alone_s(std::size_t degree, Rank rank) const { return by_degree_[degree].alone_s[rank]; }
+
+ private:
+  struct Degree {
+    std::vector<double> share_s;  // [n_items]
+    std::vector<double> alone_s;
+  };
+  std::vector<ItemIndex> items_;       // by rank
+  std::vector<std::int32_t> lengths_;  // [n_items]
+  std::vector<Degree> by_degree_;
+};
+
 // A block of neighbouring GPUs of some degree, and what it trains.
 struct Block {
-  std::vector<ItemIndex> items;
-  std::vector<std::vector<ItemIndex>> packs;
-  std::vector<double> pack_s;
+  std::vector<Rank> items;
+  std::size_t n_packs = 0;     // that the items are split into
+  std::vector<double> pack_s;  // of those with items
   double time_s = 0;
 };
 
 class Composer {
  public:
-  Composer(const DegreeCosts& costs, std::span<const std::int32_t> lengths_tokens, int n_gpus)
-      : costs_(costs), lengths_(lengths_tokens), n_gpus_(n_gpus) {
+  // order: the iteration's items as they are to be added up.
+  Composer(const DegreeCosts& costs, const ItemCosts& items, std::span<const Rank> order, int n_gpus)
+      : costs_(costs), items_(items), order_(order), n_gpus_(n_gpus) {
     for (std::size_t d = 0; d < costs.n_degrees(); ++d)
       blocks_.emplace_back(static_cast<std::size_t>(n_gpus / costs.gpus_per_pack(d)));
+    by_degree_.resize(costs.n_degrees());
   }
 
   // goal_s: items that take longer at their cheapest degree get more GPUs, where that helps. Returns the GPU
   // time of all shares.
   // relieves: see relieve_busiest(), which costs GPU time.
-  double place(std::span<const ItemIndex> items, double goal_s, bool relieves) {
+  double place(double goal_s, bool relieves) {
+    clear();
     double shares_s = 0;
-    std::vector<std::vector<std::pair<double, ItemIndex>>> by_degree(costs_.n_degrees());
-    for (const ItemIndex item : items) {
-      const std::size_t degree = cheapest_degree(costs_, lengths_[item], goal_s);
-      by_degree[degree].emplace_back(costs_.share_s(degree, lengths_[item]), item);
-      shares_s += costs_.gpus_per_pack(degree) * by_degree[degree].back().first;
+    for (const Rank rank : order_) {
+      const std::size_t degree = cheapest_degree(rank, goal_s);
+      by_degree_[degree].emplace_back(items_.share_s(degree, rank), rank);
+      shares_s += costs_.gpus_per_pack(degree) * by_degree_[degree].back().first;
     }
     std::vector<double> loads(static_cast<std::size_t>(n_gpus_));
-    for (std::size_t d = by_degree.size(); d-- > 0;) {
-      std::ranges::sort(by_degree[d], [](const auto& a, const auto& b) {
-        return a.first != b.first ? a.first > b.first : a.second < b.second;
+    for (std::size_t d = by_degree_.size(); d-- > 0;) {
+      std::ranges::sort(by_degree_[d], [&](const auto& a, const auto& b) {
+        return a.first != b.first ? a.first > b.first : items_.item(a.second) < items_.item(b.second);
       });
-      place_degree(d, by_degree[d], loads);
+      place_degree(d, by_degree_[d], loads);
     }
     for (int pass = 0; pass < 3; ++pass) {
       for (std::size_t d = blocks_.size(); d-- > 0;) even_out(d);
@@ -66,34 +107,82 @@ class Composer {
     }
   }
 
-  ComposedIteration result() const {
+  // Without its packs.
+  ComposedIteration times() const {
     ComposedIteration iteration;
-    std::vector<int> rounds(static_cast<std::size_t>(n_gpus_));
     std::vector<double> loads(static_cast<std::size_t>(n_gpus_));
     for (std::size_t d = blocks_.size(); d-- > 0;) {
-      const int gpus = costs_.gpus_per_pack(d);
       for (std::size_t b = 0; b < blocks_[d].size(); ++b) {
-        const Block& block = blocks_[d][b];
-        const int first_gpu = static_cast<int>(b) * gpus;
-        for (std::size_t p = 0; p < block.packs.size(); ++p) {
-          const auto first = static_cast<std::size_t>(first_gpu);
-          iteration.packs.push_back({d, first_gpu, rounds[first], block.pack_s[p], block.packs[p]});
-          for (std::size_t gpu = first; gpu < first + static_cast<std::size_t>(gpus); ++gpu) {
-            ++rounds[gpu];
-            loads[gpu] += block.pack_s[p];
-          }
+        for (const double pack_s : blocks_[d][b].pack_s) {
+          for (double& load : gpus_of(loads, d, b)) load += pack_s;
         }
       }
     }
-    std::ranges::stable_sort(iteration.packs, {}, &ComposedPack::round);
     iteration.time_s = *std::ranges::max_element(loads);
     iteration.gpu_s = std::accumulate(loads.begin(), loads.end(), 0.0);
     return iteration;
   }
 
+  std::vector<ComposedPack> packs() {
+    std::vector<ComposedPack> packs;
+    std::vector<int> rounds(static_cast<std::size_t>(n_gpus_));
+    for (std::size_t d = blocks_.size(); d-- > 0;) {
+      const int gpus = costs_.gpus_per_pack(d);
+      for (std::size_t b = 0; b < blocks_[d].size(); ++b) {
+        const Block& block = blocks_[d][b];
+        if (block.n_packs == 0) continue;
+        const int first_gpu = static_cast<int>(b) * gpus;
+        const auto first = static_cast<std::size_t>(first_gpu);
+        split(d, block.items, block.n_packs);
+        std::vector<std::vector<ItemIndex>> of_block(block.n_packs);
+        for (std::size_t i = 0; i < block.items.size(); ++i)
+          of_block[pack_of_[i]].push_back(items_.item(block.items[i]));
+        std::erase_if(of_block, [](const auto& pack) { return pack.empty(); });
+        for (std::size_t p = 0; p < of_block.size(); ++p) {
+          packs.push_back({d, first_gpu, rounds[first], block.pack_s[p], std::move(of_block[p])});
+          for (std::size_t gpu = first; gpu < first + static_cast<std::size_t>(gpus); ++gpu) ++rounds[gpu];
+        }
+      }
+    }
+    std::ranges::stable_sort(packs, {}, &ComposedPack::round);
+    return packs;
+  }
+
  private:
+  void clear() {
+    for (auto& of_degree : by_degree_) of_degree.clear();
+    for (std::vector<Block>& blocks : blocks_) {
+      for (Block& block : blocks) {
+        block.items.clear();
+        block.pack_s.clear();
+        block.n_packs = 0;
+        block.time_s = 0;
+      }
+    }
+  }
+
+  // In GPU time, of those at which the item alone takes at most goal_s; the fastest where there is none.
+  std::size_t cheapest_degree(Rank rank, double goal_s) const {
+    std::size_t best = 0;
+    double best_s = kNever;
+    std::size_t fastest = 0;
+    double fastest_s = kNever;
+    for (std::size_t d = 0; d < costs_.n_degrees(); ++d) {
+      const double alone_s = items_.alone_s(d, rank);
+      if (alone_s < fastest_s) {
+        fastest_s = alone_s;
+        fastest = d;
+      }
+      const double gpu_s = costs_.gpus_per_pack(d) * items_.share_s(d, rank);
+      if (alone_s > goal_s || gpu_s >= best_s) continue;
+      best_s = gpu_s;
+      best = d;
+    }
+    return best_s < kNever ? best : fastest;
+  }
+
   // Longest first, to the block whose last GPU is free first.
-  void place_degree(std::size_t degree, std::span<const std::pair<double, ItemIndex>> items,
+  void place_degree(std::size_t degree, std::span<const std::pair<double, Rank>> items,
                     std::vector<double>& loads) {
     if (items.empty()) return;
     using Free = std::pair<double, std::size_t>;
@@ -125,7 +214,7 @@ class Composer {
       const auto own_gpus = static_cast<std::size_t>(costs_.gpus_per_pack(d));
       for (std::size_t b = 0; b < blocks_[d].size(); ++b) {
         double time_s = 0;
-        for (const ItemIndex item : blocks_[d][b].items) time_s += costs_.share_s(d, lengths_[item]);
+        for (const Rank rank : blocks_[d][b].items) time_s += items_.share_s(d, rank);
         if (own_gpus <= gpus) {
           loads[b * own_gpus / gpus] += time_s * static_cast<double>(own_gpus) / static_cast<double>(gpus);
         } else {
@@ -149,15 +238,18 @@ class Composer {
       const auto least = static_cast<std::size_t>(std::ranges::min_element(loads) - loads.begin());
       const double apart_s = loads[most] - loads[least];
       if (apart_s < 1e-3 * loads[most]) return;
-      std::vector<ItemIndex>& from = blocks[most].items;
-      std::vector<ItemIndex>& to = blocks[least].items;
+      std::vector<Rank>& from = blocks[most].items;
+      std::vector<Rank>& to = blocks[least].items;
+      take_s_.clear();
+      for (const Rank rank : to) take_s_.push_back(items_.share_s(degree, rank));
+      take_s_.push_back(0);
       double best_off_s = apart_s / 2;
       std::size_t give = from.size();
       std::size_t take = to.size();
       for (std::size_t i = 0; i < from.size(); ++i) {
-        const double give_s = costs_.share_s(degree, lengths_[from[i]]);
+        const double give_s = items_.share_s(degree, from[i]);
         for (std::size_t j = 0; j <= to.size(); ++j) {
-          const double moved_s = give_s - (j < to.size() ? costs_.share_s(degree, lengths_[to[j]]) : 0);
+          const double moved_s = give_s - take_s_[j];
           const double off_s = std::abs(moved_s - apart_s / 2);
           if (off_s >= best_off_s * (1 - 1e-9)) continue;
           best_off_s = off_s;
@@ -166,9 +258,8 @@ class Composer {
         }
       }
       if (give == from.size()) return;
-      const double moved_s = costs_.share_s(degree, lengths_[from[give]]) -
-                             (take < to.size() ? costs_.share_s(degree, lengths_[to[take]]) : 0);
-      const ItemIndex given = from[give];
+      const double moved_s = items_.share_s(degree, from[give]) - take_s_[take];
+      const Rank given = from[give];
       if (take < to.size()) {
         std::swap(from[give], to[take]);
       } else {
@@ -185,7 +276,7 @@ class Composer {
     for (std::size_t d = 0; d < blocks_.size(); ++d) {
       for (std::size_t b = 0; b < blocks_[d].size(); ++b) {
         double time_s = 0;
-        for (const ItemIndex item : blocks_[d][b].items) time_s += costs_.share_s(d, lengths_[item]);
+        for (const Rank rank : blocks_[d][b].items) time_s += items_.share_s(d, rank);
         for (double& load : gpus_of(loads, d, b)) load += time_s;
       }
     }
@@ -208,14 +299,14 @@ class Composer {
         for (std::size_t i = 0; i < blocks_[d][b].items.size(); ++i) consider({d, b, i}, loads, best);
       }
       if (best.to_degree >= blocks_.size()) return;
-      std::vector<ItemIndex>& from = blocks_[best.from.degree][best.from.block].items;
-      const ItemIndex item = from[best.from.position];
+      std::vector<Rank>& from = blocks_[best.from.degree][best.from.block].items;
+      const Rank moved = from[best.from.position];
       from.erase(from.begin() + static_cast<std::ptrdiff_t>(best.from.position));
-      blocks_[best.to_degree][best.to_block].items.push_back(item);
+      blocks_[best.to_degree][best.to_block].items.push_back(moved);
       for (double& load : gpus_of(loads, best.from.degree, best.from.block))
-        load -= costs_.share_s(best.from.degree, lengths_[item]);
+        load -= items_.share_s(best.from.degree, moved);
       for (double& load : gpus_of(loads, best.to_degree, best.to_block))
-        load += costs_.share_s(best.to_degree, lengths_[item]);
+        load += items_.share_s(best.to_degree, moved);
     }
   }
 
@@ -233,12 +324,12 @@ class Composer {
 
   // All other places of an item.
   void consider(const Place& from, std::vector<double>& loads, Move& best) const {
-    const std::int32_t length = lengths_[blocks_[from.degree][from.block].items[from.position]];
-    const double own_s = costs_.share_s(from.degree, length);
+    const Rank rank = blocks_[from.degree][from.block].items[from.position];
+    const double own_s = items_.share_s(from.degree, rank);
     for (double& load : gpus_of(loads, from.degree, from.block)) load -= own_s;
     const double left_s = std::ranges::max(gpus_of(loads, from.degree, from.block));
     for (std::size_t d = 0; left_s < best.busiest_s && d < blocks_.size(); ++d) {
-      const double time_s = costs_.share_s(d, length);
+      const double time_s = items_.share_s(d, rank);
       if (time_s >= best.busiest_s) continue;
       for (std::size_t b = 0; b < blocks_[d].size(); ++b) {
         if (d == from.degree && b == from.block) continue;
@@ -249,56 +340,72 @@ class Composer {
     for (double& load : gpus_of(loads, from.degree, from.block)) load += own_s;
   }
 
-  // Into so many packs, longest first, to the pack with the fewest tokens. Nothing where one gets too long.
-  bool split(std::size_t degree, std::span<const ItemIndex> items, std::size_t n_packs, Block& block) const {
-    block.packs.assign(n_packs, {});
-    block.pack_s.clear();
-    block.time_s = 0;
-    tokens_.assign(n_packs, 0);
-    for (const ItemIndex item : items) {
-      const auto emptiest = static_cast<std::size_t>(std::ranges::min_element(tokens_) - tokens_.begin());
-      block.packs[emptiest].push_back(item);
-      tokens_[emptiest] += lengths_[item];
-      if (tokens_[emptiest] > costs_.most_tokens(degree)) return false;
-    }
-    std::erase_if(block.packs, [](const auto& pack) { return pack.empty(); });
-    for (const std::vector<ItemIndex>& pack : block.packs) {
-      pack_lengths_.clear();
-      for (const ItemIndex item : pack) pack_lengths_.push_back(lengths_[item]);
-      block.pack_s.push_back(costs_.pack_s(degree, pack_lengths_));
-      block.time_s += block.pack_s.back();
+  // One item of a pack more.
+  struct PackSum {
+    std::int64_t tokens = 0;
+    std::int32_t longest_tokens = 0;
+    std::uint32_t n_items = 0;
+    std::size_t group = 0;
+    double documents_s = 0;
+  };
+
+  // Into so many packs, longest first, to the pack with the fewest tokens. False where one gets too long.
+  bool split(std::size_t degree, std::span<const Rank> items, std::size_t n_packs) {
+    packs_.assign(n_packs, {});
+    pack_of_.resize(items.size());
+    const std::int64_t most_tokens = costs_.most_tokens(degree);
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const auto emptiest = std::ranges::min_element(packs_, {}, &PackSum::tokens);
+      const std::int32_t length = items_.length(items[i]);
+      pack_of_[i] = static_cast<std::uint32_t>(emptiest - packs_.begin());
+      emptiest->tokens += length;
+      emptiest->longest_tokens = std::max(emptiest->longest_tokens, length);
+      ++emptiest->n_items;
+      if (emptiest->tokens > most_tokens) return false;
     }
     return true;
   }
 
-  // The number of packs that takes least.
-  void pack(std::size_t degree, Block& block) const {
-    block.packs.clear();
+  // Of the packs of the latest split, which was of these items: into pack_s_, and their sum.
+  double time_packs(std::size_t degree, std::span<const Rank> items) {
+    for (PackSum& pack : packs_) pack.group = costs_.group_of(degree, pack.tokens);
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      PackSum& pack = packs_[pack_of_[i]];
+      pack.documents_s += costs_.document_s(pack.group, items_.length(items[i]));
+    }
+    double time_s = 0;
+    pack_s_.clear();
+    for (const PackSum& pack : packs_) {
+      if (pack.n_items == 0) continue;
+      pack_s_.push_back(costs_.pack_s(pack.group, pack.tokens, pack.documents_s, pack.longest_tokens));
+      time_s += pack_s_.back();
+    }
+    return time_s;
+  }
+
+  // Into the number of packs that takes least.
+  void pack(std::size_t degree, Block& block) {
+    block.n_packs = 0;
     block.pack_s.clear();
     block.time_s = 0;
     if (block.items.empty()) return;
-    std::ranges::sort(block.items, [&](ItemIndex a, ItemIndex b) {
-      return lengths_[a] != lengths_[b] ? lengths_[a] > lengths_[b] : a < b;
-    });
+    std::ranges::sort(block.items);
     std::int64_t tokens = 0;
-    for (const ItemIndex item : block.items) tokens += lengths_[item];
+    for (const Rank rank : block.items) tokens += items_.length(rank);
     const std::int64_t best = costs_.best_tokens(degree);
     const auto middle = static_cast<std::size_t>((tokens + best - 1) / best);
-    Block found;
-    bool has_found = false;
     const std::size_t fewest = std::min(middle > 2 ? middle - 2 : 1, block.items.size());
     for (std::size_t n = fewest; n <= block.items.size(); ++n) {
-      Block attempt;
-      const bool fits = split(degree, block.items, n, attempt);
-      if (fits && (!has_found || attempt.time_s < found.time_s)) {
-        found = std::move(attempt);
-        has_found = true;
+      if (split(degree, block.items, n)) {
+        const double time_s = time_packs(degree, block.items);
+        if (block.n_packs == 0 || time_s < block.time_s) {
+          block.n_packs = n;
+          block.time_s = time_s;
+          block.pack_s = pack_s_;
+        }
       }
-      if (has_found && n > middle) break;
+      if (block.n_packs > 0 && n > middle) break;
     }
-    block.packs = std::move(found.packs);
-    block.pack_s = std::move(found.pack_s);
-    block.time_s = found.time_s;
   }
 
   // Of the blocks of a degree, with all that other degrees have on their busiest GPU.
@@ -316,49 +423,56 @@ class Composer {
     return loads;
   }
 
+  struct Swap {
+    double off_s = 0;
+    std::size_t give = 0;
+    std::size_t take = 0;  // of the other block's items; their number: nothing
+    auto operator<=>(const Swap&) const = default;
+  };
+
+  // The few swaps that come nearest to moving so much, into swaps_.
+  void find_swaps(std::size_t degree, const Block& from, const Block& to, double wanted_s) {
+    constexpr std::size_t kTries = 4;
+    take_s_.clear();
+    for (const Rank rank : to.items) take_s_.push_back(items_.share_s(degree, rank));
+    take_s_.push_back(0);
+    swaps_.clear();
+    for (std::size_t i = 0; i < from.items.size(); ++i) {
+      const double give_s = items_.share_s(degree, from.items[i]);
+      for (std::size_t j = 0; j < take_s_.size(); ++j) {
+        const double moved_s = give_s - take_s_[j];
+        if (!(moved_s > 0 && moved_s < 2 * wanted_s)) continue;
+        const Swap swap{std::abs(moved_s - wanted_s), i, j};
+        if (swaps_.size() == kTries) {
+          if (swap > swaps_.back()) continue;
+          swaps_.pop_back();
+        }
+        swaps_.insert(std::ranges::upper_bound(swaps_, swap), swap);
+      }
+    }
+  }
+
   // One item to the idlest block, or one against another; what levels the two best by their shares.
   bool exchange(std::size_t degree, std::size_t busiest, std::size_t idlest, std::vector<double>& loads) {
     Block& from = blocks_[degree][busiest];
     Block& to = blocks_[degree][idlest];
-    const double wanted_s = (loads[busiest] - loads[idlest]) / 2;
-    struct Swap {
-      double off_s = 0;
-      std::size_t give = 0;
-      std::size_t take = 0;  // of to.items; their number: nothing
-    };
-    std::vector<Swap> swaps;
-    for (std::size_t i = 0; i < from.items.size(); ++i) {
-      const double give_s = costs_.share_s(degree, lengths_[from.items[i]]);
-      for (std::size_t j = 0; j <= to.items.size(); ++j) {
-        const double take_s = j < to.items.size() ? costs_.share_s(degree, lengths_[to.items[j]]) : 0;
-        const double moved_s = give_s - take_s;
-        if (moved_s > 0 && moved_s < 2 * wanted_s) swaps.push_back({std::abs(moved_s - wanted_s), i, j});
-      }
-    }
-    constexpr std::size_t kTries = 4;
-    const std::size_t n_tries = std::min(kTries, swaps.size());
-    std::ranges::partial_sort(swaps, swaps.begin() + static_cast<std::ptrdiff_t>(n_tries),
-                              [](const Swap& a, const Swap& b) {
-                                return std::tie(a.off_s, a.give, a.take) < std::tie(b.off_s, b.give, b.take);
-                              });
-    for (const Swap& swap : std::span(swaps).first(n_tries)) {
-      Block new_from;
-      Block new_to;
-      new_from.items = from.items;
-      new_to.items = to.items;
-      new_to.items.push_back(from.items[swap.give]);
-      new_from.items.erase(new_from.items.begin() + static_cast<std::ptrdiff_t>(swap.give));
+    find_swaps(degree, from, to, (loads[busiest] - loads[idlest]) / 2);
+    for (const Swap& swap : swaps_) {
+      new_from_.items = from.items;
+      new_to_.items = to.items;
+      new_to_.items.push_back(from.items[swap.give]);
+      new_from_.items.erase(new_from_.items.begin() + static_cast<std::ptrdiff_t>(swap.give));
       if (swap.take < to.items.size()) {
-        new_from.items.push_back(to.items[swap.take]);
-        new_to.items.erase(new_to.items.begin() + static_cast<std::ptrdiff_t>(swap.take));
+        new_from_.items.push_back(to.items[swap.take]);
+        new_to_.items.erase(new_to_.items.begin() + static_cast<std::ptrdiff_t>(swap.take));
       }
-      pack(degree, new_from);
-      pack(degree, new_to);
-      const double from_s = loads[busiest] - from.time_s + new_from.time_s;
-      const double to_s = loads[idlest] - to.time_s + new_to.time_s;
+      pack(degree, new_from_);
+      pack(degree, new_to_);
+      const double from_s = loads[busiest] - from.time_s + new_from_.time_s;
+      const double to_s = loads[idlest] - to.time_s + new_to_.time_s;
       if (std::max(from_s, to_s) >= loads[busiest]) continue;
-      from = std::move(new_from);
-      to = std::move(new_to);
+      std::swap(from, new_from_);
+      std::swap(to, new_to_);
       loads[busiest] = from_s;
       loads[idlest] = to_s;
       return true;
@@ -367,12 +481,31 @@ class Composer {
   }
 
   const DegreeCosts& costs_;
-  std::span<const std::int32_t> lengths_;
+  const ItemCosts& items_;
+  std::span<const Rank> order_;
   int n_gpus_;
-  std::vector<std::vector<Block>> blocks_;  // [n_degrees][n_gpus / SP degree]
-  mutable std::vector<std::int64_t> tokens_;
-  mutable std::vector<std::int32_t> pack_lengths_;
+  std::vector<std::vector<Block>> blocks_;                       // [n_degrees][n_gpus / SP degree]
+  std::vector<std::vector<std::pair<double, Rank>>> by_degree_;  // share and item
+  std::vector<double> take_s_;                                   // scratch of even_out()
+  std::vector<Swap> swaps_;                                      // scratch of exchange()
+  Block new_from_;
+  Block new_to_;
+  // Of the latest split(): the pack of each item, and what each pack holds.
+  std::vector<std::uint32_t> pack_of_;
+  std::vector<PackSum> packs_;
+  std::vector<double> pack_s_;
 };
+
+// The ranks of items in their own order.
+std::vector<Rank> ranks_of(std::span<const ItemIndex> items, const ItemCosts& costs) {
+  std::vector<std::pair<ItemIndex, Rank>> by_item;
+  for (Rank rank = 0; rank < costs.n_items(); ++rank) by_item.emplace_back(costs.item(rank), rank);
+  std::ranges::sort(by_item);
+  std::vector<Rank> ranks;
+  for (const ItemIndex item : items)
+    ranks.push_back(std::ranges::lower_bound(by_item, item, {}, &std::pair<ItemIndex, Rank>::first)->second);
+  return ranks;
+}
 
 }  // namespace
 
@@ -383,19 +516,23 @@ ComposedIteration compose_iteration(const DegreeCosts& costs, std::span<const st
   best.time_s = std::numeric_limits<double>::infinity();
   // Items may take as long as the others together; a little less where they crowd, longer where they are
   // many.
+  const ItemCosts item_costs(costs, lengths_tokens, items);
+  const std::vector<Rank> order = ranks_of(items, item_costs);
+  Composer composer(costs, item_costs, order, n_gpus);
   bool is_done = false;
   for (const double part : {1.0, 0.7, 1.5, 2.5, 5.0, 0.4, 0.2}) {
     for (const bool relieves : {false, true}) {
       if (is_done) break;
-      Composer composer(costs, lengths_tokens, n_gpus);
-      const double shares_s = composer.place(items, part * even_s, relieves);
+      const double shares_s = composer.place(part * even_s, relieves);
       composer.level();
-      ComposedIteration attempt = composer.result();
+      ComposedIteration attempt = composer.times();
       // Next to nothing to be had from other degrees, and from levelling.
       constexpr double kNextToNothing = 0.004;
       is_done = shares_s < (1 + kNextToNothing) * even_s * n_gpus &&
                 attempt.time_s * n_gpus < (1 + kNextToNothing) * attempt.gpu_s;
-      if (attempt.time_s < best.time_s) best = std::move(attempt);
+      if (attempt.time_s >= best.time_s) continue;
+      attempt.packs = composer.packs();
+      best = std::move(attempt);
     }
   }
   return best;

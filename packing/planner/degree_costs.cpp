@@ -5,9 +5,8 @@
 #include "packing/planner/never.hpp"
 
 namespace packsim {
-namespace {}  // namespace
 
-DegreeCosts::DegreeCosts(std::span<const BatchGroup> groups) : groups_(groups) {
+DegreeCosts::DegreeCosts(std::span<const BatchGroup> groups) : groups_(groups), document_s_(groups.size()) {
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const auto known = std::ranges::find(degrees_, groups[g].gpus_per_pack, &Degree::gpus_per_pack);
     Degree& degree = known == degrees_.end() ? degrees_.emplace_back() : *known;
@@ -43,14 +42,21 @@ std::size_t DegreeCosts::group_of(std::size_t degree, std::int64_t tokens) const
   return *std::ranges::find_if(groups, fits);
 }
 
-DegreeCosts::LengthCost DegreeCosts::of_length(std::size_t degree, std::int64_t length_tokens) const {
-  constexpr std::size_t kMostKept = std::size_t{1} << 18;
+const DegreeCosts::LengthCost& DegreeCosts::keep_cost(std::size_t degree, std::int64_t length_tokens) const {
   const auto index = static_cast<std::size_t>(length_tokens);
-  if (index >= kMostKept) return make_cost(degree, length_tokens);
+  if (index >= kMostKept) return too_long_to_keep_ = make_cost(degree, length_tokens);
   std::vector<LengthCost>& kept = degrees_[degree].by_length;
   if (index >= kept.size()) kept.resize(std::min(kMostKept, std::max(index + 1, 2 * kept.size())));
-  if (kept[index].share_s < 0) kept[index] = make_cost(degree, length_tokens);
-  return kept[index];
+  return kept[index] = make_cost(degree, length_tokens);
+}
+
+double DegreeCosts::make_document_s(std::size_t group, std::int64_t length_tokens) const {
+  const double time_s = groups_[group].cost.document_s.at(length_tokens);
+  const auto index = static_cast<std::size_t>(length_tokens);
+  if (index >= kMostKept) return time_s;
+  std::vector<double>& kept = document_s_[group];
+  if (index >= kept.size()) kept.resize(std::min(kMostKept, std::max(index + 1, 2 * kept.size())), -1);
+  return kept[index] = time_s;
 }
 
 DegreeCosts::LengthCost DegreeCosts::make_cost(std::size_t degree, std::int64_t length_tokens) const {
@@ -75,27 +81,15 @@ double DegreeCosts::tokens_s(std::size_t degree, std::int64_t tokens) const {
 
 double DegreeCosts::pack_s(std::size_t degree, std::span<const std::int32_t> lengths_tokens) const {
   std::int64_t tokens = 0;
-  for (const std::int32_t length : lengths_tokens) tokens += length;
-  return pack_time_s(groups_[group_of(degree, tokens)].cost, lengths_tokens);
-}
-
-std::size_t cheapest_degree(const DegreeCosts& costs, std::int64_t length_tokens, double goal_s) {
-  std::size_t best = 0;
-  double best_s = kNever;
-  std::size_t fastest = 0;
-  double fastest_s = kNever;
-  for (std::size_t d = 0; d < costs.n_degrees(); ++d) {
-    const double alone_s = costs.alone_s(d, length_tokens);
-    if (alone_s < fastest_s) {
-      fastest_s = alone_s;
-      fastest = d;
-    }
-    const double gpu_s = costs.gpus_per_pack(d) * costs.share_s(d, length_tokens);
-    if (alone_s > goal_s || gpu_s >= best_s) continue;
-    best_s = gpu_s;
-    best = d;
+  std::int32_t longest_tokens = 0;
+  for (const std::int32_t length : lengths_tokens) {
+    tokens += length;
+    longest_tokens = std::max(longest_tokens, length);
   }
-  return best_s < kNever ? best : fastest;
+  const std::size_t group = group_of(degree, tokens);
+  double documents_s = 0;
+  for (const std::int32_t length : lengths_tokens) documents_s += document_s(group, length);
+  return pack_s(group, tokens, documents_s, longest_tokens);
 }
 
 double even_time_s(const DegreeCosts& costs, std::span<const std::int32_t> lengths_tokens,

@@ -37,13 +37,34 @@ class DegreeCosts {
   /// A pack of so many tokens, at most most_tokens(), without its attention.
   double tokens_s(std::size_t degree, std::int64_t tokens) const;
   double pack_s(std::size_t degree, std::span<const std::int32_t> lengths_tokens) const;
+  /// One document's part of the attention of a pack of a group.
+  double document_s(std::size_t group, std::int64_t length_tokens) const {
+    const std::vector<double>& kept = document_s_[group];
+    const auto index = static_cast<std::size_t>(length_tokens);
+    if (index < kept.size() && kept[index] >= 0) return kept[index];
+    return make_document_s(group, length_tokens);
+  }
+  /// A pack of a group. documents_s: the sum of document_s() over its documents.
+  double pack_s(std::size_t group, std::int64_t tokens, double documents_s,
+                std::int64_t longest_tokens) const {
+    return groups_[group].cost.pack_s(tokens, documents_s, longest_tokens);
+  }
 
  private:
+  // What is kept of each length; longer ones are priced again.
+  static constexpr std::size_t kMostKept = std::size_t{1} << 18;
   struct LengthCost {
     double share_s = -1;  // below 0: not asked for yet
     double alone_s = 0;
   };
-  LengthCost of_length(std::size_t degree, std::int64_t length_tokens) const;
+  const LengthCost& of_length(std::size_t degree, std::int64_t length_tokens) const {
+    const std::vector<LengthCost>& kept = degrees_[degree].by_length;
+    const auto index = static_cast<std::size_t>(length_tokens);
+    if (index < kept.size() && kept[index].share_s >= 0) return kept[index];
+    return keep_cost(degree, length_tokens);
+  }
+  const LengthCost& keep_cost(std::size_t degree, std::int64_t length_tokens) const;
+  double make_document_s(std::size_t group, std::int64_t length_tokens) const;
   LengthCost make_cost(std::size_t degree, std::int64_t length_tokens) const;
 
   struct Point {
@@ -60,11 +81,9 @@ class DegreeCosts {
 
   std::span<const BatchGroup> groups_;
   std::vector<Degree> degrees_;
+  mutable std::vector<std::vector<double>> document_s_;  // [n_groups] by length; below 0: not asked for yet
+  mutable LengthCost too_long_to_keep_;
 };
-
-/// The cheapest degree in GPU time at which an item alone takes at most goal_s; the fastest where there is
-/// none.
-std::size_t cheapest_degree(const DegreeCosts& costs, std::int64_t length_tokens, double goal_s);
 
 /// What the items would take on all GPUs at their cheapest degrees, if they could be cut at will.
 double even_time_s(const DegreeCosts& costs, std::span<const std::int32_t> lengths_tokens,

@@ -85,6 +85,17 @@ TEST_CASE("Composing one iteration without trying everything comes near its opti
         trained.insert(trained.end(), pack.items.begin(), pack.items.end());
       std::ranges::sort(trained);
       REQUIRE(trained == items);
+      // A pack's time is that of its items, priced one by one.
+      for (const ComposedPack& pack : iteration.packs) {
+        std::vector<std::int32_t> lengths;
+        std::int64_t tokens = 0;
+        for (const ItemIndex item : pack.items) {
+          lengths.push_back(job.lengths_tokens[item]);
+          tokens += lengths.back();
+        }
+        const PackCost& cost = setting.groups[costs.group_of(pack.degree, tokens)].cost;
+        REQUIRE(pack.time_s == pack_time_s(cost, lengths));
+      }
     }
   }
   CAPTURE(sum / n, worst);

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "experiment/plan_strategy.hpp"
-#include "models/step/step_pricer.hpp"
+#include "experiment/shared_prices.hpp"
 #include "sim/run/simulate.hpp"
 
 namespace packsim {
@@ -15,12 +15,14 @@ struct PricedStrategy {
   /// GPU time of the whole schedule, before waits, by what it rests on.
   PriceAccount account;
   /// Keep what the prices refer to.
-  std::vector<std::unique_ptr<StepPricer>> pricers;
+  std::shared_ptr<ScenarioPricers> pricers;
 };
 
 /// How the scenario's steps are simulated: at op level, sharing the links of a topology, or without it.
 SimulationOptions simulation_options(const Scenario& scenario, const Topology* topology);
 
-PricedStrategy price_strategy(const Scenario& scenario, const PlannedStrategy& plan);
+/// pricers: of the scenario, of nobody else meanwhile; null: its own.
+PricedStrategy price_strategy(const Scenario& scenario, const PlannedStrategy& plan,
+                              std::shared_ptr<ScenarioPricers> pricers = nullptr);
 
 }  // namespace packsim

@@ -107,9 +107,10 @@ using Say = std::function<void(const std::string&)>;
 
 // The simulated times of a plan that fits in memory and trains something, and what depends on them.
 void simulate_plan(const Scenario& scenario, const StrategySpec& spec, const PlannedStrategy& plan,
-                   const RunOptions& options, const Say& say, StrategyResult& result) {
+                   SharedPrices& prices, const RunOptions& options, const Say& say,
+                   StrategyResult& result) {
   const int n_gpus = scenario.cluster.n_gpus();
-  const PricedStrategy priced = price_strategy(scenario, plan);
+  const PricedStrategy priced = price_strategy(scenario, plan, prices.lend());
   const std::optional<Topology> topology =
       options.level == Level::op ? std::optional<Topology>(std::in_place, scenario.cluster) : std::nullopt;
   SimulationOptions simulation = simulation_options(scenario, topology ? &*topology : nullptr);
@@ -128,7 +129,7 @@ void simulate_plan(const Scenario& scenario, const StrategySpec& spec, const Pla
 }
 
 StrategyResult run_plan(const Scenario& scenario, const StrategySpec& spec, const PlannedStrategy& plan,
-                        const RunOptions& options, const Say& say) {
+                        SharedPrices& prices, const RunOptions& options, const Say& say) {
   const Stopwatch simulation_watch;
   const Packing& packing = plan.packing;
   const Schedule& schedule = plan.schedule;
@@ -149,7 +150,7 @@ StrategyResult run_plan(const Scenario& scenario, const StrategySpec& spec, cons
   result.sampled_iterations = sample_iterations(schedule, plan.batches, plan.groups);
   result.loss_bias = loss_biases(packing, schedule, plan.loss_tokens);
   if (metrics.iterations > 0) result.balance = metrics;
-  if (result.feasible && metrics.iterations > 0) simulate_plan(scenario, spec, plan, options, say, result);
+  if (result.feasible && metrics.iterations > 0) simulate_plan(scenario, spec, plan, prices, options, say, result);
   result.measured.packing_s = plan.packing_s;
   result.measured.simulation_s = plan.scheduling_s + simulation_watch.seconds();
   return result;
@@ -232,6 +233,7 @@ Report run_plans(const Scenario& scenario, const LengthSummary& lengths, const R
   report.lengths = lengths;
   report.runs.resize(scenario.strategies.size());
   std::vector<TrainedData> trained(report.runs.size());
+  SharedPrices prices(scenario);
   for_each_index(scenario.strategies.size(), options.n_threads, [&](std::size_t i) {
     const StrategySpec& spec = scenario.strategies[i];
     const auto say = [&](const std::string& what) {
@@ -241,14 +243,14 @@ Report run_plans(const Scenario& scenario, const LengthSummary& lengths, const R
       say(fmt::format("packing {} samples", lengths.n_samples));
       const PlannedStrategy plan = make_plan(spec);
       trained[i] = trained_data(plan);
-      report.runs[i] = run_plan(scenario, spec, plan, options, say);
+      report.runs[i] = run_plan(scenario, spec, plan, prices, options, say);
     } catch (const std::invalid_argument& error) {
       throw std::invalid_argument(
           fmt::format("{}: /strategies/{}: {}: {}", scenario.path, i, spec.name, error.what()));
     }
   });
   if (options.progress) options.progress("computing lower bounds");
-  set_bounds(scenario, trained, report);
+  set_bounds(scenario, trained, prices, report);
 
   for (const StrategyResult& run : report.runs) {
     std::ranges::move(run_warnings(run, scenario, report.lengths.n_tokens),

@@ -59,7 +59,8 @@ BoundResult result_of(const LowerBound& bound) {
 // By ZeRO stage, with states beside computation or not.
 class StageBounds {
  public:
-  StageBounds(const Scenario& scenario, BoundSpace space) : scenario_(scenario), space_(std::move(space)) {}
+  StageBounds(const Scenario& scenario, BoundSpace space, std::shared_ptr<KernelPricer> kernels)
+      : scenario_(scenario), space_(std::move(space)), kernels_(std::move(kernels)) {}
 
   std::optional<LowerBound> at(int zero_stage, bool overlaps, std::span<const LengthCount> lengths) {
     std::optional<LowerBounds>& bounds = bounds_[overlaps ? 1 : 0];
@@ -67,7 +68,7 @@ class StageBounds {
       ParallelPlan plan = scenario_.plan;
       plan.execution.overlaps_states = overlaps;
       bounds.emplace(Job{scenario_.model, scenario_.cluster, scenario_.hardware, scenario_.profile.factors},
-                     plan, space_);
+                     plan, space_, kernels_);
     }
     return bounds->at(zero_stage, lengths);
   }
@@ -75,6 +76,7 @@ class StageBounds {
  private:
   const Scenario& scenario_;
   BoundSpace space_;
+  std::shared_ptr<KernelPricer> kernels_;
   std::array<std::optional<LowerBounds>, 2> bounds_;  // without and with overlap of states
 };
 
@@ -107,8 +109,10 @@ TrainedData trained_data(const PlannedStrategy& plan) {
   return data;
 }
 
-void set_bounds(const Scenario& scenario, std::span<const TrainedData> trained, Report& report) {
-  StageBounds bounds(scenario, space_of(scenario, trained));
+void set_bounds(const Scenario& scenario, std::span<const TrainedData> trained, SharedPrices& prices,
+                Report& report) {
+  const std::shared_ptr<ScenarioPricers> pricers = prices.lend();
+  StageBounds bounds(scenario, space_of(scenario, trained), pricers->kernels());
   const int zero_stage = scenario.plan.zero_stage;
   // Strategies that treat over-long samples alike train the same.
   for (std::size_t i = 0; i < trained.size(); ++i) {

@@ -5,6 +5,7 @@
 
 #include "experiment/plan_strategy.hpp"
 #include "experiment/report.hpp"
+#include "experiment/shared_prices.hpp"
 #include "packing/sequence_parallelism.hpp"
 #include "planning/lower_bound.hpp"
 #include "scenarios/scenario.hpp"
@@ -22,7 +23,8 @@ struct TrainedData {
 };
 TrainedData trained_data(const PlannedStrategy& plan);
 
-/// Adds the lower bounds to a report whose runs are there. trained: [n_runs].
-void set_bounds(const Scenario& scenario, std::span<const TrainedData> trained, Report& report);
+/// Adds the lower bounds to a report whose runs are there. trained: [n_runs]. prices: of the scenario.
+void set_bounds(const Scenario& scenario, std::span<const TrainedData> trained, SharedPrices& prices,
+                Report& report);
 
 }  // namespace packsim

@@ -2,17 +2,19 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "models/step/micro_batch_time.hpp"
 #include "planning/bound/epoch_bound.hpp"
 
 namespace packsim {
 
-LowerBounds::LowerBounds(const Job& job, const ParallelPlan& plan, const BoundSpace& space)
+LowerBounds::LowerBounds(const Job& job, const ParallelPlan& plan, const BoundSpace& space,
+                         std::shared_ptr<KernelPricer> kernels)
     : job_(job),
       plan_(plan),
       space_(space),
-      kernels_(std::make_shared<KernelPricer>(job.hardware, job.cluster)) {
+      kernels_(kernels ? std::move(kernels) : std::make_shared<KernelPricer>(job.hardware, job.cluster)) {
   for (int ulysses = 1; ulysses <= plan.n_gpus; ulysses *= 2)
     space_.sequences.push_back({.ulysses = ulysses, .ring = plan.sequence.ring});
   std::ranges::sort(space_.sequences);

@@ -44,8 +44,10 @@ struct LowerBound {
 class LowerBounds {
  public:
   /// What the job refers to is kept by reference. plan: its own SP degree and checkpointed layers are not
-  /// read; its tensor and pipeline parallelism stay as they are.
-  LowerBounds(const Job& job, const ParallelPlan& plan, const BoundSpace& space);
+  /// read; its tensor and pipeline parallelism stay as they are. kernels: of the job, of nobody else
+  /// meanwhile; null: its own.
+  LowerBounds(const Job& job, const ParallelPlan& plan, const BoundSpace& space,
+              std::shared_ptr<KernelPricer> kernels = nullptr);
 
   /// Nothing where a sample fits in no pack or the plan allows no such ZeRO stage. lengths: each once, over
   /// 0.

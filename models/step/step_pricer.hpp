@@ -31,6 +31,8 @@ class StepPricer {
   /// padding at the end as one more.
   MicroBatchPrice micro_batch(std::int64_t tokens, std::span<const std::int32_t> lengths_tokens);
   const TokenPrices& tokens(std::int64_t tokens_per_gpu);
+  /// Ends all TokenPrices that lie between exactly priced counts, which are quickly made again.
+  void forget_interpolated() { tokens_.clear(); }
   /// The largest count that is priced exactly, of those up to this one; over 0.
   static std::int64_t exact_tokens_up_to(std::int64_t tokens_per_gpu);
   MicroBatchCurves micro_batch_curves() const;

@@ -10,11 +10,10 @@ PackUseCounts count_pack_uses(std::span<const std::vector<MicroBatch>> batches, 
   counts.iterations.resize(batches.size());
   counts.rank_steps.resize(batches.size());
   counts.later_micro_batches.resize(batches.size());
-  std::vector<bool> has_trained;                         // [n_gpus] of the iteration
-  std::vector<std::int64_t> latest(batches.size(), -1);  // iteration, by group
+  std::vector<std::int64_t> trained_in(static_cast<std::size_t>(schedule.n_gpus), -1);  // iteration, by GPU
+  std::vector<std::int64_t> latest(batches.size(), -1);                                 // iteration, by group
   std::int64_t index = 0;
   for (const Iteration& iteration : schedule.iterations) {
-    has_trained.assign(static_cast<std::size_t>(schedule.n_gpus), false);
     const std::span<const PlacedPack> packs = schedule.packs(iteration);
     if (!packs.empty()) {
       const std::size_t first = packs.front().group;
@@ -24,11 +23,11 @@ PackUseCounts count_pack_uses(std::span<const std::vector<MicroBatch>> batches, 
       ++counts.of_pack[placed.group][placed.pack];
       if (std::exchange(latest[placed.group], index) != index) ++counts.iterations[placed.group];
       const int degree = schedule.groups[placed.group].gpus_per_pack;
+      const auto n_gpus = static_cast<std::size_t>(degree);
       int n_later = 0;
-      for (int gpu = 0; gpu < degree; ++gpu) {
-        std::vector<bool>::reference trained = has_trained[placed.first_gpu + static_cast<std::size_t>(gpu)];
-        n_later += trained ? 1 : 0;
-        trained = true;
+      for (std::int64_t& trained : std::span(trained_in).subspan(placed.first_gpu, n_gpus)) {
+        n_later += trained == index ? 1 : 0;
+        trained = index;
       }
       counts.later_micro_batches[placed.group] += static_cast<double>(n_later) / degree;
     }

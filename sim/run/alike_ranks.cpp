@@ -22,22 +22,22 @@ auto key_of(const MicroBatchPrice& price) {
 
 }  // namespace
 
-std::vector<std::uint32_t> price_classes(std::span<const MicroBatchPrice> packs) {
+std::vector<std::uint32_t> price_classes(std::span<const MicroBatchPrice> prices) {
   std::vector<std::uint32_t> order;
-  for (std::uint32_t i = 0; i < packs.size(); ++i) {
-    if (packs[i].tokens != nullptr) order.push_back(i);
+  for (std::uint32_t i = 0; i < prices.size(); ++i) {
+    if (prices[i].tokens != nullptr) order.push_back(i);
   }
   std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) {
-    const auto key_a = key_of(packs[a]);
-    const auto key_b = key_of(packs[b]);
+    const auto key_a = key_of(prices[a]);
+    const auto key_b = key_of(prices[b]);
     return key_a != key_b ? key_a < key_b : a < b;
   });
-  std::vector<std::uint32_t> classes(packs.size());
+  std::vector<std::uint32_t> classes(prices.size());
   std::uint32_t n_classes = 0;
   for (std::size_t i = 0; i < order.size(); ++i) {
     if (i > 0) {
-      const MicroBatchPrice& before = packs[order[i - 1]];
-      const MicroBatchPrice& price = packs[order[i]];
+      const MicroBatchPrice& before = prices[order[i - 1]];
+      const MicroBatchPrice& price = prices[order[i]];
       if (price.tokens != before.tokens || key_of(price) != key_of(before)) ++n_classes;
     }
     classes[order[i]] = n_classes;

@@ -8,9 +8,9 @@
 
 namespace packsim {
 
-/// A number for each pack, which is equal for packs that cost the same in every way. packs: all priced by one
-/// pricer; packs that are never trained have no price, and their number means nothing.
-std::vector<std::uint32_t> price_classes(std::span<const MicroBatchPrice> packs);
+/// A number for each price, which is equal for prices that are the same in every way. prices: all by one pricer;
+/// those of packs that are never trained have no tokens, and their number means nothing.
+std::vector<std::uint32_t> price_classes(std::span<const MicroBatchPrice> prices);
 
 /// Blocks of ranks that do the same in a step where nothing contends. All of them do it at the same time, so
 /// one stands for the others.

@@ -45,7 +45,7 @@ IterationRanks::IterationRanks(const Schedule& schedule, std::span<const PricedG
   check_variability(groups, options.variability);
   if (options.variability.any()) slow_down_.emplace(options.variability);
   if (!merges_) return;
-  for (const PricedGroup& group : groups) classes_.push_back(price_classes(group.packs));
+  for (const PricedGroup& group : groups) classes_.push_back(price_classes(group.packs.prices()));
 }
 
 // Gives every sync point its id: barriers come first, in their order, and then the shared packs.
@@ -144,7 +144,8 @@ void IterationRanks::set_kinds(const Iteration& iteration) {
       // Ranks with a different number of packs before a barrier are not alike.
       const std::uint64_t round = barrier_rounds_.empty() ? 0 : placed.round;
       const std::uint64_t group = placed.group;
-      kinds_.kinds.push_back(round << 48U | group << 32U | classes_[placed.group][placed.pack]);
+      const std::uint32_t price = groups_[placed.group].packs.price_index(placed.pack);
+      kinds_.kinds.push_back(round << 48U | group << 32U | classes_[placed.group][price]);
     }
     kinds_.end_rank();
   }

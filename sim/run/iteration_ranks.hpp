@@ -10,6 +10,7 @@
 #include "sim/network/topology.hpp"
 #include "sim/run/alike_ranks.hpp"
 #include "sim/run/iteration_mesh.hpp"
+#include "sim/run/pack_prices.hpp"
 #include "sim/run/rank_slow_down.hpp"
 #include "sim/step/rank_work.hpp"
 #include "sim/step/step_detail.hpp"
@@ -20,7 +21,7 @@ namespace packsim {
 /// How the packs of one group run, and what each of them costs.
 struct PricedGroup {
   PricedPlan plan;
-  std::vector<MicroBatchPrice> packs;  ///< [n_packs]
+  PackPrices packs;
 };
 
 struct SimulationOptions {
@@ -69,7 +70,7 @@ class IterationRanks {
   std::span<const PricedGroup> groups_;
   bool merges_;
   std::optional<RankSlowDown> slow_down_;            // Set where GPUs or kernels differ.
-  std::vector<std::vector<std::uint32_t>> classes_;  // [n_groups][n_packs], numbers for each group
+  std::vector<std::vector<std::uint32_t>> classes_;  // [n_groups][n_prices], numbers for each group
   IterationMesh mesh_;
   std::vector<std::uint32_t>
       barrier_rounds_;                     // Rounds of the iteration that start with a barrier, ascending.

@@ -182,6 +182,35 @@ TEST_CASE("Slowed down by communication, a run's causes still add up") {
   }
 }
 
+TEST_CASE("Packs that share a price run as if each had its own, to the last bit") {
+  RandomSteps steps(26);
+  std::mt19937 generator(26);
+  for (int i = 0; i < 200; ++i) {
+    const RandomRun random = random_run(steps, generator);
+    // Packs 4 to 7 cost what 0 to 3 do.
+    std::vector<PricedGroup> own = random.groups;
+    std::vector<PricedGroup> shared = random.groups;
+    for (std::size_t g = 0; g < own.size(); ++g) {
+      const PackPrices& packs = random.groups[g].packs;
+      own[g].packs = {};
+      shared[g].packs = {};
+      for (std::uint32_t pack = 0; pack < packs.size(); ++pack) {
+        own[g].packs.push_back(packs[pack % 4]);
+        if (pack < 4) {
+          shared[g].packs.push_back(packs[pack]);
+        } else {
+          shared[g].packs.push_back_same(pack % 4);
+        }
+      }
+      REQUIRE(shared[g].packs.prices().size() == std::min<std::size_t>(4, packs.size()));
+    }
+    for (const bool merges : {false, true}) {
+      const SimulationOptions options{.merges_alike = merges};
+      REQUIRE(same(simulate(random.schedule, own, options), simulate(random.schedule, shared, options)));
+    }
+  }
+}
+
 TEST_CASE("The same run twice is the same to the last bit, whatever ran before") {
   RandomSteps steps(25);
   std::mt19937 generator(25);
@@ -282,7 +311,7 @@ TEST_CASE("A schedule that speaks of what is not there is refused") {
   CHECK_THROWS_WITH(simulate(schedule, groups), Contains("placed[0]: expected a group below 1, got 1"));
   schedule.placed = {{}};
   CHECK_THROWS_WITH(simulate(schedule, groups), Contains("placed[0]: expected a pack of group 0 below 0"));
-  groups[0].packs.resize(1);
+  groups[0].packs.push_back({});
   schedule.placed = {{.first_gpu = 1}};
   CHECK_THROWS_WITH(simulate(schedule, groups), Contains("a multiple of 1 and at most 0, got 1"));
 }

@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <stdexcept>
 
 #include "cli/calibrate/child_process.hpp"
 #include "cli/commands.hpp"
@@ -37,6 +40,28 @@ void fit_stacks(const DataPaths& data) {
   }
 }
 
+std::vector<std::string> pages_at(const std::string& path) {
+  if (!std::filesystem::is_directory(path)) return {path};
+  std::vector<std::string> pages;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) {
+    if (entry.path().extension() == ".md") pages.push_back(entry.path().string());
+  }
+  std::ranges::sort(pages);
+  return pages;
+}
+
+void refresh_pages(const std::string& path, const std::vector<ValidationSet>& sets) {
+  bool has_tables = false;
+  for (const std::string& file : pages_at(path)) {
+    const std::string page = read_file(file);
+    if (page.find(kTablesBegin) == std::string::npos) continue;
+    has_tables = true;
+    write_file(file, with_tables(page, sets));
+  }
+  if (!has_tables)
+    throw std::invalid_argument(fmt::format("{}: expected a line that starts with {}", path, kTablesBegin));
+}
+
 void report_gate(const std::string& path, const std::vector<ValidationSet>& sets) {
   const GateFindings findings = check_gate(read_file(path), sets);
   for (const std::string& gain : findings.gains) fmt::print("{}: nearer, tighten the gate: {}\n", path, gain);
@@ -52,10 +77,7 @@ void validate_command(const ValidateArguments& arguments, const CommandContext& 
   }
   const std::vector<ValidationSet> sets = validate(arguments.sets, data);
   fmt::print("{}", arguments.json ? validation_json(sets) : validation_text(sets));
-  if (!arguments.markdown.empty()) {
-    const std::string document = read_file(arguments.markdown);
-    write_file(arguments.markdown, with_tables(document, validation_markdown(sets)));
-  }
+  if (!arguments.markdown.empty()) refresh_pages(arguments.markdown, sets);
   if (!arguments.write_gate.empty()) write_file(arguments.write_gate, gate_json(sets));
   if (!arguments.gate.empty()) report_gate(arguments.gate, sets);
 }
@@ -68,8 +90,9 @@ void add_validate_command(CLI::App& app, const CommandContext& context) {
   auto arguments = std::make_shared<ValidateArguments>();
   command->add_option("--set", arguments->sets,
                       fmt::format("Only these of {}", fmt::join(validation_set_names(), ", ")));
-  command->add_option("--markdown", arguments->markdown,
-                      "Refresh the tables between the marked lines of this file, such as docs/accuracy.md");
+  command->add_option(
+      "--markdown", arguments->markdown,
+      "Refresh the tables between marked lines in this page, or in every page of this folder: docs");
   command->add_flag("--json", arguments->json, "Print JSON");
   command->add_option(
       "--gate", arguments->gate,

@@ -51,7 +51,7 @@ std::vector<ValidationSet> validate_flexsp(const PublishedTables& tables, Scenar
   for (const PublishedWait& wait : tables.planning) runs.need(wait.scenario, wait.strategy);
   ValidationSet set{.name = "hbp-flexsp",
                     .title = "HBP against FlexSP, predicted",
-                    .about = "the time of a plan is the paper's; the rest went into no fit"};
+                    .about = "The time of a plan is the paper's; the rest went into no fit"};
   const PublishedTolerances& bounds = tables.tolerances;
   for (const PublishedRun& run : tables.flexsp) {
     const StrategyResult& result = runs.run(run.scenario, run.strategy);

@@ -62,7 +62,7 @@ ValidationRow run_row(const PublishedRun& run, const StrategyResult& result, std
 ValidationSet run_set(const std::string& name, const std::string& title,
                       const std::vector<PublishedRun>& published, std::optional<double> tolerance,
                       bool only_same, ScenarioRuns& runs) {
-  ValidationSet set{.name = name, .title = title, .about = "none of these numbers went into a fit"};
+  ValidationSet set{.name = name, .title = title, .about = "None of these numbers went into a fit"};
   for (const PublishedRun& run : published)
     set.rows.push_back(run_row(run, runs.run(run.scenario, run.strategy), tolerance, only_same));
   return set;
@@ -132,7 +132,7 @@ std::vector<ValidationSet> validate_ratios(const PublishedTables& tables, Scenar
   }
   ValidationSet set{.name = "hbp-deepseek",
                     .title = "HBP DeepSeek-V2 236B on 256 GPUs, predicted",
-                    .about = "the plan is not published; see the scenario's description"};
+                    .about = "The plan is not published; see the scenario's description"};
   for (const PublishedRatio& ratio : tables.ratios)
     set.rows.push_back(ratio_row(ratio, tables.tolerances.ratio, runs));
   return {set};

@@ -50,7 +50,7 @@ struct ValidationBound {
 /// Published numbers of one kind.
 struct ValidationSet {
   std::string name;   ///< as on the command line: hbp-steps
-  std::string title;  ///< as in docs/accuracy.md
+  std::string title;  ///< as in docs/accuracy/
   std::string about;  ///< what the numbers rest on
   std::vector<ValidationRow> rows = {};
   std::vector<ValidationBound> bounds = {};

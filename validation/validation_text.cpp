@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "reports/formats/text_table.hpp"
+#include "validation/validation_sets.hpp"
 
 namespace packsim {
 namespace {
@@ -94,6 +95,23 @@ std::string notes_of(const ValidationSet& set, std::string_view start) {
   return text;
 }
 
+std::string summary_markdown(std::span<const ValidationSet> sets) {
+  std::string text = "| set | result |\n|---|---|\n";
+  for (const ValidationSet& set : sets) text += markdown_line({set.title, set_summary(set)});
+  return text;
+}
+
+// Empty where these sets do not say what stands there.
+std::string tables_named(const std::string& name, std::span<const ValidationSet> sets) {
+  const std::vector<std::string> known = validation_set_names();
+  if (name == "summary") return sets.size() == known.size() ? summary_markdown(sets) : "";
+  if (std::ranges::find(known, name) == known.end())
+    throw std::invalid_argument(
+        fmt::format("{}{} -->: expected summary or one of {}", kTablesBegin, name, fmt::join(known, ", ")));
+  const auto set = std::ranges::find(sets, name, &ValidationSet::name);
+  return set == sets.end() ? "" : set_markdown(*set);
+}
+
 ordered_json number(double value) {
   return std::isnan(value) ? ordered_json(nullptr) : ordered_json(value);
 }
@@ -145,19 +163,14 @@ std::string validation_text(std::span<const ValidationSet> sets) {
   return text;
 }
 
-std::string validation_markdown(std::span<const ValidationSet> sets) {
-  std::string text = "| set | result |\n|---|---|\n";
-  for (const ValidationSet& set : sets) text += markdown_line({set.title, set_summary(set)});
-  for (const ValidationSet& set : sets) {
-    text += fmt::format("\n### {}\n\n{}.\n\n", set.title, set.about);
-    const std::vector<std::string> head = header(set);
-    text += markdown_line(head) +
-            fmt::format("|{}\n", fmt::join(std::vector<std::string>(head.size(), "---|"), ""));
-    for (const ValidationRow& row : set.rows) text += markdown_line(cells_of(set, row));
-    const std::string notes = notes_of(set, "- ");
-    if (!notes.empty()) text += "\n" + notes;
-  }
-  return text;
+std::string set_markdown(const ValidationSet& set) {
+  std::string text = fmt::format("## {}\n\n{}.\n\n", set.title, set.about);
+  const std::vector<std::string> head = header(set);
+  text += markdown_line(head) +
+          fmt::format("|{}\n", fmt::join(std::vector<std::string>(head.size(), "---|"), ""));
+  for (const ValidationRow& row : set.rows) text += markdown_line(cells_of(set, row));
+  const std::string notes = notes_of(set, "- ");
+  return notes.empty() ? text : text + "\n" + notes;
 }
 
 std::string validation_json(std::span<const ValidationSet> sets) {
@@ -176,13 +189,26 @@ std::string validation_json(std::span<const ValidationSet> sets) {
   return ordered_json({{"format", 1}, {"sets", all}}).dump(1) + "\n";
 }
 
-std::string with_tables(const std::string& document, const std::string& tables) {
-  const std::size_t begin = document.find(kTablesBegin);
-  const std::size_t end = document.find(kTablesEnd);
-  if (begin == std::string::npos || end == std::string::npos || end < begin)
-    throw std::invalid_argument(
-        fmt::format("expected the lines {} and {} in the document", kTablesBegin, kTablesEnd));
-  return document.substr(0, begin) + kTablesBegin + "\n\n" + tables + "\n" + document.substr(end);
+std::string with_tables(const std::string& page, std::span<const ValidationSet> sets) {
+  const std::string_view begin_line = kTablesBegin;
+  const std::string_view name_end = " -->";
+  std::string text;
+  std::size_t done = 0;
+  for (std::size_t begin; (begin = page.find(begin_line, done)) != std::string::npos;) {
+    const std::size_t name_at = begin + begin_line.size();
+    const std::size_t tables_at = std::min(page.find(name_end, name_at), page.size());
+    const std::string name = page.substr(name_at, tables_at - name_at);
+    const std::size_t end = page.find(kTablesEnd, tables_at);
+    if (end == std::string::npos || page.find(begin_line, name_at) < end)
+      throw std::invalid_argument(
+          fmt::format("{}{}{}: expected the line {}", begin_line, name, name_end, kTablesEnd));
+    text += page.substr(done, begin - done);
+    const std::string tables = tables_named(name, sets);
+    text += tables.empty() ? page.substr(begin, end - begin)
+                           : fmt::format("{}{}{}\n\n{}\n", begin_line, name, name_end, tables);
+    done = end;
+  }
+  return text + page.substr(done);
 }
 
 }  // namespace packsim

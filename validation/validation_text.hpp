@@ -11,15 +11,18 @@ namespace packsim {
 std::string validation_text(std::span<const ValidationSet> sets);
 /// One JSON object with all sets, ends in a newline. Numbers that do not exist are null.
 std::string validation_json(std::span<const ValidationSet> sets);
-/// The same tables in Markdown.
-std::string validation_markdown(std::span<const ValidationSet> sets);
+/// A set as a section of a Markdown page: its title, what its numbers rest on, its rows and their notes.
+std::string set_markdown(const ValidationSet& set);
 
-/// The text between these lines of docs/accuracy.md is generated.
-inline constexpr const char* kTablesBegin = "<!-- packsim validate: begin -->";
+/// Begins a part of a page of docs/ that is generated. The name of a set follows, or "summary", which has a
+/// row for every set: `<!-- packsim validate: begin hbp-steps -->`.
+inline constexpr const char* kTablesBegin = "<!-- packsim validate: begin ";
+/// Ends it.
 inline constexpr const char* kTablesEnd = "<!-- packsim validate: end -->";
-/// `document` with what is between its two lines replaced. Throws std::invalid_argument where it has not
-/// both, in this order.
-std::string with_tables(const std::string& document, const std::string& tables);
+/// `page` with the tables of `sets` in its generated parts. A part of another set stays as it is, and so does
+/// the summary where some set is missing. Throws std::invalid_argument for a part without an end, or of a
+/// name that no set has.
+std::string with_tables(const std::string& page, std::span<const ValidationSet> sets);
 
 /// "4 of 6 met; mean error 1.2 % (bound 1.5 %): met".
 std::string set_summary(const ValidationSet& set);

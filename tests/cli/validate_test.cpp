@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -107,12 +108,24 @@ TEST_CASE("What is no gate is refused") {
                   std::invalid_argument);
 }
 
-TEST_CASE("Generated tables replace what is between the marked lines, and nothing else") {
-  const std::string document = std::string("before\n") + kTablesBegin + "\nold\n" + kTablesEnd + "\nbehind\n";
-  const std::string fresh = with_tables(document, "| new |\n");
-  CHECK(fresh == std::string("before\n") + kTablesBegin + "\n\n| new |\n\n" + kTablesEnd + "\nbehind\n");
-  CHECK(with_tables(fresh, "| new |\n") == fresh);
-  CHECK_THROWS_AS(with_tables("no marks", ""), std::invalid_argument);
+TEST_CASE("Generated tables replace what is between their marked lines, and nothing else") {
+  ValidationSet set = set_of({row("a", 0.5)});
+  set.name = "hbp-steps";
+  const std::vector<ValidationSet> sets = {set};
+  const auto part = [](const std::string& name, const std::string& text) {
+    return kTablesBegin + name + " -->\n" + text + kTablesEnd + "\n";
+  };
+  const std::string others = part("hbp-memory", "kept\n") + "between\n" + part("summary", "kept\n");
+  const std::string fresh = with_tables("before\n" + part("hbp-steps", "old\n") + others, sets);
+  CHECK(fresh == "before\n" + part("hbp-steps", "\n" + set_markdown(set) + "\n") + others);
+  CHECK(with_tables(fresh, sets) == fresh);
+  CHECK(with_tables("no marks", sets) == "no marks");
+  CHECK_THROWS_WITH(with_tables(part("hbp-stepz", ""), sets),
+                    Contains("expected summary or one of hbp-steps,"));
+  CHECK_THROWS_WITH(with_tables(std::string(kTablesBegin) + "hbp-steps -->\n", sets),
+                    Contains("expected the line <!-- packsim validate: end -->"));
+  CHECK_THROWS_WITH(with_tables(kTablesBegin + ("hbp-steps -->\n" + others), sets),
+                    Contains("expected the line <!-- packsim validate: end -->"));
 }
 
 TEST_CASE("JSON has null for what is not modelled") {
@@ -132,7 +145,7 @@ TEST_CASE("Published numbers outside our intervals are marked and counted") {
   const ValidationSet set = set_of({inside, outside, row("c", 0.1)});
   CHECK(set_summary(set).find("; 1 of 2 in the 90 % interval") != std::string::npos);
   CHECK(set_summary(set_of({row("c", 0.1)})).find("interval") == std::string::npos);
-  const std::string text = validation_markdown(std::vector{set});
+  const std::string text = set_markdown(set);
   CHECK(text.find("| 9 to 10 |") != std::string::npos);
   CHECK(text.find("| 10.5 to 12, outside |") != std::string::npos);
 }
@@ -178,13 +191,22 @@ TEST_CASE("A stack's factors are found again in steps that were made with them")
 
 TEST_CASE("packsim validate prints sets, writes tables and a gate, and fails at a gate that was better") {
   const packsim_test::TemporaryFolder folder;
-  packsim_test::write_text(folder / "doc.md",
-                           std::string("# Doc\n") + kTablesBegin + "\n" + kTablesEnd + "\n");
+  std::filesystem::create_directories(folder / "docs/pages");
+  for (const char* name : {"hbp-memory", "steps"})
+    packsim_test::write_text(folder / ("docs/pages/" + std::string(name) + ".md"),
+                             std::string("# Doc\n") + kTablesBegin + name + " -->\n" + kTablesEnd + "\n");
+  packsim_test::write_text(folder / "docs/plain.md", "no tables\n");
   const packsim_test::ProgramRun first = packsim_test::run_shell(
-      folder, "packsim validate --set hbp-memory --markdown doc.md --write-gate gate.json");
+      folder, "packsim validate --set hbp-memory --markdown docs --write-gate gate.json");
   CHECK(first.exit_code == 0);
   CHECK_THAT(first.out, Contains("hbp-memory: 19 rows, 19 met"));
-  CHECK_THAT(packsim_test::read_text(folder / "doc.md"), Contains("| table 4, 32K SP 2 | layers |"));
+  CHECK_THAT(packsim_test::read_text(folder / "docs/pages/hbp-memory.md"),
+             Contains("| table 4, 32K SP 2 | layers |"));
+  CHECK(packsim_test::read_text(folder / "docs/pages/steps.md").find('|') == std::string::npos);
+  const packsim_test::ProgramRun unmarked =
+      packsim_test::run_shell(folder, "packsim validate --set hbp-memory --markdown docs/plain.md");
+  CHECK(unmarked.exit_code == 2);
+  CHECK_THAT(unmarked.err, Contains("docs/plain.md: expected a line that starts with"));
   CHECK(packsim_test::run_shell(folder, "packsim validate --set hbp-memory --gate gate.json").exit_code == 0);
 
   std::string gate = packsim_test::read_text(folder / "gate.json");

@@ -47,7 +47,7 @@ TEST_CASE("Shuffled packers have the ABR of HBP's table 13 on 4 ranks", "[slow]"
 }
 
 TEST_CASE("FFD and SPFHP miss the ABR that table 13 prints, and cost more than ISF as there", "[slow]") {
-  // The paper prints .515 and .512; no convention tried gives them (docs/accuracy.md). Longest-first packing
+  // The paper prints .515 and .512; no convention tried gives them (docs/accuracy/hbp_gpu_days.md). Longest-first packing
   // puts the long samples together, which must raise ABR over ISF's. The printed GPU-days show such a rise:
   // 5.48 / 5.22 = 1.050 and 5.40 / 5.22 = 1.034.
   const double isf_gpu_days = paper_runs().at("isf").times->gpu_days;
@@ -90,7 +90,7 @@ TEST_CASE(
   CHECK(flexsp.planning->gpu_days ==
         Approx(flexsp.times->gpu_days * (1 + flexsp.planning->exposed_s / flexsp.times->step_mean_s))
             .epsilon(1e-6));
-  // The paper has .171; samples that no GPU holds alone are .16 (docs/accuracy.md).
+  // The paper has .171; samples that no GPU holds alone are .16 (docs/accuracy/flexsp.md).
   CHECK(flexsp.balance->cr == Approx(0.277).margin(0.01));
   CHECK(flexsp.counts.trained_tokens == 2 * 867324283LL);
 }

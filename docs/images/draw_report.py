@@ -16,7 +16,8 @@ WIDTH_PX = 900
 
 def main() -> None:
     page, picture = map(pathlib.Path, sys.argv[1:])
-    found = re.search(r'<script type="application/json" id="charts">(.*?)</script>', page.read_text(), re.DOTALL)
+    embedded = r'<script type="application/json" id="charts">(.*?)</script>'
+    found = re.search(embedded, page.read_text(), re.DOTALL)
     if found is None:
         sys.exit(f"{page}: expected the charts of a report, found none")
     charts = json.loads(found.group(1))
@@ -31,10 +32,9 @@ def main() -> None:
         "resolve": {"scale": {"color": "independent"}},
         "datasets": charts["datasets"],
     }
-    config = {**charts["theme"], "background": "white", "title": {"anchor": "start", "fontSize": 15, "dy": -4}}
-    picture.write_text(
-        vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE_VERSION, config=config)
-    )
+    title = {"anchor": "start", "fontSize": 15, "dy": -4}
+    config = {**charts["theme"], "background": "white", "title": title}
+    picture.write_text(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE_VERSION, config=config))
 
 
 if __name__ == "__main__":

@@ -87,5 +87,5 @@ TEST_CASE("Every relative link of a page leads to a file that there is, and to a
       }
     }
   }
-  CHECK(n_links > 50);
+  CHECK(n_links > 100);
 }

@@ -8,12 +8,12 @@ using namespace packsim_test;
 
 namespace {
 
-// The commands of the README's ```sh blocks, in order.
-std::vector<std::string> readme_commands() {
-  std::istringstream readme(read_text(packsim_test::source_dir() + "/README.md"));
+// The commands of a page's ```sh blocks, in order.
+std::vector<std::string> commands_of(const std::string& page) {
+  std::istringstream lines(read_text(packsim_test::source_dir() + "/" + page));
   std::vector<std::string> commands;
   bool in_block = false;
-  for (std::string line; std::getline(readme, line);) {
+  for (std::string line; std::getline(lines, line);) {
     if (line.rfind("```", 0) == 0) {
       in_block = !in_block && line == "```sh";
     } else if (in_block && !line.empty() && line[0] != '#') {
@@ -26,9 +26,9 @@ std::vector<std::string> readme_commands() {
 
 }  // namespace
 
-TEST_CASE("Every command in the README runs", "[slow]") {
+TEST_CASE("Every command of the README and of docs/compare.md runs", "[slow]") {
   const TemporaryFolder folder;
-  // The README is read from the project's folder: relative paths start there, reports go to a place of their
+  // The pages are read from the project's folder: relative paths start there, reports go to a place of their
   // own.
   REQUIRE(run_shell(folder, "for f in packing models sim scenarios calibration docs; do ln -s '" +
                                 packsim_test::source_dir() + "'/$f $f; done; mkdir build; ln -s '" +
@@ -36,7 +36,9 @@ TEST_CASE("Every command in the README runs", "[slow]") {
               .exit_code == 0);
   const std::string makefile = read_text(packsim_test::source_dir() + "/Makefile");
   int n_run = 0;
-  for (const std::string& command : readme_commands()) {
+  std::vector<std::string> commands = commands_of("README.md");
+  for (const std::string& command : commands_of("docs/compare.md")) commands.push_back(command);
+  for (const std::string& command : commands) {
     CAPTURE(command);
     if (command.rfind("make ", 0) == 0) {  // running it here would build the project inside its own test
       CHECK(makefile.find("\n" + command.substr(5) + ":") != std::string::npos);
@@ -47,5 +49,5 @@ TEST_CASE("Every command in the README runs", "[slow]") {
     CHECK(run.exit_code == 0);
     ++n_run;
   }
-  CHECK(n_run >= 5);
+  CHECK(n_run >= 10);
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# packing.sh BUILD SOURCE: installs the packing core, moves it, and uses it as the README says: from CMake in C++ and C,
+# packing.sh BUILD SOURCE: installs the packing core, moves it, and uses it as docs/use_the_core.md says: from CMake in C++ and C,
 # and by pkg-config in C.
 set -euo pipefail
 build=$1
@@ -21,12 +21,12 @@ for language in cpp c; do
   expect "stranger_$language" "$packs" "$("$work/$language/stranger")"
 done
 
-# The lines between ```LANGUAGE and ``` of the README.
-readme_example() {
-  sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$source/README.md" | sed '1d;$d'
+# The lines between ```LANGUAGE and ``` of that page.
+page_example() {
+  sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$source/docs/use_the_core.md" | sed '1d;$d'
 }
-expect "the README's C++ example" "$(cat "$here/stranger_cpp/main.cpp")" "$(readme_example cpp)"
-expect "the README's C example" "$(cat "$here/stranger_c/main.c")" "$(readme_example c)"
+expect "the page's C++ example" "$(cat "$here/stranger_cpp/main.cpp")" "$(page_example cpp)"
+expect "the page's C example" "$(cat "$here/stranger_c/main.c")" "$(page_example c)"
 
 export PKG_CONFIG_PATH
 PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name packsim.pc)")

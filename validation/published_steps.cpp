@@ -38,11 +38,13 @@ std::vector<ValidationSet> validate_published_steps(const PublishedSteps& steps,
   ValidationSet kernels{.name = "steps-kernels",
                         .title = "Training steps from kernels alone",
                         .about =
-                            "nothing fitted: all factors 1; not held to the target, as a framework's own "
-                            "costs are missing"};
+                            "Nothing is fitted: all factors are 1. These rows have no target, as a "
+                            "framework's own costs are missing"};
   ValidationSet left_out{.name = "steps",
                          .title = "Training steps, each model left out of the fit of its stack",
-                         .about = "two numbers for llm-foundry, one for NeMo, from the other models' steps"};
+                         .about =
+                             "Each step is predicted with two numbers for llm-foundry and one for NeMo, "
+                             "fitted to the steps of the other models"};
   for (const FrameworkStack& stack : kStacks) {
     const std::string name(stack.profile);
     const FrameworkProfile profile = load_profile(name, data);

@@ -125,14 +125,15 @@ std::vector<ValidationSet> validate_table_steps(const PublishedTables& tables, c
                        .title = "HBP step times, fitted",
                        .about =
                            "LLaMA-3.1-8B on 32 H100; the rows went into the six factors of "
-                           "deepspeed-ulysses-h100 on h100-sxm-public-fa2. Tables 18 and 19: "
-                           "documents of the length that the fit found, the last one shorter"};
+                           "deepspeed-ulysses-h100 on h100-sxm-public-fa2. Documents of tables 18 and 19 "
+                           "have the length that the fit found, except a shorter last one"};
   ValidationSet left_out{.name = "hbp-steps-left-out",
                          .title = "HBP step times, each left out of the fit",
-                         .about = "as the profile's provenance has them"};
-  ValidationSet memory{.name = "hbp-memory",
-                       .title = "HBP memory verdicts, fitted",
-                       .about = "the fewest checkpointed layers that fit; two numbers fitted. 33: none fits"};
+                         .about = "The errors are those in the profile's provenance"};
+  ValidationSet memory{
+      .name = "hbp-memory",
+      .title = "HBP memory verdicts, fitted",
+      .about = "The fewest checkpointed layers that fit, by two fitted numbers. 33 means that nothing fits"};
   for (const PublishedTableStep& step : tables.steps) {
     memory.rows.push_back(
         memory_row(step, steps.fewest_layers(step), tables.model.n_layers, tolerances.gc_layers));

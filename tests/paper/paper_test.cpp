@@ -47,9 +47,9 @@ TEST_CASE("Shuffled packers have the ABR of HBP's table 13 on 4 ranks", "[slow]"
 }
 
 TEST_CASE("FFD and SPFHP miss the ABR that table 13 prints, and cost more than ISF as there", "[slow]") {
-  // The paper prints .515 and .512; no convention tried gives them (docs/accuracy/hbp_gpu_days.md). Longest-first packing
-  // puts the long samples together, which must raise ABR over ISF's. The printed GPU-days show such a rise:
-  // 5.48 / 5.22 = 1.050 and 5.40 / 5.22 = 1.034.
+  // The paper prints .515 and .512; no convention tried gives them (docs/accuracy/hbp_gpu_days.md).
+  // Longest-first packing puts the long samples together, which must raise ABR over ISF's. The printed
+  // GPU-days show such a rise: 5.48 / 5.22 = 1.050 and 5.40 / 5.22 = 1.034.
   const double isf_gpu_days = paper_runs().at("isf").times->gpu_days;
   CHECK(paper_runs().at("ffd").balance->abr == Approx(0.584).margin(0.01));
   CHECK(paper_runs().at("spfhp").balance->abr == Approx(0.584).margin(0.01));

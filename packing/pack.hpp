@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "packing/batch_problem.hpp"
-#include "packing/limits.hpp"
+#include "packing/options/limits.hpp"
 #include "packing/pack_set.hpp"
 #include "packing/policies.hpp"
 #include "packing/strategy.hpp"
@@ -75,8 +75,8 @@ struct Packing {
 /// The strategy of that name. Throws std::invalid_argument naming the known ones.
 const Strategy& known_strategy(std::string_view name);
 
-/// Throws std::invalid_argument for an option that no strategy has, and for one that this strategy reads with a
-/// value that it does not accept.
+/// Throws std::invalid_argument for an option that no strategy has, and for one that this strategy reads with
+/// a value that it does not accept.
 void check_options(const Strategy& strategy, const OptionValues& options);
 
 /// Refuses what pack() would refuse, without packing: see there.

@@ -5,7 +5,7 @@
 
 #include "packing/flexsp/cost.hpp"
 #include "packing/flexsp/global_batch.hpp"
-#include "packing/limits.hpp"
+#include "packing/options/limits.hpp"
 #include "packing/options/shared_options.hpp"
 
 namespace packsim::flexsp {

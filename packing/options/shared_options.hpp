@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "packing/limits.hpp"
+#include "packing/options/limits.hpp"
 #include "packing/options/option.hpp"
 
 namespace packsim {

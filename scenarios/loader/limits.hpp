@@ -1,6 +1,6 @@
 #pragma once
 
-#include "packing/limits.hpp"
+#include "packing/options/limits.hpp"
 
 namespace packsim {
 

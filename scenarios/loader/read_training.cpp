@@ -1,4 +1,4 @@
-#include "packing/limits.hpp"
+#include "packing/options/limits.hpp"
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {

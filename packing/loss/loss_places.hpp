@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "packing/loss/normalisers.hpp"
-#include "packing/schedule.hpp"
+#include "packing/schedule/schedule.hpp"
 
 namespace packsim {
 

@@ -8,7 +8,7 @@
 
 #include "packing/loss/loss_bias.hpp"
 #include "packing/pack.hpp"
-#include "packing/schedule.hpp"
+#include "packing/schedule/schedule.hpp"
 #include "tests/bench/one_million_lengths.hpp"
 
 namespace packsim {

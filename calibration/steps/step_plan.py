@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import csv
 import random
+import struct
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,12 +23,12 @@ from calibration.steps.memory_estimate import step_memory_bytes
 LENGTHS_FOLDER = Path(__file__).resolve().parents[2] / "scenarios" / "lengths"
 # From short tasks to whole books.
 _SOURCES = (
-    "tulu3_like_939344",
-    "mixture_real_short",
-    "servegen_deepseek_r1",
-    "mooncake_conversation",
-    "qmsum",
-    "mixture_real_long_2k",
+    "tulu3_like_939344.npy",
+    "mixture_real_short.csv",
+    "servegen_deepseek_r1.csv",
+    "mooncake_conversation.csv",
+    "qmsum.csv",
+    "mixture_real_long_2k.csv",
 )
 _PACK_TOKENS = (2048, 4096, 8192, 16384, 32768, 65536)
 _LAYERS = (4, 8, 12, 16)
@@ -42,9 +43,21 @@ class PlannedStep:
     source: str
 
 
+def _read_npy(path: Path) -> list[int]:
+    """The elements of a shipped array: NPY format 1, one dimension, unsigned 16-bit little-endian."""
+    content = path.read_bytes()
+    header_end = 10 + int.from_bytes(content[8:10], "little")
+    header = content[10:header_end]
+    if content[:8] != b"\x93NUMPY\x01\x00" or b"'<u2'" not in header:
+        raise UserError(f"{path}: expected an NPY array of unsigned 16-bit integers, got {header!r}")
+    return [element for (element,) in struct.iter_unpack("<H", content[header_end:])]
+
+
 def read_lengths_tokens(path: Path) -> list[int]:
-    """Sample lengths of a length file: its column tokens, or prompt and response together."""
+    """Sample lengths of a length file: an array, or its column tokens, or prompt and response together."""
     try:
+        if path.suffix == ".npy":
+            return [length for length in _read_npy(path) if length > 0]
         with path.open(encoding="utf-8", newline="") as lines:
             rows = csv.DictReader(lines)
             names = rows.fieldnames or []
@@ -100,7 +113,7 @@ def make_plan(
     """
     draw = random.Random(seed)
     halves: tuple[list[PlannedStep], list[PlannedStep]] = ([], [])
-    lengths_tokens = {source: read_lengths_tokens(LENGTHS_FOLDER / f"{source}.csv") for source in _SOURCES}
+    lengths_tokens = {source: read_lengths_tokens(LENGTHS_FOLDER / source) for source in _SOURCES}
     for source_index in range(len(_SOURCES)):
         for size_index, capacity_tokens in enumerate(_PACK_TOKENS):
             n_packs = 1 if capacity_tokens >= 16384 else 1 + int(draw.random() * 3)
@@ -130,7 +143,7 @@ def plan_text(steps: list[PlannedStep], title: str, command: str) -> str:
     ordered = sorted(steps, key=lambda step: (step.case.value("model"), step.case.integer("layers")))
     lines = [f"# {title}", f"# Written by: {command}"]
     for step in ordered:
-        lines += [f"# lengths drawn from {step.source}", step.case.text]
+        lines += [f"# lengths drawn from {Path(step.source).stem}", step.case.text]
     return "\n".join(lines) + "\n"
 
 

@@ -34,6 +34,8 @@ class KernelCaseTest(unittest.TestCase):
             name: re.findall(r'"(\w+)"', values)
             for name, values in re.findall(r"std::string_view> (k\w+) = \{(.*?)\};", text, re.DOTALL)
         }
+        collectives = (_REPOSITORY / "models/kernels/collectives.hpp").read_text()
+        words["kCollectives"] = re.findall(r'\.name = "(\w+)"', collectives)
         # Rows are {"gemm", {{"m", count}, {"layout", word, {"tn", "nn"}}, ...}, "summary"}: a kernel's name
         # comes before a list.
         cpp: dict[str, dict[str, str | tuple[str, ...]]] = {}

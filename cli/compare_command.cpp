@@ -10,9 +10,9 @@
 #include "cli/commands.hpp"
 #include "cli/normaliser_option.hpp"
 #include "cli/progress.hpp"
+#include "experiment/compare_strategies.hpp"
 #include "experiment/keep_strategies.hpp"
 #include "experiment/plan_of_file.hpp"
-#include "experiment/run_scenario.hpp"
 #include "experiment/stopwatch.hpp"
 #include "reports/formats/json_format.hpp"
 #include "reports/formats/terminal_format.hpp"
@@ -48,7 +48,7 @@ Report run(const CompareArguments& arguments, const CommandContext& context) {
   RunOptions options{.n_threads = arguments.threads,
                      .level = arguments.level == "op" ? Level::op : Level::step,
                      .progress = [&](const std::string& what) { progress.say(what); }};
-  if (!arguments.plan.empty()) return run_plan_file(scenario, arguments.plan, options);
+  if (!arguments.plan.empty()) return replay_schedule_file(scenario, arguments.plan, options);
   keep_strategies(scenario, arguments.strategies);
   if (!arguments.write_plan.empty()) {
     options.planned = [&](const StrategySpec& spec, const PlannedStrategy& plan,
@@ -63,7 +63,7 @@ Report run(const CompareArguments& arguments, const CommandContext& context) {
                 arguments.write_plan);
     };
   }
-  return run_scenario(scenario, options);
+  return compare_strategies(scenario, options);
 }
 
 void compare(const CompareArguments& arguments, const CommandContext& context) {

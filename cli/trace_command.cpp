@@ -5,21 +5,15 @@
 #include <charconv>
 #include <limits>
 #include <memory>
-#include <numeric>
 #include <set>
 
 #include "cli/commands.hpp"
 #include "cli/progress.hpp"
-#include "experiment/check_strategies.hpp"
-#include "experiment/keep_strategies.hpp"
-#include "experiment/plan_strategy.hpp"
-#include "experiment/price_strategy.hpp"
+#include "experiment/trace_strategy.hpp"
 #include "reports/formats/chrome_trace.hpp"
 #include "reports/formats/numbers.hpp"
 #include "reports/write_file.hpp"
-#include "scenarios/loader/draw_lengths.hpp"
 #include "scenarios/loader/load_scenario.hpp"
-#include "sim/run/trace_step.hpp"
 
 namespace packsim {
 namespace {
@@ -35,25 +29,14 @@ struct TraceArguments {
   bool quiet = false;
 };
 
-// The iteration with the step time at this place among all, from 0, the shortest, to 1.
-std::size_t iteration_at(const std::vector<double>& step_s, double place) {
-  std::vector<std::size_t> order(step_s.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return step_s[i]; });
-  return order[static_cast<std::size_t>(place * static_cast<double>(order.size() - 1))];
-}
-
-std::size_t find_iteration(const std::string& text, const Schedule& schedule, const PricedStrategy& priced,
-                           const Scenario& scenario) {
-  if (text == "median" || text == "slowest") {
-    const SimulatedRun run = simulate(schedule, priced.groups, simulation_options(scenario, nullptr));
-    return iteration_at(run.step_s, text == "median" ? 0.5 : 1);
-  }
+TracedIteration traced_iteration(const std::string& text) {
+  if (text == "median") return TracedBy::median;
+  if (text == "slowest") return TracedBy::slowest;
   std::size_t iteration = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), iteration);
-  if (error != std::errc() || end != text.data() + text.size() || iteration >= schedule.iterations.size()) {
-    throw std::invalid_argument(fmt::format("--iteration: expected median, slowest or 0..{}, got \"{}\"",
-                                            schedule.iterations.size() - 1, text));
+  if (error != std::errc() || end != text.data() + text.size()) {
+    throw std::invalid_argument(fmt::format(
+        "--iteration: expected median, slowest or the number of an iteration from 0, got \"{}\"", text));
   }
   return iteration;
 }
@@ -75,8 +58,9 @@ std::string packs_text(const PlannedStrategy& plan, const Iteration& iteration) 
   return text;
 }
 
-void print_trace(const TraceArguments& arguments, const PlannedStrategy& plan, std::size_t iteration,
-                 const TracedStep& step, int n_ranks, std::size_t size_bytes) {
+void print_trace(const TraceArguments& arguments, const StrategyTrace& trace, int n_ranks,
+                 std::size_t size_bytes) {
+  const auto& [plan, iteration, step] = trace;
   const int all_ranks = step.lanes.back().rank + 1;
   fmt::print("{}: iteration {} of {}, packs of {}: {:.3g} s\n", arguments.strategy,
              grouped(static_cast<std::int64_t>(iteration)),
@@ -93,31 +77,18 @@ void print_trace(const TraceArguments& arguments, const PlannedStrategy& plan, s
 }
 
 void trace(const TraceArguments& arguments, const CommandContext& context) {
-  Scenario scenario = load_scenario(arguments.scenario, {.root = context.data_root});
-  keep_strategies(scenario, {arguments.strategy});
+  const TracedIteration which = traced_iteration(arguments.iteration);
+  const Scenario scenario = load_scenario(arguments.scenario, {.root = context.data_root});
   Progress progress(arguments.quiet);
-  progress.say("packing");
-  const DrawnLengths drawn = draw_lengths(scenario.lengths, scenario.seed);
-  check_strategies(scenario, drawn.lengths_tokens);
-  const PlannedStrategy plan = plan_strategy(scenario, scenario.strategies.front(), drawn.lengths_tokens);
-  const auto place = [&] { return fmt::format("{}: strategy {}: ", scenario.path, arguments.strategy); };
-  if (!std::ranges::all_of(plan.groups, &PlannedGroup::feasible))
-    throw std::invalid_argument(place() + "expected a plan that fits in GPU memory (see packsim check)");
-  if (plan.schedule.iterations.empty())
-    throw std::invalid_argument(place() + "expected at least one iteration, got none");
-  progress.say("pricing");
-  const PricedStrategy priced = price_strategy(scenario, plan);
-  const std::size_t iteration = find_iteration(arguments.iteration, plan.schedule, priced, scenario);
-  progress.say("simulating");
-  const Topology topology(scenario.cluster);
-  const TracedStep step =
-      trace_step(plan.schedule, priced.groups, simulation_options(scenario, &topology), iteration);
-  const int all_ranks = step.lanes.back().rank + 1;
+  const StrategyTrace traced = trace_strategy(scenario, arguments.strategy, which,
+                                              [&](const std::string& what) { progress.say(what); });
+  const int all_ranks = traced.step.lanes.back().rank + 1;
   const int n_ranks = arguments.ranks == 0 ? all_ranks : std::min(arguments.ranks, all_ranks);
   const std::string text = to_chrome_trace(
-      step, fmt::format("{}, {}, iteration {}", scenario.name, arguments.strategy, iteration), n_ranks);
+      traced.step, fmt::format("{}, {}, iteration {}", scenario.name, arguments.strategy, traced.iteration),
+      n_ranks);
   write_file(arguments.out, text);
-  if (!arguments.quiet) print_trace(arguments, plan, iteration, step, n_ranks, text.size());
+  if (!arguments.quiet) print_trace(arguments, traced, n_ranks, text.size());
 }
 
 }  // namespace

@@ -9,8 +9,8 @@
 
 #include "experiment/planned_group.hpp"
 #include "models/cause.hpp"
-#include "packing/schedule/metrics.hpp"
 #include "packing/policies.hpp"
+#include "packing/schedule/metrics.hpp"
 
 namespace packsim {
 

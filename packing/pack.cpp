@@ -39,8 +39,8 @@ void check_setting(const Strategy& strategy, const PackRequest& request) {
              std::to_string(request.capacities_tokens[i]) + ", got " + std::to_string(group.capacity_tokens));
     }
     if (group.gpus_per_pack < 1 || setting.n_gpus % group.gpus_per_pack != 0) {
-      refuse("gpus_per_pack: expected a divisor of " + std::to_string(setting.n_gpus) + " GPUs, got " +
-             std::to_string(group.gpus_per_pack));
+      refuse("GPUs of a pack (sp_degree): expected a divisor of " + std::to_string(setting.n_gpus) +
+             " GPUs, got " + std::to_string(group.gpus_per_pack));
     }
   }
 }

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "experiment/run_scenario.hpp"
+#include "experiment/compare_strategies.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "validation/validation_sets.hpp"
 
@@ -101,7 +101,7 @@ const StrategyResult& ScenarioRuns::run(const std::string& scenario_name, const 
     if (scenario.strategies.empty())
       throw std::invalid_argument(fmt::format("{}: expected a strategy {}", scenario.path, strategy));
     scenario.baseline = scenario.strategies.front().name;
-    reports_[scenario_name] = run_scenario(scenario, {.n_threads = 2, .progress = {}});
+    reports_[scenario_name] = compare_strategies(scenario, {.n_threads = 2, .progress = {}});
   }
   for (const StrategyResult& result : reports_.at(scenario_name).runs) {
     if (result.name == strategy) return result;

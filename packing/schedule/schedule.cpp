@@ -30,8 +30,9 @@ std::int64_t round_up(std::int64_t n, std::int64_t multiple) {
 GroupPlan make_plan(const GroupParallelism& parallelism, std::int64_t capacity_tokens,
                     const ScheduleOptions& options) {
   if (parallelism.gpus_per_pack < 1 || options.n_gpus % parallelism.gpus_per_pack != 0) {
-    throw std::invalid_argument("gpus_per_pack: expected a divisor of " + std::to_string(options.n_gpus) +
-                                " GPUs, got " + std::to_string(parallelism.gpus_per_pack));
+    throw std::invalid_argument("GPUs of a pack (sp_degree): expected a divisor of " +
+                                std::to_string(options.n_gpus) + " GPUs, got " +
+                                std::to_string(parallelism.gpus_per_pack));
   }
   GroupPlan plan;
   plan.gpus_per_pack = parallelism.gpus_per_pack;

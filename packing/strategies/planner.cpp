@@ -35,13 +35,13 @@ void check_groups(const BatchProblem& problem) {
     };
     for (const BatchGroup& other : setting.groups) {
       if (!nests(other.gpus_per_pack)) {
-        refuse(g, "gpus_per_pack: expected a divisor or a multiple of " +
+        refuse(g, "GPUs of a pack (sp_degree): expected a divisor or a multiple of " +
                       std::to_string(other.gpus_per_pack) + ", got " + std::to_string(group.gpus_per_pack));
       }
     }
     if (setting.n_gpus % group.gpus_per_pack != 0) {
-      refuse(g, "gpus_per_pack: expected a divisor of " + std::to_string(setting.n_gpus) + " GPUs, got " +
-                    std::to_string(group.gpus_per_pack));
+      refuse(g, "GPUs of a pack (sp_degree): expected a divisor of " + std::to_string(setting.n_gpus) +
+                    " GPUs, got " + std::to_string(group.gpus_per_pack));
     }
   }
 }

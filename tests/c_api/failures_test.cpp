@@ -218,7 +218,7 @@ TEST_CASE("a setting that packs cannot run in is refused") {
           r.sp_degrees = degrees.data();
           r.n_sp_degrees = 2;
           r.n_gpus = 3;
-        }) == "gpus_per_pack: expected a divisor of 3 GPUs, got 2");
+        }) == "GPUs of a pack (sp_degree): expected a divisor of 3 GPUs, got 2");
 }
 
 TEST_CASE("readers refuse NULL and what is not there; freeing NULL is fine") {

@@ -8,7 +8,7 @@
 
 #include "experiment/keep_strategies.hpp"
 #include "experiment/plan_of_file.hpp"
-#include "experiment/run_scenario.hpp"
+#include "experiment/compare_strategies.hpp"
 #include "reports/formats/json_format.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/experiment/thinned_scenarios.hpp"
@@ -44,12 +44,12 @@ void check_replays(const std::vector<std::string>& names, std::int64_t n_iterati
                           std::span<const std::int32_t> lengths_tokens) {
       save_plan(plan_file_of(scenario, spec, plan, lengths_tokens, "0", "stable"), path_of(spec));
     };
-    const json written = json::parse(to_json(run_scenario(scenario, options)));
+    const json written = json::parse(to_json(compare_strategies(scenario, options)));
     for (std::size_t i = 0; i < scenario.strategies.size(); ++i) {
       const StrategySpec& spec = scenario.strategies[i];
       CAPTURE(name, spec.name);
       json expected = written["runs"][i];
-      const json replayed = json::parse(to_json(run_plan_file(scenario, path_of(spec), {})));
+      const json replayed = json::parse(to_json(replay_schedule_file(scenario, path_of(spec), {})));
       // A plan is ready when training begins; it is its own baseline, and alone says how large an iteration
       // the bound allows.
       for (const char* key : {"planning_exposed_s", "gpu_days_with_planning", "speedup", "bound_gpu_days",
@@ -89,9 +89,9 @@ TEST_CASE("A plan of another ZeRO stage than the scenario's is replayed at its o
     zero_stage = plan.groups.front().zero_stage;
     save_plan(plan_file_of(scenario, spec, plan, lengths_tokens, "0", "stable"), path);
   };
-  const Report written = run_scenario(scenario, options);
+  const Report written = compare_strategies(scenario, options);
   REQUIRE(zero_stage != scenario.plan.zero_stage);
-  const Report replayed = run_plan_file(scenario, path, {});
+  const Report replayed = replay_schedule_file(scenario, path, {});
   CHECK(replayed.runs[0].times->gpu_days == written.runs[0].times->gpu_days);
   CHECK(replayed.runs[0].groups[0].zero_stage == zero_stage);
 }

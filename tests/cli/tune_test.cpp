@@ -155,7 +155,8 @@ TEST_CASE("Cases that cannot run say why") {
   for (const json& one : tuning["cases"]) obstacles[{one["pack_tokens"], one["sp_degree"]}] = one["obstacle"];
   CHECK(obstacles.at({20484, 8}) == "SP 8 does not divide the pack length");
   CHECK(obstacles.at({131072, 1}).get<std::string>().starts_with("does not fit: "));
-  CHECK(obstacles.at({65536, 1}) == "a pack a rank is 524,288 tokens, over the 131,072 of an iteration");
+  CHECK(obstacles.at({65536, 1}) ==
+        "one pack for each rank is 524288 tokens, more than the 131072 of an iteration");
   CHECK(obstacles.at({65536, 8}).is_null());
 
   json scenario = json::parse(kTunedJob);
@@ -244,9 +245,8 @@ TEST_CASE("The template has the cases that should fit, and is a stopwatch file o
   const ProgramRun run = run_shell(folder, "packsim tune small.json --write-template");
   REQUIRE(run.exit_code == 0);
   CHECK(run.out.find("\n" + kHeader) != std::string::npos);
-  CHECK(run.out.find(
-            "# not here: 65536 tokens at SP 1: a pack a rank is 524,288 tokens, over the 131,072 of an "
-            "iteration\n") != std::string::npos);
+  CHECK(run.out.find("# not here: 65536 tokens at SP 1: one pack for each rank is 524288 tokens, more than "
+                     "the 131072 of an iteration\n") != std::string::npos);
 
   write_text(folder / "empty.csv", run.out);
   CHECK(refusal(folder, "small.json --stopwatch empty.csv")

@@ -4,7 +4,7 @@
 #include <random>
 #include <string>
 
-#include "experiment/run_scenario.hpp"
+#include "experiment/compare_strategies.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "tests/scenarios/temp_folder.hpp"
 #include "tests/shipped_data.hpp"
@@ -93,7 +93,7 @@ TEST_CASE("No strategy is below the bound, under any plan") {
     const TempFolder folder;
     folder.write("lengths.csv", random_lengths(generator));
     const Scenario scenario = load_scenario(folder.write("scenario.json", text), packsim_test::kData);
-    const Report report = run_scenario(scenario, {.n_threads = 2, .progress = {}});
+    const Report report = compare_strategies(scenario, {.n_threads = 2, .progress = {}});
     int n_bounds = 0;
     for (const StrategyResult& run : report.runs) {
       CAPTURE(run.name);

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "experiment/check_strategies.hpp"
-#include "experiment/run_scenario.hpp"
+#include "experiment/compare_strategies.hpp"
 #include "scenarios/loader/draw_lengths.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/problems.hpp"
@@ -43,7 +43,7 @@ Report report_of(const Job& job, Level level = Level::step) {
   const TempFolder folder;
   RunOptions options;
   options.level = level;
-  return run_scenario(scenario_of(job, folder), options);
+  return compare_strategies(scenario_of(job, folder), options);
 }
 
 std::string repeated(const std::string& line, int n) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "experiment/run_scenario.hpp"
+#include "experiment/compare_strategies.hpp"
 #include "tests/experiment/thinned_scenarios.hpp"
 
 using namespace packsim;
@@ -27,7 +27,7 @@ void check_planner_is_first(std::int64_t n_iterations) {
     std::erase_if(scenario.strategies, [](const StrategySpec& spec) { return spec.strategy == "none"; });
     RunOptions options;
     options.n_threads = 2;
-    const Report report = run_scenario(scenario, options);
+    const Report report = compare_strategies(scenario, options);
     const auto planner = std::ranges::find(report.runs, "planner", &StrategyResult::name);
     REQUIRE(planner != report.runs.end());
     REQUIRE(planner->feasible);

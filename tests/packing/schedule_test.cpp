@@ -367,11 +367,11 @@ TEST_CASE("a schedule that cannot be is refused with what was expected and what 
   };
   CHECK(message([](auto&, auto&, auto&) {}) == "accepted");
   CHECK(message([](auto&, auto&, auto& p) { p[1].gpus_per_pack = 3; }) ==
-        "gpus_per_pack: expected a divisor of 8 GPUs, got 3");
+        "GPUs of a pack (sp_degree): expected a divisor of 8 GPUs, got 3");
   CHECK(message([](auto&, auto&, auto& p) { p[0].gpus_per_pack = 0; }) ==
-        "gpus_per_pack: expected a divisor of 8 GPUs, got 0");
+        "GPUs of a pack (sp_degree): expected a divisor of 8 GPUs, got 0");
   CHECK(message([](auto&, auto&, auto& p) { p[0].gpus_per_pack = 16; }) ==
-        "gpus_per_pack: expected a divisor of 8 GPUs, got 16");
+        "GPUs of a pack (sp_degree): expected a divisor of 8 GPUs, got 16");
   CHECK(message([](auto&, auto&, auto& p) { p.pop_back(); }) ==
         "parallelism: expected one entry for each of 2 groups, got 1");
   CHECK(message([](auto&, auto& c, auto&) { c.pop_back(); }) ==

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "experiment/run_scenario.hpp"
+#include "experiment/compare_strategies.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "tests/shipped_data.hpp"
 
@@ -17,7 +17,7 @@ const std::map<std::string, StrategyResult>& paper_runs() {
   static const std::map<std::string, StrategyResult> runs = [] {
     const Scenario scenario = load_scenario("llama3.1-8b-hybrid-128k", packsim_test::kData);
     std::map<std::string, StrategyResult> by_name;
-    for (StrategyResult& run : run_scenario(scenario, {.n_threads = 2, .progress = {}}).runs)
+    for (StrategyResult& run : compare_strategies(scenario, {.n_threads = 2, .progress = {}}).runs)
       by_name[run.name] = std::move(run);
     return by_name;
   }();
@@ -81,7 +81,7 @@ TEST_CASE(
   Scenario scenario = load_scenario("llama3.1-8b-flexsp-128k", packsim_test::kData);
   std::erase_if(scenario.strategies, [](const StrategySpec& spec) { return spec.name != "flexsp"; });
   scenario.baseline = "flexsp";
-  const StrategyResult flexsp = run_scenario(scenario, {.progress = {}}).runs.at(0);
+  const StrategyResult flexsp = compare_strategies(scenario, {.progress = {}}).runs.at(0);
   CHECK(flexsp.times->gpu_days == Approx(4.35).epsilon(0.08));
   CHECK(flexsp.balance->abr == Approx(0.36).margin(0.05));
   CHECK(flexsp.planning->exposed_s == Approx(3.43).epsilon(0.3));

@@ -120,7 +120,7 @@ def test_other_arguments_are_checked(arguments: dict[str, Any], message: str) ->
 
 def test_iterations_need_gpus_and_tokens() -> None:
     assert "tokens_per_iteration: expected >= 1 for trl_lpt, got 0" in mistakes("trl_lpt", n_gpus=2)
-    wanted = "sp_degree: expected a divisor of 3 GPUs, got 2"
+    wanted = "GPUs of a pack (sp_degree): expected a divisor of 3 GPUs, got 2"
     assert wanted in mistakes("trl_lpt", n_gpus=3, sp_degree=2, tokens_per_iteration=20)
 
 

@@ -1,14 +1,10 @@
-#include "cli/tune/case_checks.hpp"
+#include "experiment/tune/case_checks.hpp"
 
 #include <fmt/format.h>
 
 #include "experiment/plan_strategy.hpp"
-#include "reports/formats/numbers.hpp"
 
 namespace packsim {
-
-using formats_detail::gibibytes_used;
-using formats_detail::grouped;
 
 std::string degree_mistake(const Scenario& scenario, int sp_degree) {
   const GroupSpec group{.capacity_tokens = 0, .sequence = {.ulysses = sp_degree}, .gc_layers = std::nullopt};
@@ -41,11 +37,14 @@ ProfiledCase planned_case(const Scenario& scenario, std::int64_t pack_tokens, in
   one.peak_memory_bytes = group.peak_memory_bytes;
   const std::int64_t smallest = smallest_iteration_tokens(scenario, pack_tokens, sp_degree);
   if (!group.feasible) {
+    constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
     one.infeasible_reason =
-        "does not fit: " + gibibytes_used(group.peak_memory_bytes, group.gpu_memory_bytes);
+        fmt::format("does not fit: {:.1f} of {:.1f} GiB", group.peak_memory_bytes / kGibibyte,
+                    group.gpu_memory_bytes / kGibibyte);
   } else if (smallest > tokens_per_iteration) {
-    one.infeasible_reason = fmt::format("a pack a rank is {} tokens, over the {} of an iteration",
-                                        grouped(smallest), grouped(tokens_per_iteration));
+    one.infeasible_reason =
+        fmt::format("one pack for each rank is {} tokens, more than the {} of an iteration", smallest,
+                    tokens_per_iteration);
   }
   return one;
 }

@@ -1,4 +1,4 @@
-#include "cli/tune/stopwatch_file.hpp"
+#include "experiment/tune/stopwatch_file.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <optional>
 #include <tuple>
 
-#include "cli/tune/case_checks.hpp"
+#include "experiment/tune/case_checks.hpp"
 #include "scenarios/loader/json_text.hpp"
 #include "scenarios/loader/lengths/bad_rows.hpp"
 #include "scenarios/loader/lengths/csv_record.hpp"

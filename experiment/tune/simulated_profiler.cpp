@@ -1,4 +1,4 @@
-#include "cli/tune/simulated_profiler.hpp"
+#include "experiment/tune/simulated_profiler.hpp"
 
 #include <fmt/format.h>
 
@@ -7,19 +7,16 @@
 #include <utility>
 #include <vector>
 
-#include "cli/tune/case_checks.hpp"
 #include "experiment/plan_strategy.hpp"
 #include "experiment/price_strategy.hpp"
+#include "experiment/tune/case_checks.hpp"
 #include "packing/algorithms/shuffle.hpp"
 #include "packing/options/shared_options.hpp"
 #include "packing/schedule/metrics.hpp"
-#include "reports/formats/numbers.hpp"
 #include "sim/run/simulate.hpp"
 
 namespace packsim {
 namespace {
-
-using formats_detail::capacity;
 
 // The first samples, of those that are not longer than the packs, with at least so many tokens together; all
 // of them where they have fewer.
@@ -98,7 +95,7 @@ Profiler simulated_profiler(const Scenario& scenario, std::span<const std::int32
   shuffle(std::span(ordered), generator);
   return [&scenario, ordered = std::move(ordered), options](std::int64_t pack_tokens, int sp_degree) {
     if (options.progress)
-      options.progress(fmt::format("simulating packs of {}, SP {}", capacity(pack_tokens), sp_degree));
+      options.progress(fmt::format("simulating packs of {} tokens, SP {}", pack_tokens, sp_degree));
     return std::vector{profile(scenario, ordered, options, pack_tokens, sp_degree)};
   };
 }

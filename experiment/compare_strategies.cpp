@@ -1,0 +1,178 @@
+#include "experiment/compare_strategies.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <iterator>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "experiment/check_strategies.hpp"
+#include "experiment/keep_strategies.hpp"
+#include "experiment/length_summary.hpp"
+#include "experiment/plan_of_file.hpp"
+#include "experiment/plan_strategy.hpp"
+#include "experiment/set_bounds.hpp"
+#include "experiment/simulate_plan.hpp"
+#include "experiment/warnings.hpp"
+#include "scenarios/loader/draw_lengths.hpp"
+
+namespace packsim {
+namespace {
+
+// Runs work(0), ..., work(n - 1) on so many threads; rethrows the exception of the lowest index.
+void for_each_index(std::size_t n, int n_threads, const std::function<void(std::size_t)>& work) {
+  std::vector<std::exception_ptr> failures(n);
+  std::atomic<std::size_t> next{0};
+  const auto worker = [&] {
+    for (std::size_t i = next++; i < n; i = next++) {
+      try {
+        work(i);
+      } catch (...) {
+        failures[i] = std::current_exception();
+      }
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (int t = 1; t < n_threads; ++t) threads.emplace_back(worker);
+  worker();
+  threads.clear();  // joins
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+}
+
+RunManifest make_manifest(const Scenario& scenario) {
+  RunManifest manifest;
+  manifest.scenario = scenario.path;
+  manifest.scenario_name = scenario.name;
+  manifest.scenario_description = scenario.description;
+  manifest.scenario_hash = scenario.scenario_hash;
+  manifest.profile = scenario.profile.name;
+  manifest.profile_hash = scenario.profile_hash;
+  manifest.profile_source = scenario.profile.source;
+  manifest.hardware = scenario.hardware.name;
+  manifest.hardware_hash = scenario.hardware_hash;
+  manifest.seed = scenario.seed;
+  manifest.model = scenario.model.name;
+  manifest.cluster = scenario.cluster.name;
+  manifest.n_gpus = scenario.cluster.n_gpus();
+  manifest.epochs = scenario.training.epochs;
+  manifest.tokens_per_iteration = scenario.training.tokens_per_iteration;
+  manifest.plan = scenario.plan;
+  manifest.variability = scenario.variability;
+  manifest.failures = scenario.failures;
+  manifest.warnings = extrapolation_warnings(scenario);
+  return manifest;
+}
+
+LengthSummary summarize(const DrawnLengths& drawn) {
+  LengthSummary summary = summarize_lengths(drawn.lengths_tokens);
+  for (const DrawnSource& source : drawn.sources) {
+    summary.sources.push_back({.name = source.name,
+                               .hash = source.hash,
+                               .n_samples = source.n_samples,
+                               .n_tokens = source.n_tokens,
+                               .repeated_samples = source.repeated_samples});
+  }
+  return summary;
+}
+
+// How much faster each run is than the baseline.
+void set_speedups(Report& report) {
+  const auto baseline = std::ranges::find(report.runs, report.baseline, &StrategyResult::name);
+  if (baseline == report.runs.end() || !baseline->times) return;
+  for (StrategyResult& run : report.runs) {
+    if (run.times) run.speedup = baseline->times->wall_hours / run.times->wall_hours;
+  }
+}
+
+// Runs all strategies of a scenario, each as make_plan says.
+Report run_plans(const Scenario& scenario, const LengthSummary& lengths, const RunOptions& options,
+                 const std::function<PlannedStrategy(const StrategySpec&)>& make_plan) {
+  Report report;
+  report.manifest = make_manifest(scenario);
+  report.manifest.level = options.level == Level::op ? "op" : "step";
+  report.baseline = scenario.baseline;
+  report.lengths = lengths;
+  report.runs.resize(scenario.strategies.size());
+  std::vector<TrainedData> trained(report.runs.size());
+  SharedPrices prices(scenario);
+  for_each_index(scenario.strategies.size(), options.n_threads, [&](std::size_t i) {
+    const StrategySpec& spec = scenario.strategies[i];
+    const auto say = [&](const std::string& what) {
+      if (options.progress) options.progress(spec.name + ": " + what);
+    };
+    try {
+      say(fmt::format("packing {} samples", lengths.n_samples));
+      const PlannedStrategy plan = make_plan(spec);
+      trained[i] = trained_data(plan);
+      report.runs[i] = simulate_plan(scenario, spec, plan, prices, options.level, say);
+    } catch (const std::invalid_argument& error) {
+      throw std::invalid_argument(
+          fmt::format("{}: /strategies/{}: {}: {}", scenario.path, i, spec.name, error.what()));
+    }
+  });
+  if (options.progress) options.progress("computing lower bounds");
+  set_bounds(scenario, trained, prices, report);
+
+  for (const StrategyResult& run : report.runs) {
+    std::ranges::move(run_warnings(run, scenario, report.lengths.n_tokens),
+                      std::back_inserter(report.manifest.warnings));
+  }
+
+  set_speedups(report);
+  return report;
+}
+
+// [n_samples] the tokens of each sample that the plan has; of cut ones, as far as its last piece goes.
+std::vector<std::int32_t> kept_lengths(const PlanTables& plan) {
+  if (plan.piece_samples.empty()) return {plan.lengths_tokens.begin(), plan.lengths_tokens.end()};
+  std::vector<std::int32_t> lengths_tokens(static_cast<std::size_t>(plan.facts.counts.n_samples));
+  for (std::size_t item = 0; item < plan.piece_samples.size(); ++item) {
+    std::int32_t& length = lengths_tokens[plan.piece_samples[item]];
+    length = std::max(length, plan.piece_starts[item] + plan.lengths_tokens[item]);
+  }
+  return lengths_tokens;
+}
+
+}  // namespace
+
+Report compare_strategies(const Scenario& scenario, const RunOptions& options) {
+  if (options.progress) options.progress("reading lengths");
+  const DrawnLengths drawn = draw_lengths(scenario.lengths, scenario.seed);
+  check_strategies(scenario, drawn.lengths_tokens);
+  return run_plans(scenario, summarize(drawn), options, [&](const StrategySpec& spec) {
+    PlannedStrategy plan = plan_strategy(scenario, spec, drawn.lengths_tokens);
+    if (options.planned) options.planned(spec, plan, drawn.lengths_tokens);
+    return plan;
+  });
+}
+
+Report replay_schedule_file(const Scenario& scenario, const std::string& path, const RunOptions& options) {
+  if (options.progress) options.progress("reading " + path);
+  const PlanView plan = PlanView::open(path);
+  const Scenario planned = scenario_of_plan(scenario, plan, path);
+  LengthSummary lengths = summarize_lengths(kept_lengths(*plan));
+  lengths.sources.push_back({.name = path,
+                             .hash = plan->facts.lengths_hash,
+                             .n_samples = plan->facts.counts.n_samples,
+                             .n_tokens = plan->facts.counts.n_tokens});
+  return run_plans(planned, lengths, options,
+                   [&](const StrategySpec&) { return plan_of_file(planned, plan); });
+}
+
+StrategyResult simulate_strategy(const Scenario& scenario, const std::string& name,
+                                 const RunOptions& options) {
+  Scenario of_one = scenario;
+  keep_strategies(of_one, {name});
+  StrategyResult result = std::move(compare_strategies(of_one, options).runs.front());
+  result.speedup.reset();
+  return result;
+}
+
+}  // namespace packsim

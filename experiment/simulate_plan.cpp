@@ -1,0 +1,146 @@
+#include "experiment/simulate_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "experiment/loss_biases.hpp"
+#include "experiment/price_strategy.hpp"
+#include "experiment/run_failures.hpp"
+#include "experiment/run_planning.hpp"
+#include "experiment/step_time_bins.hpp"
+#include "experiment/stopwatch.hpp"
+#include "models/step/uncertainty.hpp"
+#include "packing/pack.hpp"
+#include "packing/schedule/metrics.hpp"
+#include "packing/schedule/order_moves.hpp"
+#include "sim/run/simulate.hpp"
+
+namespace packsim {
+namespace {
+
+constexpr std::size_t kStepTimeBins = 400;
+constexpr std::size_t kSampledIterations = 8;
+
+DataCounts count_samples(const Packing& packing, const Schedule& schedule, const ScheduleMetrics& metrics) {
+  const PackCounts& counts = packing.counts;
+  return {.dropped_samples = counts.dropped_samples,
+          .dropped_tokens = counts.dropped_tokens * schedule.epochs + schedule.dropped_tokens,
+          .empty_samples = counts.empty_samples,
+          .truncated_samples = counts.truncated_samples,
+          .truncated_tokens = counts.truncated_tokens * schedule.epochs,
+          .split_samples = counts.split_samples,
+          .own_pack_samples = counts.own_pack_samples,
+          .repeated_tokens = schedule.repeated_tokens,
+          .padded_tokens = metrics.padded_tokens,
+          .trained_tokens = metrics.trained_tokens};
+}
+
+std::optional<Reordering> reordering_of(const Packing& packing, const StrategySpec& spec) {
+  if (packing.planned.iterations.empty()) return std::nullopt;
+  const OrderMoves moves = order_moves(packing, spec.options);
+  return Reordering{.mean_iterations = moves.mean_move_iterations,
+                    .largest_iterations = moves.largest_move_iterations};
+}
+
+RunTimes times_of(const SimulatedRun& run, int n_gpus) {
+  RunTimes times;
+  times.step_mean_s = run.step_mean_s;
+  times.step_p99_s = run.step_p99_s;
+  times.wall_hours = run.total_s / 3600;
+  times.gpu_days = run.total_s / 86400 * n_gpus;
+  times.shares = {.by_cause = run.fraction, .idle = run.idle_fraction};
+  times.steps = bin_step_times(run.step_s, kStepTimeBins);
+  return times;
+}
+
+// How well the times are known.
+void set_certainty(const Scenario& scenario, const PriceAccount& account, RunTimes& times) {
+  const auto evidence = evidence_fractions(times.shares.by_cause, account);
+  const auto share = [&](Evidence of) { return evidence[static_cast<std::size_t>(of)]; };
+  times.evidence = {.measured = share(Evidence::measured) + share(Evidence::interpolated),
+                    .extrapolated = share(Evidence::extrapolated),
+                    .missing = share(Evidence::missing)};
+  // Its factors hold the level of the very kernels that they were fitted on.
+  const bool is_fitted = scenario.is_model_of_profile && scenario.is_hardware_of_profile;
+  const Uncertainty uncertainty =
+      run_uncertainty(times.shares.by_cause, account, scenario.profile, is_fitted);
+  times.gpu_days_low = uncertainty.low() * times.gpu_days;
+  times.gpu_days_high = uncertainty.high() * times.gpu_days;
+  if (!uncertainty.sources.empty()) times.largest_uncertainty = uncertainty.sources.front().measurement;
+}
+
+std::vector<SampledIteration> sample_iterations(const Schedule& schedule, const GroupBatches& batches,
+                                                std::span<const PlannedGroup> groups) {
+  std::vector<SampledIteration> samples;
+  const std::size_t n = schedule.iterations.size();
+  const std::size_t n_samples = std::min(n, kSampledIterations);
+  for (std::size_t k = 0; k < n_samples; ++k) {
+    const std::size_t index = (2 * k + 1) * n / (2 * n_samples);
+    const Iteration& iteration = schedule.iterations[index];
+    SampledIteration sample;
+    sample.iteration = static_cast<std::int64_t>(index);
+    for (const PlacedPack& placed : schedule.packs(iteration))
+      sample.capacity_tokens = std::max(sample.capacity_tokens, groups[placed.group].capacity_tokens);
+    sample.gpus_per_pack = schedule.gpus_per_pack(iteration);
+    attention_work(schedule, iteration, batches, sample.attention_pairs);
+    sample.abr = imbalance(sample.attention_pairs);
+    samples.push_back(std::move(sample));
+  }
+  return samples;
+}
+
+// The simulated times of a plan that fits in memory and trains something, and what depends on them.
+void set_times(const Scenario& scenario, const StrategySpec& spec, const PlannedStrategy& plan,
+               SharedPrices& prices, Level level, const Say& say, StrategyResult& result) {
+  const int n_gpus = scenario.cluster.n_gpus();
+  const PricedStrategy priced = price_strategy(scenario, plan, prices.lend());
+  const std::optional<Topology> topology =
+      level == Level::op ? std::optional<Topology>(std::in_place, scenario.cluster) : std::nullopt;
+  SimulationOptions simulation = simulation_options(scenario, topology ? &*topology : nullptr);
+  const SimulatedRun run = simulate(plan.schedule, priced.groups, simulation, [&](std::int64_t iteration) {
+    say(fmt::format("simulating iteration {} of {}", iteration, result.iterations));
+  });
+  result.times = times_of(run, n_gpus);
+  set_certainty(scenario, priced.account, *result.times);
+  set_planning(spec, plan, run.step_s, n_gpus, result);
+  if (scenario.variability.any()) {
+    simulation.variability = {};
+    const double even_s = simulate(plan.schedule, priced.groups, simulation).total_s;
+    result.times->gpu_days_without_variability = even_s / 86400 * n_gpus;
+  }
+  result.failures = failure_cost(scenario, run.total_s);
+}
+
+}  // namespace
+
+StrategyResult simulate_plan(const Scenario& scenario, const StrategySpec& spec, const PlannedStrategy& plan,
+                             SharedPrices& prices, Level level, const Say& say) {
+  const Stopwatch simulation_watch;
+  const Packing& packing = plan.packing;
+  const Schedule& schedule = plan.schedule;
+  const ScheduleMetrics metrics = measure(schedule, plan.batches);
+  StrategyResult result{.name = spec.name,
+                        .strategy = spec.strategy,
+                        .order = spec.order,
+                        .last_iteration = spec.last_iteration,
+                        .padding = spec.padding,
+                        .over_long = spec.over_long,
+                        .feasible = std::ranges::all_of(plan.groups, &PlannedGroup::feasible),
+                        .groups = plan.groups,
+                        .packs = static_cast<std::int64_t>(packing.n_packs()),
+                        .iterations = metrics.iterations,
+                        .curriculum_iterations = schedule.curriculum_iterations,
+                        .counts = count_samples(packing, schedule, metrics)};
+  result.reordering = reordering_of(packing, spec);
+  result.sampled_iterations = sample_iterations(schedule, plan.batches, plan.groups);
+  result.loss_bias = loss_biases(packing, schedule, plan.loss_tokens);
+  if (metrics.iterations > 0) result.balance = metrics;
+  if (result.feasible && metrics.iterations > 0) set_times(scenario, spec, plan, prices, level, say, result);
+  result.measured.packing_s = plan.packing_s;
+  result.measured.simulation_s = plan.scheduling_s + simulation_watch.seconds();
+  return result;
+}
+
+}  // namespace packsim

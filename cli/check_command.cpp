@@ -6,15 +6,15 @@
 #include <numeric>
 
 #include "cli/commands.hpp"
-#include "experiment/check_strategies.hpp"
-#include "experiment/length_summary.hpp"
-#include "experiment/plan_strategy.hpp"
+#include "experiment/plans/check_strategies.hpp"
+#include "experiment/plans/plan_strategy.hpp"
+#include "experiment/results/length_summary.hpp"
 #include "packing/planner/options.hpp"
 #include "packing/schedule/schedule.hpp"
-#include "reports/formats/plan_text.hpp"
-#include "reports/formats/reliability_text.hpp"
-#include "reports/formats/text_table.hpp"
-#include "scenarios/loader/draw_lengths.hpp"
+#include "reports/text/plan_text.hpp"
+#include "reports/text/reliability_text.hpp"
+#include "reports/text/text_table.hpp"
+#include "scenarios/loader/lengths/draw_lengths.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 
 namespace packsim {

@@ -1,19 +1,12 @@
 #pragma once
 
-#include <string>
+#include "cli/shared/command_context.hpp"
 
 namespace CLI {
 class App;
 }
 
 namespace packsim {
-
-/// What every command shares.
-struct CommandContext {
-  std::string command_line;  ///< as typed, for the manifest
-  std::string version;
-  std::string data_root;  ///< where models, clusters, profiles and scenarios are found
-};
 
 /// Each adds its subcommand to the program. The work happens in the subcommand's callback; errors are thrown.
 void add_compare_command(CLI::App& app, const CommandContext& context);

@@ -8,17 +8,17 @@
 #include <stdexcept>
 
 #include "cli/commands.hpp"
-#include "cli/normaliser_option.hpp"
-#include "cli/progress.hpp"
+#include "cli/shared/normaliser_option.hpp"
+#include "cli/shared/progress.hpp"
 #include "experiment/compare_strategies.hpp"
-#include "experiment/keep_strategies.hpp"
-#include "experiment/plan_of_file.hpp"
-#include "experiment/stopwatch.hpp"
+#include "experiment/plans/keep_strategies.hpp"
+#include "experiment/plans/plan_of_file.hpp"
+#include "experiment/plans/stopwatch.hpp"
 #include "reports/formats/json_format.hpp"
 #include "reports/formats/terminal_format.hpp"
 #include "reports/write_report.hpp"
+#include "scenarios/loader/json/problems.hpp"
 #include "scenarios/loader/load_scenario.hpp"
-#include "scenarios/loader/problems.hpp"
 
 namespace packsim {
 namespace {

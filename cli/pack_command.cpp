@@ -10,16 +10,16 @@
 #include <optional>
 
 #include "cli/commands.hpp"
-#include "cli/normaliser_option.hpp"
-#include "cli/progress.hpp"
+#include "cli/shared/normaliser_option.hpp"
+#include "cli/shared/progress.hpp"
 #include "cli/strategy_options.hpp"
-#include "experiment/stopwatch.hpp"
+#include "experiment/plans/stopwatch.hpp"
 #include "packing/options/shared_options.hpp"
 #include "packing/pack.hpp"
 #include "packing/schedule/metrics.hpp"
 #include "plan_files/plan_bytes.hpp"
 #include "plan_files/plan_view.hpp"
-#include "reports/write_file.hpp"
+#include "reports/files/write_file.hpp"
 #include "scenarios/loader/lengths/read_lengths.hpp"
 
 namespace packsim {

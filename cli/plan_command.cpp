@@ -6,9 +6,9 @@
 #include <string>
 
 #include "cli/commands.hpp"
-#include "experiment/loss_biases.hpp"
+#include "experiment/costs/loss_biases.hpp"
 #include "plan_files/restore_plan.hpp"
-#include "reports/formats/numbers.hpp"
+#include "reports/text/numbers.hpp"
 
 namespace packsim {
 namespace {

@@ -9,10 +9,10 @@
 #include <stdexcept>
 #include <string>
 
-#include "cli/calibrate/child_process.hpp"
 #include "cli/commands.hpp"
-#include "cli/data_root.hpp"
-#include "scenarios/loader/problems.hpp"
+#include "cli/shared/child_process.hpp"
+#include "cli/shared/data_root.hpp"
+#include "scenarios/loader/json/problems.hpp"
 
 namespace packsim {
 namespace {

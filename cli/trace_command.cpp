@@ -8,11 +8,11 @@
 #include <set>
 
 #include "cli/commands.hpp"
-#include "cli/progress.hpp"
+#include "cli/shared/progress.hpp"
 #include "experiment/trace_strategy.hpp"
+#include "reports/files/write_file.hpp"
 #include "reports/formats/chrome_trace.hpp"
-#include "reports/formats/numbers.hpp"
-#include "reports/write_file.hpp"
+#include "reports/text/numbers.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 
 namespace packsim {

@@ -8,16 +8,16 @@
 #include <set>
 
 #include "cli/commands.hpp"
-#include "cli/progress.hpp"
+#include "cli/shared/progress.hpp"
 #include "cli/tune/tune_outcome.hpp"
 #include "cli/tune/tuned_scenario.hpp"
-#include "experiment/check_strategies.hpp"
-#include "experiment/stopwatch.hpp"
+#include "experiment/plans/check_strategies.hpp"
+#include "experiment/plans/stopwatch.hpp"
 #include "experiment/tune/case_checks.hpp"
 #include "experiment/tune/simulated_profiler.hpp"
 #include "experiment/tune/stopwatch_file.hpp"
-#include "reports/write_file.hpp"
-#include "scenarios/loader/draw_lengths.hpp"
+#include "reports/files/write_file.hpp"
+#include "scenarios/loader/lengths/draw_lengths.hpp"
 #include "scenarios/loader/limits.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 

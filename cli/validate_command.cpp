@@ -6,11 +6,11 @@
 #include <memory>
 #include <stdexcept>
 
-#include "cli/calibrate/child_process.hpp"
 #include "cli/commands.hpp"
-#include "reports/write_file.hpp"
-#include "scenarios/loader/problems.hpp"
-#include "scenarios/loader/read_file.hpp"
+#include "cli/shared/child_process.hpp"
+#include "reports/files/write_file.hpp"
+#include "scenarios/loader/json/problems.hpp"
+#include "scenarios/loader/json/read_file.hpp"
 #include "scenarios/loader/read_published_steps.hpp"
 #include "validation/gate.hpp"
 #include "validation/stack_fit.hpp"

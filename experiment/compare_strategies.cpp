@@ -11,15 +11,15 @@
 #include <thread>
 #include <utility>
 
-#include "experiment/check_strategies.hpp"
-#include "experiment/keep_strategies.hpp"
-#include "experiment/length_summary.hpp"
-#include "experiment/plan_of_file.hpp"
-#include "experiment/plan_strategy.hpp"
-#include "experiment/set_bounds.hpp"
+#include "experiment/costs/warnings.hpp"
+#include "experiment/plans/check_strategies.hpp"
+#include "experiment/plans/keep_strategies.hpp"
+#include "experiment/plans/plan_of_file.hpp"
+#include "experiment/plans/plan_strategy.hpp"
+#include "experiment/pricing/set_bounds.hpp"
+#include "experiment/results/length_summary.hpp"
 #include "experiment/simulate_plan.hpp"
-#include "experiment/warnings.hpp"
-#include "scenarios/loader/draw_lengths.hpp"
+#include "scenarios/loader/lengths/draw_lengths.hpp"
 
 namespace packsim {
 namespace {

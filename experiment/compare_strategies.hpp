@@ -4,8 +4,8 @@
 #include <span>
 #include <string>
 
-#include "experiment/plan_strategy.hpp"
-#include "experiment/report.hpp"
+#include "experiment/plans/plan_strategy.hpp"
+#include "experiment/results/report.hpp"
 #include "experiment/simulate_plan.hpp"
 #include "scenarios/scenario.hpp"
 

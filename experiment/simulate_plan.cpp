@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <optional>
 
-#include "experiment/loss_biases.hpp"
-#include "experiment/price_strategy.hpp"
-#include "experiment/run_failures.hpp"
-#include "experiment/run_planning.hpp"
-#include "experiment/step_time_bins.hpp"
-#include "experiment/stopwatch.hpp"
+#include "experiment/costs/loss_biases.hpp"
+#include "experiment/costs/run_failures.hpp"
+#include "experiment/costs/run_planning.hpp"
+#include "experiment/plans/stopwatch.hpp"
+#include "experiment/pricing/price_strategy.hpp"
+#include "experiment/results/step_time_bins.hpp"
 #include "models/step/uncertainty.hpp"
 #include "packing/pack.hpp"
 #include "packing/schedule/metrics.hpp"

@@ -3,9 +3,9 @@
 #include <functional>
 #include <string>
 
-#include "experiment/plan_strategy.hpp"
-#include "experiment/shared_prices.hpp"
-#include "experiment/strategy_result.hpp"
+#include "experiment/plans/plan_strategy.hpp"
+#include "experiment/pricing/shared_prices.hpp"
+#include "experiment/results/strategy_result.hpp"
 #include "scenarios/scenario.hpp"
 
 namespace packsim {

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "experiment/check_strategies.hpp"
-#include "experiment/keep_strategies.hpp"
-#include "experiment/price_strategy.hpp"
-#include "scenarios/loader/draw_lengths.hpp"
+#include "experiment/plans/check_strategies.hpp"
+#include "experiment/plans/keep_strategies.hpp"
+#include "experiment/pricing/price_strategy.hpp"
+#include "scenarios/loader/lengths/draw_lengths.hpp"
 
 namespace packsim {
 namespace {

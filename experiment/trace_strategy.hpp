@@ -5,7 +5,7 @@
 #include <string>
 #include <variant>
 
-#include "experiment/plan_strategy.hpp"
+#include "experiment/plans/plan_strategy.hpp"
 #include "scenarios/scenario.hpp"
 #include "sim/run/trace_step.hpp"
 

@@ -1,7 +1,7 @@
 #include "reports/write_report.hpp"
 
+#include "reports/files/write_file.hpp"
 #include "reports/formats/formats.hpp"
-#include "reports/write_file.hpp"
 
 namespace packsim {
 

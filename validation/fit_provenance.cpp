@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "scenarios/loader/json_document.hpp"
-#include "scenarios/loader/problems.hpp"
+#include "scenarios/loader/json/json_document.hpp"
+#include "scenarios/loader/json/problems.hpp"
 
 namespace packsim {
 namespace {

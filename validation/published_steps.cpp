@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "scenarios/loader/load_scenario.hpp"
-#include "scenarios/loader/read_hardware_profile.hpp"
+#include "scenarios/loader/profiles/read_hardware_profile.hpp"
 #include "validation/fit_provenance.hpp"
 #include "validation/stack_fit.hpp"
 #include "validation/step_simulation.hpp"

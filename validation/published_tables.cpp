@@ -1,8 +1,8 @@
 #include "validation/published_tables.hpp"
 
-#include "scenarios/loader/json_reader.hpp"
+#include "scenarios/loader/json/json_reader.hpp"
+#include "scenarios/loader/json/problems.hpp"
 #include "scenarios/loader/load_scenario.hpp"
-#include "scenarios/loader/problems.hpp"
 
 namespace packsim {
 namespace {

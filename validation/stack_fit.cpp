@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "calibration/fit/framework_profile_json.hpp"
-#include "scenarios/loader/read_hardware_profile.hpp"
+#include "calibration/fit/steps/framework_profile_json.hpp"
+#include "scenarios/loader/profiles/read_hardware_profile.hpp"
 #include "validation/step_simulation.hpp"
 #include "validation/validation_row.hpp"
 

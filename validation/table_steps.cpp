@@ -3,7 +3,7 @@
 
 #include "models/memory/peak_memory.hpp"
 #include "scenarios/loader/load_scenario.hpp"
-#include "scenarios/loader/read_hardware_profile.hpp"
+#include "scenarios/loader/profiles/read_hardware_profile.hpp"
 #include "validation/fit_provenance.hpp"
 #include "validation/step_simulation.hpp"
 #include "validation/validation_sets.hpp"

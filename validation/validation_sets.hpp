@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "experiment/report.hpp"
+#include "experiment/results/report.hpp"
 #include "models/coverage/published_step.hpp"
 #include "scenarios/loader/data_paths.hpp"
 #include "validation/published_tables.hpp"

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "reports/formats/text_table.hpp"
+#include "reports/text/text_table.hpp"
 #include "validation/validation_sets.hpp"
 
 namespace packsim {

@@ -8,10 +8,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "calibration/fit/framework_profile_json.hpp"
-#include "calibration/fit/step_fit.hpp"
+#include "calibration/fit/steps/framework_profile_json.hpp"
+#include "calibration/fit/steps/step_fit.hpp"
 #include "scenarios/loader/load_scenario.hpp"
-#include "scenarios/loader/read_hardware_profile.hpp"
+#include "scenarios/loader/profiles/read_hardware_profile.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/commands.hpp"
+#include "cli/shared/command_context.hpp"
 
 namespace packsim {
 

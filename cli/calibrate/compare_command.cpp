@@ -6,8 +6,8 @@
 
 #include "calibration/fit/compare_profiles.hpp"
 #include "cli/calibrate/commands.hpp"
-#include "reports/formats/text_table.hpp"
-#include "scenarios/loader/read_hardware_profile.hpp"
+#include "reports/text/text_table.hpp"
+#include "scenarios/loader/profiles/read_hardware_profile.hpp"
 
 namespace packsim {
 namespace {

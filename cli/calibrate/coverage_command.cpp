@@ -7,18 +7,18 @@
 
 #include "cli/calibrate/commands.hpp"
 #include "cli/calibrate/inputs.hpp"
-#include "cli/progress.hpp"
-#include "experiment/check_strategies.hpp"
-#include "experiment/plan_strategy.hpp"
+#include "cli/shared/progress.hpp"
+#include "experiment/plans/check_strategies.hpp"
+#include "experiment/plans/plan_strategy.hpp"
 #include "models/coverage/coverage.hpp"
 #include "models/coverage/measurement_list.hpp"
 #include "models/coverage/schedule_kernels.hpp"
-#include "reports/formats/numbers.hpp"
-#include "reports/formats/text_table.hpp"
-#include "reports/write_file.hpp"
-#include "scenarios/loader/draw_lengths.hpp"
+#include "reports/files/write_file.hpp"
+#include "reports/text/numbers.hpp"
+#include "reports/text/text_table.hpp"
+#include "scenarios/loader/lengths/draw_lengths.hpp"
 #include "scenarios/loader/load_scenario.hpp"
-#include "scenarios/loader/read_hardware_profile.hpp"
+#include "scenarios/loader/profiles/read_hardware_profile.hpp"
 
 namespace packsim {
 namespace {

@@ -5,17 +5,17 @@
 #include <memory>
 #include <set>
 
-#include "calibration/fit/framework_fit.hpp"
-#include "calibration/fit/hardware_fit.hpp"
+#include "calibration/fit/curves/hardware_fit.hpp"
+#include "calibration/fit/steps/framework_fit.hpp"
 #include "cli/calibrate/commands.hpp"
 #include "cli/calibrate/inputs.hpp"
-#include "reports/formats/numbers.hpp"
-#include "reports/formats/text_table.hpp"
-#include "reports/write_file.hpp"
+#include "reports/files/write_file.hpp"
+#include "reports/text/numbers.hpp"
+#include "reports/text/text_table.hpp"
+#include "scenarios/loader/json/problems.hpp"
 #include "scenarios/loader/load_scenario.hpp"
-#include "scenarios/loader/problems.hpp"
-#include "scenarios/loader/read_hardware_profile.hpp"
-#include "scenarios/loader/read_measurements.hpp"
+#include "scenarios/loader/profiles/read_hardware_profile.hpp"
+#include "scenarios/loader/profiles/read_measurements.hpp"
 
 namespace packsim {
 namespace {

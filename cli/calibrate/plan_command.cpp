@@ -9,7 +9,7 @@
 #include "cli/calibrate/commands.hpp"
 #include "cli/calibrate/make_plan.hpp"
 #include "models/coverage/measurement_list.hpp"
-#include "reports/write_file.hpp"
+#include "reports/files/write_file.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/plan_inputs.hpp"
 

@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <memory>
 
-#include "cli/calibrate/child_process.hpp"
 #include "cli/calibrate/commands.hpp"
 #include "cli/calibrate/make_plan.hpp"
-#include "reports/write_file.hpp"
+#include "cli/shared/child_process.hpp"
+#include "reports/files/write_file.hpp"
 
 namespace packsim {
 namespace {

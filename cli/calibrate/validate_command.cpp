@@ -6,13 +6,13 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "calibration/fit/validate_steps.hpp"
+#include "calibration/fit/steps/validate_steps.hpp"
 #include "cli/calibrate/commands.hpp"
 #include "cli/calibrate/inputs.hpp"
-#include "reports/formats/numbers.hpp"
-#include "reports/formats/text_table.hpp"
-#include "scenarios/loader/read_hardware_profile.hpp"
-#include "scenarios/loader/read_measurements.hpp"
+#include "reports/text/numbers.hpp"
+#include "reports/text/text_table.hpp"
+#include "scenarios/loader/profiles/read_hardware_profile.hpp"
+#include "scenarios/loader/profiles/read_measurements.hpp"
 
 namespace packsim {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "cli/tune/tune_outcome.hpp"
 #include "planning/tune/best_case.hpp"
-#include "reports/formats/numbers.hpp"
-#include "reports/formats/text_table.hpp"
+#include "reports/text/numbers.hpp"
+#include "reports/text/text_table.hpp"
 
 namespace packsim {
 namespace {

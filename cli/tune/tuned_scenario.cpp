@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "experiment/plan_strategy.hpp"
-#include "scenarios/loader/json_document.hpp"
-#include "scenarios/loader/read_hardware_profile.hpp"
+#include "experiment/plans/plan_strategy.hpp"
+#include "scenarios/loader/json/json_document.hpp"
+#include "scenarios/loader/profiles/read_hardware_profile.hpp"
 
 namespace packsim {
 namespace {

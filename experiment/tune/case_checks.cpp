@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "experiment/plan_strategy.hpp"
+#include "experiment/plans/plan_strategy.hpp"
 
 namespace packsim {
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "experiment/plan_strategy.hpp"
-#include "experiment/price_strategy.hpp"
+#include "experiment/plans/plan_strategy.hpp"
+#include "experiment/pricing/price_strategy.hpp"
 #include "experiment/tune/case_checks.hpp"
 #include "packing/algorithms/shuffle.hpp"
 #include "packing/options/shared_options.hpp"

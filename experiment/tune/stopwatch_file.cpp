@@ -9,11 +9,11 @@
 #include <tuple>
 
 #include "experiment/tune/case_checks.hpp"
-#include "scenarios/loader/json_text.hpp"
+#include "scenarios/loader/json/json_text.hpp"
+#include "scenarios/loader/json/read_file.hpp"
 #include "scenarios/loader/lengths/bad_rows.hpp"
 #include "scenarios/loader/lengths/csv_record.hpp"
 #include "scenarios/loader/limits.hpp"
-#include "scenarios/loader/read_file.hpp"
 
 namespace packsim {
 namespace {

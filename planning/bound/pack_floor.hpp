@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "models/step/step_pricer.hpp"
-#include "planning/candidate_groups.hpp"
+#include "planning/group_selection/candidate_groups.hpp"
 
 namespace packsim {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <variant>
 
-#include "reports/run_values.hpp"
+#include "reports/tables/run_values.hpp"
 
 namespace packsim {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "experiment/report.hpp"
+#include "experiment/results/report.hpp"
 
 namespace packsim {
 

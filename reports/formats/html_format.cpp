@@ -6,17 +6,17 @@
 #include <string_view>
 #include <vector>
 
-#include "reports/embedded.hpp"
-#include "reports/formats/bound_rows.hpp"
-#include "reports/formats/chart_data.hpp"
-#include "reports/formats/charts.hpp"
-#include "reports/formats/conclusion.hpp"
+#include "reports/charts/chart_data.hpp"
+#include "reports/charts/charts.hpp"
+#include "reports/files/embedded.hpp"
 #include "reports/formats/html_tables.hpp"
-#include "reports/formats/html_text.hpp"
-#include "reports/formats/loss_rows.hpp"
-#include "reports/formats/numbers.hpp"
-#include "reports/formats/plan_text.hpp"
-#include "reports/formats/reliability_text.hpp"
+#include "reports/tables/bound_rows.hpp"
+#include "reports/tables/conclusion.hpp"
+#include "reports/tables/loss_rows.hpp"
+#include "reports/text/html_text.hpp"
+#include "reports/text/numbers.hpp"
+#include "reports/text/plan_text.hpp"
+#include "reports/text/reliability_text.hpp"
 
 namespace packsim {
 namespace {

@@ -10,14 +10,14 @@
 #include <string_view>
 #include <vector>
 
-#include "reports/formats/bound_rows.hpp"
-#include "reports/formats/conclusion.hpp"
-#include "reports/formats/html_text.hpp"
-#include "reports/formats/loss_rows.hpp"
-#include "reports/formats/numbers.hpp"
-#include "reports/formats/plan_text.hpp"
-#include "reports/run_values.hpp"
-#include "reports/shown_groups.hpp"
+#include "reports/tables/bound_rows.hpp"
+#include "reports/tables/conclusion.hpp"
+#include "reports/tables/loss_rows.hpp"
+#include "reports/tables/run_values.hpp"
+#include "reports/tables/shown_groups.hpp"
+#include "reports/text/html_text.hpp"
+#include "reports/text/numbers.hpp"
+#include "reports/text/plan_text.hpp"
 
 namespace packsim::formats_detail {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "experiment/report.hpp"
+#include "experiment/results/report.hpp"
 
 /// The tables of the page, as HTML.
 namespace packsim::formats_detail {

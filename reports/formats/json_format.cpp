@@ -6,8 +6,8 @@
 #include <variant>
 
 #include "models/plan_names.hpp"
-#include "reports/formats/bound_rows.hpp"
-#include "reports/run_values.hpp"
+#include "reports/tables/bound_rows.hpp"
+#include "reports/tables/run_values.hpp"
 
 namespace packsim {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "experiment/report.hpp"
+#include "experiment/results/report.hpp"
 
 namespace packsim {
 

@@ -7,15 +7,15 @@
 #include <utility>
 #include <vector>
 
-#include "reports/formats/bound_rows.hpp"
-#include "reports/formats/conclusion.hpp"
-#include "reports/formats/loss_rows.hpp"
-#include "reports/formats/numbers.hpp"
-#include "reports/formats/plan_text.hpp"
-#include "reports/formats/reliability_text.hpp"
-#include "reports/formats/text_table.hpp"
-#include "reports/run_values.hpp"
-#include "reports/shown_groups.hpp"
+#include "reports/tables/bound_rows.hpp"
+#include "reports/tables/conclusion.hpp"
+#include "reports/tables/loss_rows.hpp"
+#include "reports/tables/run_values.hpp"
+#include "reports/tables/shown_groups.hpp"
+#include "reports/text/numbers.hpp"
+#include "reports/text/plan_text.hpp"
+#include "reports/text/reliability_text.hpp"
+#include "reports/text/text_table.hpp"
 
 namespace packsim {
 namespace {

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include "scenarios/loader/json_text.hpp"
-#include "scenarios/loader/suggest.hpp"
+#include "scenarios/loader/json/json_text.hpp"
+#include "scenarios/loader/json/suggest.hpp"
 
 namespace packsim {
 namespace {

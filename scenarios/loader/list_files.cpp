@@ -1,7 +1,7 @@
 #include "scenarios/loader/list_files.hpp"
 
-#include "scenarios/loader/json_reader.hpp"
-#include "scenarios/loader/read_hardware_profile.hpp"
+#include "scenarios/loader/json/json_reader.hpp"
+#include "scenarios/loader/profiles/read_hardware_profile.hpp"
 
 namespace packsim {
 namespace {

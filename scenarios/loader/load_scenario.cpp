@@ -6,7 +6,7 @@
 
 #include "scenarios/loader/limits.hpp"
 #include "scenarios/loader/plan_checks.hpp"
-#include "scenarios/loader/read_hardware_profile.hpp"
+#include "scenarios/loader/profiles/read_hardware_profile.hpp"
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {

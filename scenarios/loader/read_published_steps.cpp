@@ -12,7 +12,7 @@
 
 #include "models/plan_names.hpp"
 #include "scenarios/loader/limits.hpp"
-#include "scenarios/loader/model_limits.hpp"
+#include "scenarios/loader/models/model_limits.hpp"
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {

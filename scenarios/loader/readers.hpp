@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "scenarios/loader/data_paths.hpp"
-#include "scenarios/loader/json_reader.hpp"
+#include "scenarios/loader/json/json_reader.hpp"
 #include "scenarios/scenario.hpp"
 
 namespace packsim {

@@ -6,7 +6,7 @@
 
 #include "packing/sequence_parallelism.hpp"
 #include "packing/strategy.hpp"
-#include "scenarios/loader/json_reader.hpp"
+#include "scenarios/loader/json/json_reader.hpp"
 #include "scenarios/scenario.hpp"
 
 namespace packsim {

@@ -19,7 +19,7 @@
 #include "packing/algorithms/shuffle.hpp"
 #include "packing/batch_problem.hpp"
 #include "packing/flexsp/global_batch.hpp"
-#include "planning/cbc_assignment_solver.hpp"
+#include "planning/solver/cbc_assignment_solver.hpp"
 #include "scenarios/loader/lengths/read_lengths.hpp"
 #include "tests/paths.hpp"
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <string>
 
-#include "experiment/batch_run.hpp"
-#include "experiment/plan_strategy.hpp"
+#include "experiment/plans/batch_run.hpp"
+#include "experiment/plans/plan_strategy.hpp"
 #include "packing/schedule/order_moves.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "tests/bench/one_million_lengths.hpp"

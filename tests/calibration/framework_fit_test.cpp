@@ -1,15 +1,15 @@
-#include "calibration/fit/framework_fit.hpp"
+#include "calibration/fit/steps/framework_fit.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "calibration/fit/hardware_fit.hpp"
-#include "calibration/fit/step_terms.hpp"
+#include "calibration/fit/curves/hardware_fit.hpp"
+#include "calibration/fit/steps/step_terms.hpp"
 #include "models/memory/peak_memory.hpp"
 #include "models/step/micro_batch_time.hpp"
 #include "scenarios/loader/load_scenario.hpp"
-#include "scenarios/loader/read_hardware_profile.hpp"
-#include "scenarios/loader/read_measurements.hpp"
+#include "scenarios/loader/profiles/read_hardware_profile.hpp"
+#include "scenarios/loader/profiles/read_measurements.hpp"
 #include "tests/calibration/synthetic.hpp"
 #include "tests/paths.hpp"
 #include "tests/scenarios/temp_folder.hpp"

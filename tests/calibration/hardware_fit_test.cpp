@@ -1,4 +1,4 @@
-#include "calibration/fit/hardware_fit.hpp"
+#include "calibration/fit/curves/hardware_fit.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>

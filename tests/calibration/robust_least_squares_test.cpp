@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "calibration/fit/fit_rows.hpp"
+#include "calibration/fit/curves/fit_rows.hpp"
 #include "tests/calibration/synthetic.hpp"
 
 using namespace packsim;

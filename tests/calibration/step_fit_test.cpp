@@ -1,13 +1,13 @@
-#include "calibration/fit/step_fit.hpp"
+#include "calibration/fit/steps/step_fit.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "calibration/fit/memory_fit.hpp"
-#include "calibration/fit/step_terms.hpp"
+#include "calibration/fit/steps/memory_fit.hpp"
+#include "calibration/fit/steps/step_terms.hpp"
 #include "models/step/micro_batch_time.hpp"
 #include "scenarios/loader/load_scenario.hpp"
-#include "scenarios/loader/read_hardware_profile.hpp"
+#include "scenarios/loader/profiles/read_hardware_profile.hpp"
 #include "tests/calibration/synthetic.hpp"
 #include "tests/paths.hpp"
 #include "tests/scenarios/temp_folder.hpp"

@@ -1,10 +1,10 @@
-#include "calibration/fit/step_terms.hpp"
+#include "calibration/fit/steps/step_terms.hpp"
 
 #include <catch2/catch.hpp>
 
 #include "models/step/micro_batch_time.hpp"
 #include "scenarios/loader/load_scenario.hpp"
-#include "scenarios/loader/read_hardware_profile.hpp"
+#include "scenarios/loader/profiles/read_hardware_profile.hpp"
 #include "tests/shipped_data.hpp"
 
 using namespace packsim;

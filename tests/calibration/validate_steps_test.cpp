@@ -1,10 +1,10 @@
-#include "calibration/fit/validate_steps.hpp"
+#include "calibration/fit/steps/validate_steps.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>
 
 #include "calibration/fit/compare_profiles.hpp"
-#include "calibration/fit/hardware_fit.hpp"
+#include "calibration/fit/curves/hardware_fit.hpp"
 #include "tests/calibration/synthetic.hpp"
 
 using namespace packsim;

@@ -6,9 +6,9 @@
 #include <set>
 #include <string>
 
-#include "experiment/keep_strategies.hpp"
-#include "experiment/plan_of_file.hpp"
 #include "experiment/compare_strategies.hpp"
+#include "experiment/plans/keep_strategies.hpp"
+#include "experiment/plans/plan_of_file.hpp"
 #include "reports/formats/json_format.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/experiment/thinned_scenarios.hpp"

@@ -1,4 +1,4 @@
-#include "experiment/run_failures.hpp"
+#include "experiment/costs/run_failures.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "program.hpp"
-#include "scenarios/loader/read_hardware_profile.hpp"
+#include "scenarios/loader/profiles/read_hardware_profile.hpp"
 #include "scenarios/loader/read_published_steps.hpp"
 #include "tests/paths.hpp"
 #include "tests/shipped_data.hpp"

@@ -1,4 +1,4 @@
-#include "experiment/length_summary.hpp"
+#include "experiment/results/length_summary.hpp"
 
 #include <catch2/catch.hpp>
 #include <cstdint>

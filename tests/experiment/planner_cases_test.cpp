@@ -5,11 +5,11 @@
 #include <cmath>
 #include <string>
 
-#include "experiment/check_strategies.hpp"
 #include "experiment/compare_strategies.hpp"
-#include "scenarios/loader/draw_lengths.hpp"
+#include "experiment/plans/check_strategies.hpp"
+#include "scenarios/loader/json/problems.hpp"
+#include "scenarios/loader/lengths/draw_lengths.hpp"
 #include "scenarios/loader/load_scenario.hpp"
-#include "scenarios/loader/problems.hpp"
 #include "tests/scenarios/temp_folder.hpp"
 #include "tests/shipped_data.hpp"
 

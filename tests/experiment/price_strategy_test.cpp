@@ -1,6 +1,6 @@
 // Prices that strategies share are those that each would have made alone.
 
-#include "experiment/price_strategy.hpp"
+#include "experiment/pricing/price_strategy.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "experiment/run_planning.hpp"
+#include "experiment/costs/run_planning.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>

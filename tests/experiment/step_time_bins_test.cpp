@@ -1,4 +1,4 @@
-#include "experiment/step_time_bins.hpp"
+#include "experiment/results/step_time_bins.hpp"
 
 #include <catch2/catch.hpp>
 #include <stdexcept>

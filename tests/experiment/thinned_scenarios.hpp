@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/loader/draw_lengths.hpp"
+#include "scenarios/loader/lengths/draw_lengths.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "tests/paths.hpp"
 #include "tests/scenarios/temp_folder.hpp"

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <set>
 
-#include "scenarios/loader/read_file.hpp"
+#include "scenarios/loader/json/read_file.hpp"
 #include "tests/paths.hpp"
 #include "tests/shipped_data.hpp"
 #include "validation/gate.hpp"

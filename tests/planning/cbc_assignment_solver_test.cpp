@@ -1,4 +1,4 @@
-#include "planning/cbc_assignment_solver.hpp"
+#include "planning/solver/cbc_assignment_solver.hpp"
 
 #include <unistd.h>
 
@@ -13,7 +13,7 @@
 #include "packing/flexsp/buckets.hpp"
 #include "packing/flexsp/global_batch.hpp"
 #include "packing/flexsp/local_search.hpp"
-#include "planning/assignment_program.hpp"
+#include "planning/solver/assignment_program.hpp"
 
 namespace packsim::testing {
 namespace {

@@ -1,4 +1,4 @@
-#include "planning/lower_bound.hpp"
+#include "planning/bound/lower_bound.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

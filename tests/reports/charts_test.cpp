@@ -5,8 +5,8 @@
 #include <string>
 
 #include "example_report.hpp"
-#include "reports/embedded.hpp"
-#include "reports/formats/chart_data.hpp"
+#include "reports/charts/chart_data.hpp"
+#include "reports/files/embedded.hpp"
 #include "reports/formats/html_format.hpp"
 
 using namespace packsim;

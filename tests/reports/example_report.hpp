@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-#include "experiment/report.hpp"
+#include "experiment/results/report.hpp"
 
 namespace packsim {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "example_report.hpp"
-#include "reports/embedded.hpp"
-#include "reports/formats/html_text.hpp"
+#include "reports/files/embedded.hpp"
+#include "reports/text/html_text.hpp"
 
 using namespace packsim;
 

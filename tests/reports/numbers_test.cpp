@@ -1,4 +1,4 @@
-#include "reports/formats/numbers.hpp"
+#include "reports/text/numbers.hpp"
 
 #include <catch2/catch.hpp>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "reports/formats/plan_text.hpp"
+#include "reports/text/plan_text.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

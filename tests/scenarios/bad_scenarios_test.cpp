@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/loader/draw_lengths.hpp"
+#include "scenarios/loader/json/problems.hpp"
+#include "scenarios/loader/json/read_file.hpp"
+#include "scenarios/loader/lengths/draw_lengths.hpp"
 #include "scenarios/loader/load_scenario.hpp"
-#include "scenarios/loader/problems.hpp"
-#include "scenarios/loader/read_file.hpp"
 #include "tests/paths.hpp"
 #include "tests/shipped_data.hpp"
 

@@ -1,11 +1,11 @@
-#include "scenarios/loader/draw_lengths.hpp"
+#include "scenarios/loader/lengths/draw_lengths.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <numeric>
 
 #include "messages.hpp"
-#include "scenarios/loader/read_file.hpp"
+#include "scenarios/loader/json/read_file.hpp"
 #include "temp_folder.hpp"
 
 namespace packsim {

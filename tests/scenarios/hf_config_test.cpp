@@ -2,8 +2,8 @@
 
 #include "merged_json.hpp"
 #include "messages.hpp"
+#include "scenarios/loader/json/problems.hpp"
 #include "scenarios/loader/load_scenario.hpp"
-#include "scenarios/loader/problems.hpp"
 #include "temp_folder.hpp"
 #include "tests/paths.hpp"
 

@@ -1,10 +1,10 @@
-#include "scenarios/loader/json_document.hpp"
+#include "scenarios/loader/json/json_document.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
 #include "messages.hpp"
-#include "scenarios/loader/read_file.hpp"
+#include "scenarios/loader/json/read_file.hpp"
 #include "temp_folder.hpp"
 
 namespace packsim {

@@ -1,4 +1,4 @@
-#include "scenarios/loader/json_reader.hpp"
+#include "scenarios/loader/json/json_reader.hpp"
 
 #include <catch2/catch.hpp>
 #include <functional>

@@ -5,8 +5,8 @@
 
 #include "messages.hpp"
 #include "scenario_text.hpp"
-#include "scenarios/loader/draw_lengths.hpp"
-#include "scenarios/loader/read_file.hpp"
+#include "scenarios/loader/json/read_file.hpp"
+#include "scenarios/loader/lengths/draw_lengths.hpp"
 #include "temp_folder.hpp"
 #include "tests/option_value.hpp"
 #include "tests/paths.hpp"

@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 #include <ctime>
 
-#include "scenarios/loader/read_measurements.hpp"
+#include "scenarios/loader/profiles/read_measurements.hpp"
 #include "tests/scenarios/messages.hpp"
 #include "tests/scenarios/temp_folder.hpp"
 

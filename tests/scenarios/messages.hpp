@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/loader/problems.hpp"
+#include "scenarios/loader/json/problems.hpp"
 
 namespace packsim {
 

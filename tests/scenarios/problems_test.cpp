@@ -1,4 +1,4 @@
-#include "scenarios/loader/problems.hpp"
+#include "scenarios/loader/json/problems.hpp"
 
 #include <catch2/catch.hpp>
 #include <cerrno>

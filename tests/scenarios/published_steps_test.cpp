@@ -10,8 +10,8 @@
 #include <stdexcept>
 
 #include "models/parallel_plan.hpp"
+#include "scenarios/loader/json/read_file.hpp"
 #include "scenarios/loader/load_scenario.hpp"
-#include "scenarios/loader/read_file.hpp"
 #include "scenarios/loader/read_published_steps.hpp"
 #include "tests/paths.hpp"
 #include "tests/scenarios/messages.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "messages.hpp"
-#include "scenarios/loader/json_reader.hpp"
+#include "scenarios/loader/json/json_reader.hpp"
 
 namespace packsim {
 

@@ -5,7 +5,7 @@
 #include "models/kernels/make_case.hpp"
 #include "models/step/step_pricer.hpp"
 #include "scenarios/loader/load_scenario.hpp"
-#include "scenarios/loader/read_hardware_profile.hpp"
+#include "scenarios/loader/profiles/read_hardware_profile.hpp"
 #include "tests/shipped_data.hpp"
 
 // The pricer on the hardware profiles that come with packsim.

@@ -1,4 +1,4 @@
-#include "scenarios/loader/suggest.hpp"
+#include "scenarios/loader/json/suggest.hpp"
 
 #include <catch2/catch.hpp>
 #include <vector>

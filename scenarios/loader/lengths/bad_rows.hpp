@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "scenarios/loader/problems.hpp"
+#include "scenarios/loader/json/problems.hpp"
 
 namespace packsim {
 

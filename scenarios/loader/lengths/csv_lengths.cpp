@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <string>
 
+#include "scenarios/loader/json/read_file.hpp"
 #include "scenarios/loader/lengths/csv_record.hpp"
 #include "scenarios/loader/lengths/length_formats.hpp"
 #include "scenarios/loader/lengths/length_text.hpp"
-#include "scenarios/loader/read_file.hpp"
 
 namespace packsim::length_formats {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "scenarios/loader/json_text.hpp"
+#include "scenarios/loader/json/json_text.hpp"
 
 namespace packsim {
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "scenarios/loader/json_reader.hpp"
+#include "scenarios/loader/json/json_reader.hpp"
 #include "scenarios/loader/lengths/length_formats.hpp"
 #include "scenarios/loader/lengths/length_text.hpp"
 #include "scenarios/loader/limits.hpp"

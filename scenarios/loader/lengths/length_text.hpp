@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "scenarios/loader/json_text.hpp"
+#include "scenarios/loader/json/json_text.hpp"
 
 namespace packsim {
 

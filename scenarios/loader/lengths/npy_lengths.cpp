@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "scenarios/loader/json_text.hpp"
+#include "scenarios/loader/json/json_text.hpp"
 #include "scenarios/loader/lengths/length_formats.hpp"
 #include "scenarios/loader/lengths/length_text.hpp"
 #include "scenarios/loader/lengths/npy_header.hpp"

@@ -2,9 +2,9 @@
 
 #include <array>
 
-#include "scenarios/loader/json_text.hpp"
+#include "scenarios/loader/json/json_text.hpp"
+#include "scenarios/loader/json/read_file.hpp"
 #include "scenarios/loader/lengths/length_formats.hpp"
-#include "scenarios/loader/read_file.hpp"
 
 namespace packsim {
 namespace {

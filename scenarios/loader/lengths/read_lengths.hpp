@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "scenarios/loader/problems.hpp"
+#include "scenarios/loader/json/problems.hpp"
 
 namespace packsim {
 

@@ -1,0 +1,166 @@
+#include "calibration/fit/steps/framework_fit.hpp"
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <stdexcept>
+
+#include "calibration/fit/robust_least_squares.hpp"
+#include "calibration/fit/steps/framework_memory_fit.hpp"
+#include "calibration/fit/steps/measured_step.hpp"
+
+namespace packsim {
+namespace {
+
+constexpr std::size_t kInNode = 2;  // of kTimeFactorNames
+constexpr std::size_t kBetween = 3;
+constexpr std::size_t kMicroBatch = 4;
+constexpr std::size_t kStep = 5;
+constexpr std::size_t kFewestSteps = 4;
+// Standard deviation of the logarithm of an exchange factor that nothing is known of.
+constexpr double kAssumedSpread = 0.5;
+
+using Steps = std::vector<const MeasuredStep*>;
+
+// Numbers that the rows cannot tell start, and stay, at 0.
+std::vector<double> start_of(const Steps& steps) {
+  std::set<double> counts;
+  TimeFactors most = {};
+  for (const MeasuredStep* step : steps) {
+    counts.insert(step->terms.part_s[kMicroBatch]);
+    for (std::size_t k = 0; k < kNTimeFactors; ++k) most[k] = std::max(most[k], step->terms.part_s[k]);
+  }
+  std::vector<double> start(kNTimeFactors, 1);
+  for (std::size_t k = 0; k < kMicroBatch; ++k) start[k] = most[k] > 0 ? 1 : 0;
+  start[kMicroBatch] = counts.size() > 1 ? 1e-3 : 0;
+  start[kStep] = 1e-3;
+  return start;
+}
+
+// What a framework that adds nothing has in place of numbers that are not known.
+TimeFactors with_assumed(const std::vector<double>& values) {
+  TimeFactors factors = {};
+  const TimeFactors nothing_added = time_factors({});
+  for (std::size_t k = 0; k < kNTimeFactors; ++k) factors[k] = values[k] > 0 ? values[k] : nothing_added[k];
+  return factors;
+}
+
+PositiveFit fit_times(const Steps& steps) {
+  const auto n = static_cast<Eigen::Index>(steps.size());
+  Eigen::VectorXd measured_s(n);
+  for (Eigen::Index i = 0; i < n; ++i) measured_s[i] = steps[static_cast<std::size_t>(i)]->row->median_s();
+  const auto model = [&](const std::vector<double>& numbers) {
+    TimeFactors factors = {};
+    std::ranges::copy(numbers, factors.begin());
+    Eigen::VectorXd time_s(n);
+    for (Eigen::Index i = 0; i < n; ++i)
+      time_s[i] = steps[static_cast<std::size_t>(i)]->terms.time_s(factors);
+    return time_s;
+  };
+  return fit_positive(model, measured_s, start_of(steps));
+}
+
+void set_times(const PositiveFit& times, FrameworkFit& fit) {
+  const TimeFactors factors = with_assumed(times.values);
+  set_time_factors(fit.profile.factors, factors);
+  for (std::size_t k = 0; k < kNTimeFactors; ++k) {
+    const std::string name(kTimeFactorNames[k]);
+    const bool is_known = times.values[k] > 0;
+    if (!is_known) fit.assumed.push_back(name);
+    fit.numbers.push_back({name, factors[k], times.standard_errors[k]});
+    for (std::size_t other = 0; other < kNTimeFactors; ++other) {
+      const bool is_exchange = k == kInNode || k == kBetween;
+      fit.profile.log_covariance.push_back(
+          !is_known && is_exchange && other == k
+              ? kAssumedSpread * kAssumedSpread
+              : times.log_covariance(static_cast<Eigen::Index>(k), static_cast<Eigen::Index>(other)));
+    }
+  }
+}
+
+void set_memory(const std::vector<MeasuredStep>& steps, FrameworkFit& fit) {
+  const FrameworkMemoryFit memory = fit_framework_memory(steps);
+  fit.profile.factors.reserved_bytes = memory.reserved_bytes.value;
+  fit.profile.factors.logits_bytes_per_vocab_entry = memory.logits_bytes_per_vocab_entry.value;
+  for (const FittedNumber& number : {memory.reserved_bytes, memory.logits_bytes_per_vocab_entry}) {
+    fit.numbers.push_back(number);
+    if (!memory.is_measured) fit.assumed.push_back(number.name);
+  }
+}
+
+void add_errors(const FrameworkFitRow& row, double n, FrameworkFit& fit) {
+  const double error = std::abs(row.predicted_s / row.measured_s - 1);
+  const double left_out_error = std::abs(row.left_out_s / row.measured_s - 1);
+  fit.mean_error += error / n;
+  fit.max_error = std::max(fit.max_error, error);
+  fit.left_out_mean_error += left_out_error / n;
+  fit.left_out_max_error = std::max(fit.left_out_max_error, left_out_error);
+}
+
+void add_rows(const std::vector<MeasuredStep>& steps, FrameworkFit& fit) {
+  const auto n = static_cast<double>(steps.size());
+  double left_out_squares = 0;
+  double memory_errors = 0;
+  int n_memory = 0;
+  for (const MeasuredStep& step : steps) {
+    Steps others;
+    for (const MeasuredStep& other : steps) {
+      if (&other != &step) others.push_back(&other);
+    }
+    FrameworkFitRow row{.step = step.row->kernel.text(), .measured_s = step.row->median_s()};
+    row.predicted_s = step.terms.time_s(time_factors(fit.profile.factors));
+    row.left_out_s = step.terms.time_s(with_assumed(fit_times(others).values));
+    row.measured_memory_bytes = step.row->peak_memory_bytes;
+    row.predicted_memory_bytes = peak_memory_of(step, fit.profile.factors).total_bytes();
+    add_errors(row, n, fit);
+    left_out_squares += std::pow(row.left_out_s / row.measured_s - 1, 2) / n;
+    if (row.measured_memory_bytes) {
+      memory_errors += std::abs(row.predicted_memory_bytes / *row.measured_memory_bytes - 1);
+      ++n_memory;
+    }
+    fit.rows.push_back(std::move(row));
+  }
+  fit.profile.left_out_error = std::sqrt(left_out_squares);
+  fit.memory_mean_error = n_memory > 0 ? memory_errors / n_memory : 0;
+}
+
+std::string models_of(const std::vector<MeasuredStep>& steps) {
+  std::set<std::string> models;
+  for (const MeasuredStep& step : steps) models.insert(step.row->kernel.value("model"));
+  std::string names;
+  for (const std::string& name : models) names += (names.empty() ? "" : ", ") + name;
+  return names;
+}
+
+}  // namespace
+
+FrameworkFit fit_framework_profile(const Measurements& measurements,
+                                   const std::function<Transformer(const std::string&)>& model,
+                                   const Cluster& cluster, const HardwareProfile& hardware,
+                                   const FrameworkFitOptions& options) {
+  const std::vector<MeasuredStep> steps = measured_steps(measurements, model, cluster, hardware);
+  if (steps.size() < kFewestSteps) {
+    throw std::invalid_argument("expected " + std::to_string(kFewestSteps) +
+                                " measured steps or more for a framework profile, got " +
+                                std::to_string(steps.size()));
+  }
+  Steps all;
+  for (const MeasuredStep& step : steps) all.push_back(&step);
+  FrameworkFit fit;
+  fit.description = options.description;
+  set_times(fit_times(all), fit);
+  set_memory(steps, fit);
+  const MeasuredStep& largest =
+      *std::ranges::max_element(steps, {}, [](const MeasuredStep& step) { return step.plan.n_gpus; });
+  set_plan(fit.profile, largest.plan);
+  fit.profile.name = options.name;
+  fit.profile.gpu = measurements.source_of(*largest.row).gpu;
+  fit.profile.hardware = options.hardware.empty() ? hardware.name : options.hardware;
+  fit.profile.source = "fitted to " + std::to_string(steps.size()) + " measured steps";
+  fit.profile.model = models_of(steps);
+  add_rows(steps, fit);
+  return fit;
+}
+
+}  // namespace packsim

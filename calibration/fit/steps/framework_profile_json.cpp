@@ -1,0 +1,61 @@
+#include "calibration/fit/steps/framework_profile_json.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+namespace packsim {
+
+using Json = nlohmann::ordered_json;
+
+double six_digits(double value) {
+  return std::stod(fmt::format("{:.6g}", value));
+}
+
+double percent_of(double fraction) {
+  return std::stod(fmt::format("{:.2f}", 100 * fraction));
+}
+
+std::string framework_profile_text(const FrameworkProfile& profile, const std::string& description,
+                                   const std::vector<FittedNumber>& numbers, const Json& provenance) {
+  const FrameworkFactors& factors = profile.factors;
+  Json json = {{"format", 2},
+               {"name", profile.name},
+               {"gpu", profile.gpu},
+               {"hardware", profile.hardware},
+               {"model", profile.model},
+               {"n_gpus", profile.n_gpus},
+               {"zero_stage", profile.zero_stage},
+               {"source", profile.source},
+               {"description", description},
+               {"plan",
+                {{"fp32_gradients", profile.execution.fp32_gradients},
+                 {"overlaps_states", profile.execution.overlaps_states},
+                 {"recompute_stops_early", profile.execution.recompute_stops_early},
+                 {"bucket_elements", profile.execution.bucket_elements}}},
+               {"fitted",
+                {{"linear_factor", six_digits(factors.linear_factor)},
+                 {"attention_factor", six_digits(factors.attention_factor)},
+                 {"exchange_in_node_factor", six_digits(factors.exchange_in_node_factor)},
+                 {"exchange_between_factor", six_digits(factors.exchange_between_factor)},
+                 {"micro_batch_s", six_digits(factors.micro_batch_s)},
+                 {"step_s", six_digits(factors.step_s)},
+                 {"reserved_bytes", six_digits(factors.reserved_bytes)},
+                 {"logits_bytes_per_vocab_entry", six_digits(factors.logits_bytes_per_vocab_entry)}}}};
+  // What most frameworks do not do is said of those that do.
+  if (profile.execution.overlaps_gather) json["plan"]["overlaps_gather"] = true;
+  if (profile.execution.overlaps_tensor) json["plan"]["overlaps_tensor"] = true;
+  Json errors = Json::object();
+  for (const FittedNumber& number : numbers) {
+    if (number.standard_error > 0) errors[number.name] = six_digits(number.standard_error);
+  }
+  json["standard_error"] = errors;
+  Json covariance = Json::array();
+  for (const double value : profile.log_covariance) covariance.push_back(six_digits(value));
+  json["log_covariance"] = covariance;
+  if (profile.left_out_error) json["left_out_error"] = six_digits(*profile.left_out_error);
+  json["provenance"] = provenance;
+  return json.dump(2) + "\n";
+}
+
+}  // namespace packsim

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "calibration/fit/steps/step_terms.hpp"
+#include "models/kernels/measurement.hpp"
+#include "models/memory/peak_memory.hpp"
+
+namespace packsim {
+
+/// A measured step as the models see it.
+struct MeasuredStep {
+  const Measurement* row = nullptr;
+  Transformer model = {};  ///< cut to the layers that were run
+  Cluster cluster = {};    ///< the GPUs that it ran on
+  ParallelPlan plan = {};  ///< as calibration/steps runs it
+  StepTerms terms = {};
+  std::int64_t largest_pack_tokens = 0;
+  int n_micro_batches = 0;
+};
+
+/// The steps among the measurements, which are kept by reference. Throws std::invalid_argument with every
+/// reason why one of them cannot exist.
+std::vector<MeasuredStep> measured_steps(const Measurements& measurements,
+                                         const std::function<Transformer(const std::string&)>& model,
+                                         const Cluster& cluster, const HardwareProfile& hardware);
+
+/// Of its largest micro-batch.
+MemoryPeak peak_memory_of(const MeasuredStep& step, const FrameworkFactors& factors);
+
+}  // namespace packsim

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+namespace packsim {
+
+/// What every command shares.
+struct CommandContext {
+  std::string command_line;  ///< as typed, for the manifest
+  std::string version;
+  std::string data_root;  ///< where models, clusters, profiles and scenarios are found
+};
+
+}  // namespace packsim

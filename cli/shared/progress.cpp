@@ -1,0 +1,32 @@
+#include "cli/shared/progress.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace packsim {
+
+Progress::Progress(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
+
+Progress::~Progress() {
+  if (line_open_) fmt::print(stderr, "\r\x1b[K");
+}
+
+void Progress::say(const std::string& what) {
+  if (quiet_) return;
+  const std::lock_guard lock(mutex_);
+  const Clock::time_point now = Clock::now();
+  if (now < next_) return;
+  next_ = now + (terminal_ ? std::chrono::milliseconds(500) : std::chrono::milliseconds(2000));
+  const double elapsed_s = std::chrono::duration<double>(now - start_).count();
+  if (terminal_) {
+    fmt::print(stderr, "\r\x1b[K[{:.0f} s] {}", elapsed_s, what);
+    line_open_ = true;
+  } else {
+    fmt::print(stderr, "[{:.0f} s] {}\n", elapsed_s, what);
+  }
+  std::fflush(stderr);
+}
+
+}  // namespace packsim

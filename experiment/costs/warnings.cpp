@@ -1,0 +1,77 @@
+#include "experiment/costs/warnings.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace packsim {
+
+std::vector<std::string> extrapolation_warnings(const Scenario& scenario) {
+  const FrameworkProfile& profile = scenario.profile;
+  std::vector<std::string> warnings;
+  if (profile.gpu != scenario.cluster.gpu) {
+    warnings.push_back(
+        fmt::format("profile {} was measured on {}, the cluster has {}: every time is extrapolated",
+                    profile.name, profile.gpu, scenario.cluster.gpu));
+  }
+  if (scenario.hardware.gpu != scenario.cluster.gpu) {
+    warnings.push_back(fmt::format(
+        "hardware profile {} was measured on {}, the cluster has {}: every kernel is extrapolated",
+        scenario.hardware.name, scenario.hardware.gpu, scenario.cluster.gpu));
+  }
+  if (!scenario.is_hardware_of_profile) {
+    warnings.push_back(
+        fmt::format("profile {} was fitted on hardware profile {}: its factors are taken to hold on {} too",
+                    profile.name, profile.hardware, scenario.hardware.name));
+  }
+  if (!scenario.is_model_of_profile) {
+    warnings.push_back(
+        fmt::format("profile {} was fitted to steps of {}: its factors are taken to hold for {} too",
+                    profile.name, profile.model, scenario.model.name));
+  }
+  if (profile.zero_stage != scenario.training.zero_stage) {
+    warnings.push_back(fmt::format(
+        "profile {} was fitted with ZeRO stage {}: what stage {} communicates beyond it is priced by the "
+        "hardware profile alone",
+        profile.name, profile.zero_stage, scenario.training.zero_stage));
+  }
+  if (profile.n_gpus != scenario.cluster.n_gpus()) {
+    warnings.push_back(
+        fmt::format("profile {} was fitted on {} GPUs: the fixed cost of an iteration on {} is extrapolated",
+                    profile.name, profile.n_gpus, scenario.cluster.n_gpus()));
+  }
+  return warnings;
+}
+
+std::vector<std::string> run_warnings(const StrategyResult& run, const Scenario& scenario,
+                                      std::int64_t data_tokens) {
+  std::vector<std::string> warnings;
+  constexpr double kNotable = 0.1;
+  const auto asked_tokens = static_cast<double>(scenario.training.tokens_per_iteration);
+  if (run.iterations == 0) {
+    warnings.push_back(fmt::format("{}: no iteration runs; its packs are too few for one", run.name));
+    return warnings;
+  }
+  const double mean_tokens =
+      static_cast<double>(run.counts.trained_tokens) / static_cast<double>(run.iterations);
+  if (std::abs(mean_tokens / asked_tokens - 1) > kNotable) {
+    warnings.push_back(
+        fmt::format("{}: iterations train {:.0f} tokens on average, not the {:.0f} of tokens_per_iteration",
+                    run.name, mean_tokens, asked_tokens));
+  }
+  if (run.failures && std::isinf(run.failures->gpu_days)) {
+    warnings.push_back(
+        fmt::format("{}: failures come faster than it gets on: no end of it is to be expected", run.name));
+  }
+  const double epoch_tokens = static_cast<double>(data_tokens) * scenario.training.epochs;
+  if (static_cast<double>(run.counts.repeated_tokens) > kNotable * epoch_tokens) {
+    warnings.push_back(
+        fmt::format("{}: {:.0f} % of the data is trained once more to fill last iterations; fewer "
+                    "tokens_per_iteration or "
+                    "last_iteration shorten avoid it",
+                    run.name, 100 * static_cast<double>(run.counts.repeated_tokens) / epoch_tokens));
+  }
+  return warnings;
+}
+
+}  // namespace packsim

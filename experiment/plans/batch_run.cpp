@@ -1,0 +1,110 @@
+#include "experiment/plans/batch_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+#include "experiment/plans/plan_strategy.hpp"
+#include "models/state_traffic.hpp"
+#include "packing/flexsp/options.hpp"
+#include "planning/group_selection/candidate_groups.hpp"
+#include "sim/run/plan_cost.hpp"
+
+namespace packsim {
+namespace {
+
+Job job_of(const Scenario& scenario) {
+  return {scenario.model, scenario.cluster, scenario.hardware, scenario.profile.factors};
+}
+
+// Full packs of the group, with as many checkpointed layers as these need.
+PackCost price_of(const Scenario& scenario, const GroupSpec& group) {
+  const PlannedGroup full = plan_group(scenario, group, group.capacity_tokens, scenario.plan.pp_degree);
+  StepPricer pricer(scenario.model, scenario.cluster, group_plan(scenario.plan, group, full.gc_layers),
+                    scenario.hardware, scenario.profile.factors);
+  return plan_cost(pricer, group.capacity_tokens).pack;
+}
+
+BatchRun empty_run(const Scenario& scenario, const StrategySpec& spec) {
+  BatchRun run;
+  run.setting = unpriced_setting(scenario, spec);
+  // Experts of several ranks meet in every layer.
+  run.setting.rounds_in_step = reduces_every_micro_batch(scenario.plan) || scenario.plan.ep_degree > 1;
+  run.solver = std::make_unique<CbcAssignmentSolver>(
+      CbcOptions{.integer_program = spec.options[flexsp::kIntegerPrograms]});
+  run.setting.solver = run.solver.get();
+  return run;
+}
+
+BatchRun run_of(const Scenario& scenario, const StrategySpec& spec,
+                std::span<const CandidateGroup> candidates) {
+  BatchRun run = empty_run(scenario, spec);
+  const ParallelPlan& plan = scenario.plan;
+  run.setting.one_degree = plan.pp_degree > 1 || plan.ep_degree > 1;
+  run.setting.one_group_in_round = plan.ep_degree > 1;
+  run.setting.rounds = {.fill_rounds = fill_rounds(plan),
+                        .multiple = plan.schedule().needs_full_rounds ? plan.pp_degree : 1};
+  for (const CandidateGroup& candidate : candidates) {
+    run.groups.push_back({.capacity_tokens = candidate.group.capacity_tokens,
+                          .sequence = candidate.plan.sequence,
+                          .gc_layers = candidate.plan.gc_layers});
+    run.setting.groups.push_back(candidate.group);
+    run.setting.step_s = candidate.step_s;
+  }
+  return run;
+}
+
+std::optional<BatchRun> chosen_run(const Scenario& scenario, const StrategySpec& spec,
+                                   std::int64_t longest_tokens) {
+  const std::int64_t longest = std::min(longest_tokens, spec.longest_tokens.value_or(longest_tokens));
+  const std::int64_t share = scenario.training.tokens_per_iteration / packed_gpus(scenario);
+  const std::vector<CandidateGroup> candidates =
+      candidate_groups(job_of(scenario), scenario.plan, {.longest_tokens = longest, .share_tokens = share});
+  if (candidates.empty()) return std::nullopt;
+  return run_of(scenario, spec, candidates);
+}
+
+}  // namespace
+
+BatchSetting unpriced_setting(const Scenario& scenario, const StrategySpec& spec) {
+  BatchSetting setting{.groups = {},
+                       .n_gpus = packed_gpus(scenario),
+                       .tokens_per_iteration = scenario.training.tokens_per_iteration};
+  for (const GroupSpec& group : spec.groups)
+    setting.groups.push_back({group.capacity_tokens, group.sequence.gpus_per_pack(), {}});
+  return setting;
+}
+
+std::optional<BatchRun> batch_run(const Scenario& scenario, const StrategySpec& spec,
+                                  std::int64_t longest_tokens) {
+  if (find_strategy(spec.strategy)->chooses_groups) return chosen_run(scenario, spec, longest_tokens);
+  BatchRun run = empty_run(scenario, spec);
+  run.groups = spec.groups;
+  for (std::size_t g = 0; g < run.groups.size(); ++g)
+    run.setting.groups[g].cost = price_of(scenario, run.groups[g]);
+  return run;
+}
+
+void drop_empty_groups(Packing& packing, std::vector<GroupSpec>& groups) {
+  std::vector<std::uint16_t> kept_as(groups.size());
+  std::size_t n = 0;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    if (packing.groups[g].n_packs() == 0) continue;
+    kept_as[g] = static_cast<std::uint16_t>(n);
+    if (n != g) {
+      groups[n] = groups[g];
+      packing.groups[n] = std::move(packing.groups[g]);
+      packing.capacities_tokens[n] = packing.capacities_tokens[g];
+    }
+    ++n;
+  }
+  // One stays, so that there is something to show.
+  n = std::max<std::size_t>(n, 1);
+  groups.resize(n);
+  packing.groups.resize(n);
+  packing.capacities_tokens.resize(n);
+  for (PlacedPack& placed : packing.planned.placed) placed.group = kept_as[placed.group];
+}
+
+}  // namespace packsim

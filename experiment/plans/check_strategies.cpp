@@ -1,0 +1,82 @@
+#include "experiment/plans/check_strategies.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "experiment/plans/batch_run.hpp"
+#include "experiment/plans/plan_strategy.hpp"
+#include "models/parallel_plan.hpp"
+#include "models/state_traffic.hpp"
+#include "scenarios/loader/json/problems.hpp"
+
+namespace packsim {
+namespace {
+
+// What a strategy that chooses its groups cannot carry out.
+std::vector<std::string> choosing_mistakes(const Scenario& scenario, std::size_t index) {
+  const StrategySpec& spec = scenario.strategies[index];
+  std::vector<std::string> messages;
+  const auto refuse = [&](std::string_view key, std::string_view expected, std::string_view got) {
+    messages.push_back(fmt::format("{}: /strategies/{}/{}: {}: expected {}, got {}", scenario.path, index,
+                                   key, spec.name, expected, got));
+  };
+  if (spec.over_long == OverLong::own_pack)
+    refuse("over_long", "error, drop, truncate or split for a strategy that chooses pack lengths",
+           "\"own_pack\"");
+  if (spec.window_samples > 0) {
+    refuse("window_samples", "0 for a strategy with windows of its own (window_iterations)",
+           fmt::format("{}", spec.window_samples));
+  }
+  for (const int stage : spec.zero_stages) {
+    for (const PlanMistake& mistake :
+         plan_mistakes(scenario.model, scenario.cluster, with_zero_stage(scenario.plan, stage)))
+      refuse("zero_stages", "stages that the parallel plan can have",
+             fmt::format("{} ({})", stage, mistake.text()));
+  }
+  if (spec.padding != Padding::none) {
+    refuse("padding", "none for a strategy that chooses pack lengths",
+           fmt::format("\"{}\"", policy_name(kPaddingNames, spec.padding)));
+  }
+  if (spec.curriculum_iterations > 0) {
+    refuse("curriculum_iterations", "0 for a strategy whose groups are not those of a curriculum",
+           fmt::format("{}", spec.curriculum_iterations));
+  }
+  return messages;
+}
+
+}  // namespace
+
+void check_strategies(const Scenario& scenario, std::span<const std::int32_t> lengths_tokens) {
+  std::vector<std::string> messages;
+  for (std::size_t i = 0; i < scenario.strategies.size(); ++i) {
+    const StrategySpec& spec = scenario.strategies[i];
+    try {
+      const Strategy& strategy = *find_strategy(spec.strategy);
+      if (strategy.chooses_groups) {
+        // There are no groups yet.
+        std::ranges::copy(choosing_mistakes(scenario, i), std::back_inserter(messages));
+        continue;
+      }
+      PackRequest request = pack_request(spec, spec.groups, lengths_tokens);
+      const BatchSetting setting = unpriced_setting(scenario, spec);
+      if (strategy.plan_batches != nullptr) request.setting = &setting;
+      check_request(spec.strategy, request);
+      for (const GroupSpec& group : spec.groups) {
+        if (spec.micro_batches_per_rank) continue;
+        micro_batches_that_fit(scenario.training.tokens_per_iteration,
+                               packed_gpus(scenario) / group.sequence.gpus_per_pack(), group.capacity_tokens);
+      }
+    } catch (const std::invalid_argument& error) {
+      messages.push_back(
+          fmt::format("{}: /strategies/{}: {}: {}", scenario.path, i, spec.name, error.what()));
+    }
+  }
+  if (!messages.empty()) throw ScenarioError(messages);
+}
+
+}  // namespace packsim

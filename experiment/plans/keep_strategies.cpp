@@ -1,0 +1,28 @@
+#include "experiment/plans/keep_strategies.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace packsim {
+
+void keep_strategies(Scenario& scenario, const std::vector<std::string>& names) {
+  if (names.empty()) return;
+  std::string known;
+  for (const StrategySpec& spec : scenario.strategies) known += (known.empty() ? "" : ", ") + spec.name;
+  for (const std::string& name : names) {
+    if (std::ranges::none_of(scenario.strategies,
+                             [&](const StrategySpec& spec) { return spec.name == name; })) {
+      throw std::invalid_argument(fmt::format(
+          "--strategy: expected one of {} (the strategies of {}), got \"{}\"", known, scenario.path, name));
+    }
+  }
+  std::erase_if(scenario.strategies,
+                [&](const StrategySpec& spec) { return std::ranges::find(names, spec.name) == names.end(); });
+  if (std::ranges::find(names, scenario.baseline) == names.end()) {
+    scenario.baseline = scenario.strategies.front().name;
+  }
+}
+
+}  // namespace packsim

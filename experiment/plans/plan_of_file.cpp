@@ -1,0 +1,130 @@
+#include "experiment/plans/plan_of_file.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "experiment/plans/batch_run.hpp"
+#include "experiment/plans/stopwatch.hpp"
+#include "models/parallel_plan.hpp"
+#include "models/state_traffic.hpp"
+#include "packing/options/shared_options.hpp"
+#include "plan_files/restore_plan.hpp"
+
+namespace packsim {
+namespace {
+
+std::vector<GroupSpec> groups_of(const PlanTables& plan) {
+  std::vector<GroupSpec> groups;
+  for (const PlanGroup& group : plan.groups) {
+    groups.push_back({.capacity_tokens = group.capacity_tokens,
+                      .sequence = group.sequence(),
+                      .gc_layers = static_cast<int>(group.gc_layers)});
+  }
+  return groups;
+}
+
+// Degrees of tensor parallelism and pipelines, and the ZeRO stage, are said by plans of a scenario only.
+bool says_states(const PlanFacts& facts) {
+  return !facts.scenario.empty();
+}
+
+}  // namespace
+
+std::vector<std::byte> plan_file_of(const Scenario& scenario, const StrategySpec& spec,
+                                    const PlannedStrategy& plan,
+                                    std::span<const std::int32_t> sample_lengths_tokens,
+                                    const std::string& version, const std::string& normaliser) {
+  PlanFacts facts;
+  facts.version = version;
+  facts.name = spec.name;
+  facts.scenario = scenario.name;
+  facts.normaliser = normaliser;
+  facts.lengths_hash = hash_of_lengths(sample_lengths_tokens);
+  facts.seed = static_cast<std::uint32_t>(spec.options[kSeed]);
+  facts.shuffle = spec.options[kShuffle];
+  facts.tp_degree = scenario.plan.tp_degree;
+  facts.pp_degree = scenario.plan.pp_degree;
+  facts.zero_stage = plan.groups.front().zero_stage;
+  facts.tokens_per_iteration = scenario.training.tokens_per_iteration;
+  facts.over_long = spec.over_long;
+  facts.empty = spec.empty;
+  facts.padding = spec.padding;
+  facts.pad_multiple_tokens = spec.pad_multiple_tokens;
+  facts.order = spec.order;
+  facts.last_iteration = spec.last_iteration;
+  std::vector<SequenceParallelism> sequence;
+  for (const PlannedGroup& group : plan.groups) sequence.push_back(group.sequence);
+  return plan_bytes({.packing = plan.packing,
+                     .schedule = plan.schedule,
+                     .sequence = sequence,
+                     .loss_tokens = plan.loss_tokens,
+                     .facts = facts});
+}
+
+Scenario scenario_of_plan(const Scenario& scenario, const PlanView& plan, const std::string& path) {
+  const PlanFacts& facts = plan->facts;
+  std::string mistakes;
+  const auto expect = [&](const std::string& what, std::int64_t of_scenario, std::int64_t of_plan) {
+    if (of_scenario == of_plan) return;
+    mistakes += fmt::format("{}{}: {}: expected {}, as {} has, got {}", mistakes.empty() ? "" : "\n", path,
+                            what, of_scenario, scenario.path, of_plan);
+  };
+  if (says_states(facts)) {
+    expect("tp_degree", scenario.plan.tp_degree, facts.tp_degree);
+    expect("pp_degree", scenario.plan.pp_degree, facts.pp_degree);
+  }
+  expect("n_gpus (over tensor-parallel groups and pipelines)", packed_gpus(scenario), facts.n_gpus);
+  Scenario planned = scenario;
+  if (says_states(facts) && facts.zero_stage != scenario.plan.zero_stage)
+    planned.plan = with_zero_stage(scenario.plan, facts.zero_stage);
+  const std::vector<GroupSpec> groups = groups_of(*plan);
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    for (const PlanMistake& mistake :
+         plan_mistakes(scenario.model, scenario.cluster, group_plan(planned.plan, groups[g], 0))) {
+      mistakes += fmt::format("{}{}: groups[{}]: {}", mistakes.empty() ? "" : "\n", path, g, mistake.text());
+    }
+  }
+  if (!mistakes.empty()) throw std::invalid_argument(mistakes);
+
+  planned.description = fmt::format("The plan {}, on the model and the cluster of this scenario", path);
+  planned.training.epochs = facts.epochs;
+  if (facts.tokens_per_iteration > 0) planned.training.tokens_per_iteration = facts.tokens_per_iteration;
+  StrategySpec spec;
+  spec.name = facts.name;
+  spec.strategy = facts.strategy;
+  spec.groups = groups;
+  spec.options.set(kSeed.name, std::int64_t{facts.seed});
+  spec.options.set(kShuffle.name, facts.shuffle);
+  spec.over_long = facts.over_long;
+  spec.empty = facts.empty;
+  spec.padding = facts.padding;
+  spec.pad_multiple_tokens = facts.pad_multiple_tokens;
+  spec.order = facts.order;
+  spec.last_iteration = facts.last_iteration;
+  planned.strategies = {spec};
+  planned.baseline = spec.name;
+  return planned;
+}
+
+PlannedStrategy plan_of_file(const Scenario& scenario, const PlanView& view) {
+  const Stopwatch reading_watch;
+  RestoredPlan restored = restore_plan(view);
+  const StrategySpec& spec = scenario.strategies.front();
+  PlannedStrategy plan;
+  plan.packing = std::move(restored.packing);
+  plan.schedule = std::move(restored.schedule);
+  const bool plans_batches = !plan.packing.planned.iterations.empty();
+  std::vector<int> n_micro_batches;
+  for (const GroupPlan& group : plan.schedule.groups) {
+    n_micro_batches.push_back(plans_batches ? most_rounds(plan.schedule.placed)
+                                            : group.micro_batches_per_rank);
+  }
+  set_groups(scenario, spec.groups, n_micro_batches, spec.padding, spec.pad_multiple_tokens, plan);
+  count_trained_groups(plan);
+  plan.loss_tokens.assign(view->loss_tokens.begin(), view->loss_tokens.end());
+  plan.packing_s = reading_watch.seconds();
+  return plan;
+}
+
+}  // namespace packsim

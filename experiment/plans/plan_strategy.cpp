@@ -1,0 +1,247 @@
+#include "experiment/plans/plan_strategy.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <stdexcept>
+
+#include "experiment/plans/batch_run.hpp"
+#include "experiment/plans/stopwatch.hpp"
+#include "models/memory/peak_memory.hpp"
+#include "models/pipeline_chunks.hpp"
+#include "models/state_traffic.hpp"
+#include "packing/options/shared_options.hpp"
+#include "packing/schedule/pack_use_counts.hpp"
+#include "planning/planned_time.hpp"
+
+namespace packsim {
+namespace {
+
+// The largest micro-batch decides what fits.
+std::int64_t most_tokens(std::span<const MicroBatch> batches) {
+  std::int64_t most = 0;
+  for (const MicroBatch& batch : batches) most = std::max(most, batch.tokens + batch.padded_tokens);
+  return most;
+}
+
+}  // namespace
+
+PackRequest pack_request(const StrategySpec& spec, std::span<const GroupSpec> groups,
+                         std::span<const std::int32_t> lengths_tokens) {
+  PackRequest request{.lengths_tokens = lengths_tokens,
+                      .capacities_tokens = {},
+                      .over_long = spec.over_long,
+                      .empty = spec.empty,
+                      .window_samples = spec.window_samples,
+                      .options = spec.options};
+  for (const GroupSpec& group : groups) request.capacities_tokens.push_back(group.capacity_tokens);
+  return request;
+}
+
+int packed_gpus(const Scenario& scenario) {
+  return scenario.cluster.n_gpus() / (scenario.plan.tp_degree * scenario.plan.pp_degree);
+}
+
+PlannedGroup plan_group(const Scenario& scenario, const GroupSpec& group, std::int64_t pack_tokens,
+                        int n_micro_batches) {
+  const FrameworkFactors& factors = scenario.profile.factors;
+  const MemoryAssumptions assumptions{.reserved_bytes = factors.reserved_bytes,
+                                      .logits_bytes_per_vocab_entry = factors.logits_bytes_per_vocab_entry};
+  ParallelPlan plan = group_plan(scenario.plan, group, 0);
+  const double tokens_per_gpu = static_cast<double>(pack_tokens) / plan.sequence_gpus();
+  const std::optional<int> fewest =
+      fewest_gc_layers(scenario.model, scenario.cluster, plan, assumptions, tokens_per_gpu, n_micro_batches);
+  plan.gc_layers = group.gc_layers.value_or(fewest.value_or(scenario.model.n_layers));
+  // Chunks of a pipeline checkpoint alike, which may make more of them.
+  int n_checkpointed = 0;
+  for (const PipelineChunk& chunk : pipeline_chunks(scenario.model, plan))
+    n_checkpointed += chunk.n_checkpointed;
+  plan.gc_layers = n_checkpointed;
+  PlannedGroup result;
+  result.capacity_tokens = group.capacity_tokens;
+  result.sequence = group.sequence;
+  result.gc_layers = plan.gc_layers;
+  result.zero_stage = plan.zero_stage;
+  result.memory =
+      peak_memory(scenario.model, scenario.cluster, plan, assumptions, tokens_per_gpu, n_micro_batches);
+  result.peak_memory_bytes = result.memory.total_bytes();
+  result.gpu_memory_bytes = static_cast<double>(scenario.cluster.gpu_memory_bytes);
+  result.feasible = fits(scenario.cluster, result.memory);
+  return result;
+}
+
+void set_groups(const Scenario& scenario, std::span<const GroupSpec> groups,
+                std::span<const int> n_micro_batches, Padding padding, std::int64_t pad_multiple_tokens,
+                PlannedStrategy& plan) {
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    plan.batches.push_back(micro_batches(plan.packing, g, padding, pad_multiple_tokens));
+    plan.groups.push_back(plan_group(scenario, groups[g], most_tokens(plan.batches[g]), n_micro_batches[g]));
+    plan.plans.push_back(group_plan(scenario.plan, groups[g], plan.groups[g].gc_layers));
+  }
+}
+
+void count_trained_groups(PlannedStrategy& plan) {
+  const bool plans_batches = !plan.packing.planned.iterations.empty();
+  const PackUseCounts counts = count_pack_uses(plan.batches, plan.schedule);
+  for (std::size_t g = 0; g < plan.groups.size(); ++g) {
+    PlannedGroup& group = plan.groups[g];
+    const GroupPlan& scheduled = plan.schedule.groups[g];
+    group.packs = static_cast<std::int64_t>(plan.batches[g].size());
+    group.n_dp_ranks = scheduled.n_dp_ranks;
+    if (!plans_batches) group.micro_batches_per_rank = scheduled.micro_batches_per_rank;
+    group.iterations = counts.iterations[g];
+  }
+}
+
+int most_rounds(std::span<const PlacedPack> placed) {
+  int most = 1;
+  for (const PlacedPack& pack : placed) most = std::max(most, pack.round + 1);
+  return most;
+}
+
+namespace {
+
+// Packs, and how each group of them runs.
+struct Packed {
+  Packing packing;
+  std::vector<GroupSpec> groups;
+  std::vector<SolveRecord> solves = {};
+  double planned_s = 0;  // of an epoch, where the strategy chose its groups
+};
+
+Packed plan_batches(BatchRun run, const StrategySpec& spec, std::span<const std::int32_t> lengths_tokens) {
+  const Strategy& strategy = *find_strategy(spec.strategy);
+  PackRequest request = pack_request(spec, run.groups, lengths_tokens);
+  request.setting = &run.setting;
+  request.longest_tokens = spec.longest_tokens.value_or(0);
+  Packed packed{
+      .packing = pack(spec.strategy, request), .groups = std::move(run.groups), .solves = run.solver->log()};
+  if (!strategy.chooses_groups) return packed;
+  packed.planned_s = planned_time_s(packed.packing, run.setting) +
+                     run.setting.step_s * static_cast<double>(packed.packing.planned.iterations.size());
+  drop_empty_groups(packed.packing, packed.groups);
+  return packed;
+}
+
+PlannedStrategy schedule_packs(const Scenario& scenario, const StrategySpec& spec, Packed packed,
+                               double packing_s) {
+  PlannedStrategy plan;
+  plan.packing = std::move(packed.packing);
+  plan.solves = std::move(packed.solves);
+  plan.packing_s = packing_s;
+  const bool plans_batches = !plan.packing.planned.iterations.empty();
+  const Stopwatch scheduling_watch;
+  const int n_gpus = packed_gpus(scenario);
+  std::vector<int> n_micro_batches;
+  for (const GroupSpec& group : packed.groups) {
+    n_micro_batches.push_back(plans_batches
+                                  ? most_rounds(plan.packing.planned.placed)
+                                  : spec.micro_batches_per_rank.value_or(micro_batches_that_fit(
+                                        scenario.training.tokens_per_iteration,
+                                        n_gpus / group.sequence.gpus_per_pack(), group.capacity_tokens)));
+  }
+  set_groups(scenario, packed.groups, n_micro_batches, spec.padding, spec.pad_multiple_tokens, plan);
+  std::vector<GroupParallelism> parallelism;
+  for (std::size_t g = 0; g < packed.groups.size(); ++g) {
+    parallelism.push_back(
+        {.gpus_per_pack = packed.groups[g].sequence.gpus_per_pack(), .gc_layers = plan.groups[g].gc_layers});
+  }
+  const bool by_tokens = !spec.micro_batches_per_rank.has_value();
+  const ScheduleOptions options{
+      .n_gpus = n_gpus,
+      .tokens_per_iteration = by_tokens ? scenario.training.tokens_per_iteration : 0,
+      .micro_batches_per_rank = spec.micro_batches_per_rank.value_or(1),
+      .order = spec.order,
+      .last_iteration = spec.last_iteration,
+      .curriculum_iterations = spec.curriculum_iterations,
+      .epochs = scenario.training.epochs,
+      .seed = static_cast<std::uint32_t>(spec.options[kSeed])};
+  plan.schedule = plans_batches
+                      ? make_schedule(plan.packing.planned, parallelism, options)
+                      : make_schedule(plan.batches, plan.packing.capacities_tokens, parallelism, options);
+  count_trained_groups(plan);
+  plan.scheduling_s = scheduling_watch.seconds();
+  return plan;
+}
+
+std::int64_t longest_of(std::span<const std::int32_t> lengths_tokens) {
+  return lengths_tokens.empty() ? 0 : *std::ranges::max_element(lengths_tokens);
+}
+
+// Of a job on which no pack fits: its longest samples on as many GPUs, with all layers checkpointed, to show
+// what is missing.
+PlannedStrategy plan_what_does_not_fit(const Scenario& scenario, const StrategySpec& spec,
+                                       std::span<const std::int32_t> lengths_tokens,
+                                       const Stopwatch& packing_watch) {
+  GroupSpec group;
+  group.capacity_tokens = std::max<std::int64_t>(1, spec.longest_tokens.value_or(longest_of(lengths_tokens)));
+  for (int degree = 1; degree <= packed_gpus(scenario); degree *= 2) {
+    ParallelPlan plan = scenario.plan;
+    plan.sequence.ulysses = degree;
+    if (plan_mistakes(scenario.model, scenario.cluster, plan).empty()) group.sequence.ulysses = degree;
+  }
+  Packed packed{.packing = pack("bfd", pack_request(spec, std::span(&group, 1), lengths_tokens)),
+                .groups = {group}};
+  packed.packing.strategy = find_strategy(spec.strategy);
+  return schedule_packs(scenario, spec, std::move(packed), packing_watch.seconds());
+}
+
+// At the scenario's own ZeRO stage.
+PlannedStrategy plan_at(const Scenario& scenario, const StrategySpec& spec,
+                        std::span<const std::int32_t> lengths_tokens, const Stopwatch& packing_watch) {
+  std::optional<BatchRun> run = batch_run(scenario, spec, longest_of(lengths_tokens));
+  if (!run) return plan_what_does_not_fit(scenario, spec, lengths_tokens, packing_watch);
+  Packed packed = plan_batches(std::move(*run), spec, lengths_tokens);
+  return schedule_packs(scenario, spec, std::move(packed), packing_watch.seconds());
+}
+
+// At the stage of those that it may choose from at which most of the data is trained, and of these the one
+// that takes least. Stages hold samples of other lengths.
+PlannedStrategy best_stage(const Scenario& scenario, const StrategySpec& spec,
+                           std::span<const std::int32_t> lengths_tokens, const Stopwatch& packing_watch) {
+  const auto lost_tokens = [](const Packed& packed) {
+    return packed.packing.counts.dropped_tokens + packed.packing.counts.truncated_tokens;
+  };
+  const auto is_better = [&](const Packed& one, const Packed& other) {
+    if (lost_tokens(one) != lost_tokens(other)) return lost_tokens(one) < lost_tokens(other);
+    return one.planned_s < other.planned_s;
+  };
+  std::optional<Scenario> best_scenario;
+  std::optional<Packed> best;
+  std::exception_ptr refused;  // samples that no pack of a stage holds
+  for (const int zero_stage : spec.zero_stages) {
+    Scenario stage = scenario;
+    stage.plan = with_zero_stage(scenario.plan, zero_stage);
+    std::optional<BatchRun> run = batch_run(stage, spec, longest_of(lengths_tokens));
+    if (!run) continue;
+    try {
+      Packed packed = plan_batches(std::move(*run), spec, lengths_tokens);
+      if (best && !is_better(packed, *best)) continue;
+      best = std::move(packed);
+      best_scenario = std::move(stage);
+    } catch (const std::invalid_argument&) {
+      if (!refused) refused = std::current_exception();
+    }
+  }
+  if (best) return schedule_packs(*best_scenario, spec, std::move(*best), packing_watch.seconds());
+  if (refused) std::rethrow_exception(refused);
+  Scenario first = scenario;
+  first.plan = with_zero_stage(scenario.plan, spec.zero_stages.front());
+  return plan_what_does_not_fit(first, spec, lengths_tokens, packing_watch);
+}
+
+}  // namespace
+
+PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec,
+                              std::span<const std::int32_t> lengths_tokens) {
+  const Stopwatch packing_watch;
+  if (find_strategy(spec.strategy)->plan_batches == nullptr) {
+    Packed packed{.packing = pack(spec.strategy, pack_request(spec, spec.groups, lengths_tokens)),
+                  .groups = spec.groups};
+    return schedule_packs(scenario, spec, std::move(packed), packing_watch.seconds());
+  }
+  if (spec.zero_stages.empty()) return plan_at(scenario, spec, lengths_tokens, packing_watch);
+  return best_stage(scenario, spec, lengths_tokens, packing_watch);
+}
+
+}  // namespace packsim

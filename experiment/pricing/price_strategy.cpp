@@ -1,0 +1,83 @@
+#include "experiment/pricing/price_strategy.hpp"
+
+#include <unordered_map>
+#include <utility>
+
+#include "models/coverage/schedule_kernels.hpp"
+#include "models/step/overlap.hpp"
+#include "models/step/plan_account.hpp"
+#include "packing/schedule/pack_use_counts.hpp"
+
+namespace packsim {
+namespace {
+
+// The packs of one group, one after another.
+class GroupPrices {
+ public:
+  GroupPrices(StepPricer& pricer, const PlannedStrategy& plan, std::size_t group, PackPrices& prices)
+      : pricer_(pricer), plan_(plan), group_(group), prices_(prices) {}
+
+  void add(std::size_t pack) {
+    const MicroBatch& batch = plan_.batches[group_][pack];
+    // Of one sample, its length and its padding say all.
+    if (batch.n_items == 1) {
+      const std::uint64_t tokens_and_padding =
+          static_cast<std::uint64_t>(batch.tokens) << 32U | static_cast<std::uint64_t>(batch.padded_tokens);
+      const auto next = static_cast<std::uint32_t>(prices_.prices().size());
+      const auto [known, is_new] = alone_.try_emplace(tokens_and_padding, next);
+      if (!is_new) return prices_.push_back_same(known->second);
+    }
+    prices_.push_back(
+        pricer_.micro_batch(batch.tokens + batch.padded_tokens,
+                            pack_documents(plan_.packing, group_, pack, batch).lengths_tokens()));
+  }
+
+ private:
+  StepPricer& pricer_;
+  const PlannedStrategy& plan_;
+  std::size_t group_;
+  PackPrices& prices_;
+  std::unordered_map<std::uint64_t, std::uint32_t> alone_;  // price of a pack of one sample
+};
+
+}  // namespace
+
+SimulationOptions simulation_options(const Scenario& scenario, const Topology* topology) {
+  const bool contends = topology != nullptr;
+  return {.detail = contends ? StepDetail::stages : StepDetail::micro_batches,
+          .topology = topology,
+          .slow_down = contends ? overlap_slow_down(scenario.hardware) : 1,
+          .variability = scenario.variability};
+}
+
+PricedStrategy price_strategy(const Scenario& scenario, const PlannedStrategy& plan,
+                              std::shared_ptr<ScenarioPricers> pricers) {
+  const PackUseCounts counts = count_pack_uses(plan.batches, plan.schedule);
+  PricedStrategy priced;
+  priced.pricers = pricers ? std::move(pricers) : std::make_shared<ScenarioPricers>(scenario);
+  for (std::size_t g = 0; g < plan.plans.size(); ++g) {
+    StepPricer& pricer = priced.pricers->of(plan.plans[g]);
+    PricedGroup& group = priced.groups.emplace_back();
+    group.plan = price_plan(pricer);
+    PlanAccount account(pricer);
+    GroupPrices prices(pricer, plan, g, group.packs);
+    double n_trained = 0;
+    const std::size_t n_packs = plan.batches[g].size();
+    group.packs.reserve(n_packs);
+    for (std::size_t p = 0; p < n_packs; ++p) {
+      const auto times = static_cast<double>(counts.of_pack[g][p]);
+      if (times == 0) {
+        group.packs.push_back({});
+        continue;
+      }
+      prices.add(p);
+      account.add_micro_batches(group.packs[p], times);
+      n_trained += times;
+    }
+    account.add_steps(counts.rank_steps[g], n_trained, counts.later_micro_batches[g]);
+    priced.account.add(account.total());
+  }
+  return priced;
+}
+
+}  // namespace packsim

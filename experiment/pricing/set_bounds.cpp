@@ -1,0 +1,149 @@
+#include "experiment/pricing/set_bounds.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "experiment/plans/batch_run.hpp"
+#include "models/state_traffic.hpp"
+
+namespace packsim {
+namespace {
+
+constexpr double kDay_s = 86400;
+
+std::vector<LengthCount> count_lengths(const Packing& packing) {
+  std::vector<std::int64_t> counts;
+  for (const PackSet& packs : packing.groups) {
+    for (const ItemIndex item : packs.items) {
+      const auto length = static_cast<std::size_t>(packing.lengths_tokens[item]);
+      if (length >= counts.size()) counts.resize(length + 1);
+      ++counts[length];
+    }
+  }
+  std::vector<LengthCount> lengths;
+  for (std::size_t length = 1; length < counts.size(); ++length) {
+    if (counts[length] > 0) lengths.push_back({static_cast<std::int32_t>(length), counts[length]});
+  }
+  return lengths;
+}
+
+BoundSpace space_of(const Scenario& scenario, std::span<const TrainedData> trained) {
+  BoundSpace space{.tokens_per_iteration = scenario.training.tokens_per_iteration,
+                   .epochs = scenario.training.epochs};
+  for (const TrainedData& data : trained) {
+    space.sequences.insert(space.sequences.end(), data.sequences.begin(), data.sequences.end());
+    space.tokens_per_iteration = std::max(space.tokens_per_iteration, data.most_iteration_tokens);
+    space.most_pack_tokens = std::max(space.most_pack_tokens, data.most_pack_tokens);
+    if (!data.lengths.empty())
+      space.most_pack_tokens =
+          std::max<std::int64_t>(space.most_pack_tokens, data.lengths.back().length_tokens);
+  }
+  space.most_pack_tokens = std::max(space.most_pack_tokens, space.tokens_per_iteration);
+  return space;
+}
+
+BoundResult result_of(const LowerBound& bound) {
+  BoundResult result{.zero_stage = bound.zero_stage,
+                     .gpu_days = bound.gpu_s / kDay_s,
+                     .iterations = bound.iterations,
+                     .steps_gpu_days = bound.steps_gpu_s / kDay_s,
+                     .waiting_gpu_days = bound.waiting_gpu_s / kDay_s};
+  for (std::size_t cause = 0; cause < kNCauses; ++cause)
+    result.pack_gpu_days[cause] = bound.packs_gpu_s[cause] / kDay_s;
+  return result;
+}
+
+// By ZeRO stage, with states beside computation or not.
+class StageBounds {
+ public:
+  StageBounds(const Scenario& scenario, BoundSpace space, std::shared_ptr<KernelPricer> kernels)
+      : scenario_(scenario), space_(std::move(space)), kernels_(std::move(kernels)) {}
+
+  std::optional<LowerBound> at(int zero_stage, bool overlaps, std::span<const LengthCount> lengths) {
+    std::optional<LowerBounds>& bounds = bounds_[overlaps ? 1 : 0];
+    if (!bounds) {
+      ParallelPlan plan = scenario_.plan;
+      plan.execution.overlaps_states = overlaps;
+      bounds.emplace(Job{scenario_.model, scenario_.cluster, scenario_.hardware, scenario_.profile.factors},
+                     plan, space_, kernels_);
+    }
+    return bounds->at(zero_stage, lengths);
+  }
+
+ private:
+  const Scenario& scenario_;
+  BoundSpace space_;
+  std::shared_ptr<KernelPricer> kernels_;
+  std::array<std::optional<LowerBounds>, 2> bounds_;  // without and with overlap of states
+};
+
+BoundGap gap_of(const StrategyResult& run, double bound_gpu_days) {
+  BoundGap gap{.gpu_days = bound_gpu_days, .above_fraction = {}};
+  if (run.times)
+    gap.above_fraction =
+        run.times->gpu_days_without_variability.value_or(run.times->gpu_days) / bound_gpu_days - 1;
+  return gap;
+}
+
+}  // namespace
+
+TrainedData trained_data(const PlannedStrategy& plan) {
+  TrainedData data;
+  if (plan.schedule.dropped_packs == 0) data.lengths = count_lengths(plan.packing);
+  for (const std::vector<MicroBatch>& batches : plan.batches) {
+    for (const MicroBatch& batch : batches)
+      data.most_pack_tokens = std::max(data.most_pack_tokens, batch.tokens + batch.padded_tokens);
+  }
+  for (const Iteration& iteration : plan.schedule.iterations) {
+    std::int64_t tokens = 0;
+    for (const PlacedPack& placed : plan.schedule.packs(iteration))
+      tokens += plan.batches[placed.group][placed.pack].tokens;
+    data.most_iteration_tokens = std::max(data.most_iteration_tokens, tokens);
+  }
+  for (const PlannedGroup& group : plan.groups) data.sequences.push_back(group.sequence);
+  data.zero_stage = plan.groups.front().zero_stage;
+  data.overlaps_states = plan.plans.front().execution.overlaps_states;
+  return data;
+}
+
+void set_bounds(const Scenario& scenario, std::span<const TrainedData> trained, SharedPrices& prices,
+                Report& report) {
+  const std::shared_ptr<ScenarioPricers> pricers = prices.lend();
+  StageBounds bounds(scenario, space_of(scenario, trained), pricers->kernels());
+  const int zero_stage = scenario.plan.zero_stage;
+  // Strategies that treat over-long samples alike train the same.
+  for (std::size_t i = 0; i < trained.size(); ++i) {
+    StrategyResult& run = report.runs[i];
+    const auto same = std::ranges::find_if(trained, [&](const TrainedData& data) {
+      return data.zero_stage == trained[i].zero_stage && data.overlaps_states == trained[i].overlaps_states &&
+             data.lengths == trained[i].lengths;
+    });
+    const auto first = static_cast<std::size_t>(same - trained.begin());
+    if (first < i) {
+      if (report.runs[first].bound) run.bound = gap_of(run, report.runs[first].bound->gpu_days);
+    } else if (!trained[i].lengths.empty()) {
+      if (const auto bound = bounds.at(trained[i].zero_stage, trained[i].overlaps_states, trained[i].lengths))
+        run.bound = gap_of(run, result_of(*bound).gpu_days);
+    }
+  }
+  const auto baseline = std::ranges::find(report.runs, report.baseline, &StrategyResult::name);
+  if (baseline == report.runs.end()) return;
+  const TrainedData& data = trained[static_cast<std::size_t>(baseline - report.runs.begin())];
+  if (data.lengths.empty()) return;
+  std::vector<int> stages = {zero_stage};
+  for (const int stage : {1, 2, 3}) {
+    if (stage != zero_stage) stages.push_back(stage);
+  }
+  for (const int stage : stages) {
+    const bool overlaps = stage == zero_stage
+                              ? scenario.plan.execution.overlaps_states
+                              : with_zero_stage(scenario.plan, stage).execution.overlaps_states;
+    if (const auto bound = bounds.at(stage, overlaps, data.lengths))
+      report.bounds.push_back(result_of(*bound));
+  }
+}
+
+}  // namespace packsim

@@ -1,0 +1,48 @@
+#include "experiment/pricing/shared_prices.hpp"
+
+#include <algorithm>
+
+namespace packsim {
+
+ScenarioPricers::ScenarioPricers(const Scenario& scenario)
+    : scenario_(scenario), kernels_(std::make_shared<KernelPricer>(scenario_.hardware, scenario_.cluster)) {}
+
+StepPricer& ScenarioPricers::of(const ParallelPlan& plan) {
+  ParallelPlan key = plan;
+  key.gc_layers = 0;
+  auto known = std::ranges::find(pricers_, key, &std::pair<ParallelPlan, std::unique_ptr<StepPricer>>::first);
+  if (known == pricers_.end()) {
+    pricers_.emplace_back(
+        key, std::make_unique<StepPricer>(scenario_.model, scenario_.cluster, key, scenario_.hardware,
+                                          scenario_.profile.factors, kernels_));
+    known = pricers_.end() - 1;
+  }
+  known->second->set_gc_layers(plan.gc_layers);
+  return *known->second;
+}
+
+void ScenarioPricers::forget_interpolated() {
+  for (const auto& [plan, pricer] : pricers_) pricer->forget_interpolated();
+}
+
+std::shared_ptr<ScenarioPricers> SharedPrices::lend() {
+  std::unique_ptr<ScenarioPricers> pricers;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!idle_.empty()) {
+      pricers = std::move(idle_.back());
+      idle_.pop_back();
+    }
+  }
+  if (!pricers) pricers = std::make_unique<ScenarioPricers>(scenario_);
+  return {pricers.release(),
+          [this](ScenarioPricers* lent) { take_back(std::unique_ptr<ScenarioPricers>(lent)); }};
+}
+
+void SharedPrices::take_back(std::unique_ptr<ScenarioPricers> pricers) {
+  pricers->forget_interpolated();
+  const std::scoped_lock lock(mutex_);
+  idle_.push_back(std::move(pricers));
+}
+
+}  // namespace packsim

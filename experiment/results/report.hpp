@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "experiment/results/strategy_result.hpp"
+#include "models/parallel_plan.hpp"
+#include "sim/reliability/failure_model.hpp"
+#include "sim/variability/variability.hpp"
+
+namespace packsim {
+
+/// Where a report comes from: enough to make it again.
+struct RunManifest {
+  std::string version;
+  std::string command;
+  std::string scenario;  ///< path as given
+  std::string scenario_name;
+  std::string scenario_description;
+  std::string scenario_hash;
+  std::string profile;  ///< name
+  std::string profile_hash;
+  std::string profile_source;
+  std::string hardware;  ///< name
+  std::string hardware_hash;
+  std::string level;  ///< of detail: step or op
+  std::uint32_t seed = 0;
+  std::string model;
+  std::string cluster;
+  int n_gpus = 0;
+  int epochs = 1;
+  std::int64_t tokens_per_iteration = 0;
+  ParallelPlan plan;  ///< of all groups, but for their own degrees and checkpointed layers
+  Variability variability;
+  std::optional<FailureModel> failures;  ///< none: nothing fails
+  std::vector<std::string> warnings;     ///< what a reader must know before believing the numbers
+};
+
+/// The samples of a data set by length.
+struct LengthSummary {
+  struct Source {
+    std::string name;
+    std::string hash;
+    std::int64_t n_samples = 0;
+    std::int64_t n_tokens = 0;
+    std::int64_t repeated_samples = 0;  ///< drawn more than once
+  };
+  std::vector<Source> sources;
+  std::int64_t n_samples = 0;
+  std::int64_t n_tokens = 0;
+  std::int64_t median_tokens = 0;
+  std::int64_t p99_tokens = 0;
+  std::int64_t longest_tokens = 0;
+  double mean_tokens = 0;
+  struct Bin {
+    std::int64_t from_tokens = 0;  ///< lengths in (from, to]
+    std::int64_t to_tokens = 0;
+    std::int64_t n_samples = 0;
+    std::int64_t n_tokens = 0;
+  };
+  std::vector<Bin> histogram;
+};
+
+/// Everything that the formats show.
+struct Report {
+  RunManifest manifest;
+  LengthSummary lengths;
+  std::string baseline;
+  std::vector<StrategyResult> runs;
+  /// Of the samples as the baseline trains them; the scenario's ZeRO stage first.
+  std::vector<BoundResult> bounds;
+
+  double total_s = 0;  ///< measured on this machine, like the two below
+  std::int64_t peak_memory_bytes = 0;
+};
+
+}  // namespace packsim

@@ -1,0 +1,338 @@
+#include "reports/tables/run_values.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "reports/text/numbers.hpp"
+
+namespace packsim {
+namespace {
+
+using namespace formats_detail;
+using Run = StrategyResult;
+using Values = std::vector<RunValue>;
+
+constexpr std::string_view kSchedule = "Schedule";
+constexpr std::string_view kBalance = "Balance";
+constexpr std::string_view kTime = "Time";
+constexpr std::string_view kVariability = "Variability";
+constexpr std::string_view kPlanning = "Planning";
+constexpr std::string_view kFailures = "Failures";
+constexpr std::string_view kOrder = "Order";
+constexpr std::string_view kData = "Data";
+
+// The member of an optional part of a run: nothing where the run has no such part.
+template <typename Part, typename Member>
+auto of(std::optional<Part> Run::*part, Member Part::*member) {
+  return [=](const Run& run) { return run.*part ? Value((*(run.*part)).*member) : Value(); };
+}
+
+template <typename Value_>
+Value if_there(const std::optional<Value_>& value) {
+  return value ? Value(*value) : Value();
+}
+
+// Text of a value of a run that fits in memory.
+std::function<std::string(const Run&)> or_oom(std::function<std::string(const Run&)> text) {
+  return [text = std::move(text)](const Run& run) { return run.feasible ? text(run) : "OOM"; };
+}
+
+// A number as people read it; "-" where there is none.
+std::function<std::string(const Run&)> number(std::function<Value(const Run&)> value,
+                                              std::string (*text)(double)) {
+  return [=](const Run& run) {
+    const Value found = value(run);
+    const double* const is_number = std::get_if<double>(&found);
+    return is_number != nullptr ? text(*is_number) : "-";
+  };
+}
+
+std::string signed_percent(double fraction) {
+  return std::isfinite(fraction) ? fmt::format("{:+.1f}%", 100 * fraction) : "-";
+}
+
+std::string whole_percent(double fraction) {
+  return fmt::format("{:.0f}%", 100 * fraction);
+}
+
+std::string whole_number(double value) {
+  return grouped(std::llround(value));
+}
+
+std::string times_faster(double speedup) {
+  return fmt::format("{:.2f}x", speedup);
+}
+
+// A value of the times of a run, or of what depends on them.
+template <typename GetValue>
+RunValue timed(std::string key, GetValue value, std::string_view group, std::string_view title,
+               std::string_view unit, std::string_view definition, std::string (*text)(double) = quantity) {
+  return {std::move(key), value, Column{group, title, unit, definition, or_oom(number(value, text))}};
+}
+
+RunValue ratio_of_balance(std::string key, double ScheduleMetrics::*member, std::string_view title,
+                          std::string_view definition) {
+  const auto value = of(&Run::balance, member);
+  return {std::move(key), value, Column{kBalance, title, "", definition, number(value, ratio)}};
+}
+
+RunValue count(std::string key, std::int64_t Run::*member, std::string_view title,
+               std::string_view definition) {
+  return {std::move(key), [=](const Run& run) { return Value(run.*member); },
+          Column{kSchedule, title, "", definition, [=](const Run& run) { return grouped(run.*member); }}};
+}
+
+RunValue data_count(std::string key, std::int64_t DataCounts::*member) {
+  return {.key = std::move(key), .value = [=](const Run& run) { return Value(run.counts.*member); }};
+}
+
+RunValue data_tokens(std::string key, std::int64_t DataCounts::*member, std::string_view title,
+                     std::string_view definition) {
+  RunValue row = data_count(std::move(key), member);
+  row.column = Column{kData, title, "tokens", definition,
+                      [=](const Run& run) { return token_count(run.counts.*member); }};
+  return row;
+}
+
+Values names() {
+  const auto text = [](auto get) { return [=](const Run& run) { return Value(std::string(get(run))); }; };
+  return {
+      {"name", text([](const Run& run) { return run.name; })},
+      {"strategy", text([](const Run& run) { return run.strategy; })},
+      {"order", text([](const Run& run) { return policy_name(kPackOrderNames, run.order); })},
+      {"last_iteration",
+       text([](const Run& run) { return policy_name(kLastIterationNames, run.last_iteration); })},
+      {"padding", text([](const Run& run) { return policy_name(kPaddingNames, run.padding); })},
+      {"over_long", text([](const Run& run) { return policy_name(kOverLongNames, run.over_long); })},
+      {"feasible", [](const Run& run) { return Value(run.feasible); }},
+  };
+}
+
+Values schedule_and_balance() {
+  const auto ave_t = of(&Run::balance, &ScheduleMetrics::ave_t_tokens);
+  return {
+      count("packs", &Run::packs, "packs", "Packs of one epoch, over all groups."),
+      count("iterations", &Run::iterations, "iterations", "Optimizer steps over all epochs."),
+      {"ave_t_tokens", ave_t,
+       Column{kSchedule, "Ave-T", "tokens",
+              "Mean tokens of a DP rank in an iteration, all its micro-batches together, without padding.",
+              number(ave_t, whole_number)}},
+      ratio_of_balance(
+          "abr", &ScheduleMetrics::abr, "ABR",
+          "Attention balance ratio: the share of attention time in which DP ranks wait for the busiest one, "
+          "sum(max - work) / (ranks x max), computed for each iteration and averaged over iterations. 0 is "
+          "balanced. Work is that of the data, without padding."),
+      ratio_of_balance(
+          "abr_slots", &ScheduleMetrics::abr_slots, "ABR slots",
+          "ABR over slots of as many GPUs as the run's widest packs take, instead of over DP ranks. The work "
+          "inside a slot is added up. Mean over iterations."),
+      {"abr_weighted", of(&Run::balance, &ScheduleMetrics::abr_weighted)},
+      ratio_of_balance("dbr", &ScheduleMetrics::dbr, "DBR",
+                       "Distance balance ratio: ABR with tokens in place of attention work, over DP ranks, "
+                       "mean over iterations."),
+      ratio_of_balance("cr", &ScheduleMetrics::cr, "CR",
+                       "Communication ratio: the share of trained tokens in packs that several GPUs share, "
+                       "which pay for all-to-all."),
+      ratio_of_balance("pr", &ScheduleMetrics::pr, "PR",
+                       "Padding ratio: padding tokens over all computed tokens of the whole run."),
+  };
+}
+
+double half_width(const RunTimes& times) {
+  return std::sqrt(times.gpu_days_high / times.gpu_days_low) - 1;
+}
+
+Values times() {
+  const auto interval = [](const Run& run) {
+    const bool is_known = run.times && run.times->gpu_days_low > 0;
+    return is_known ? Value(half_width(*run.times)) : Value();
+  };
+  const auto not_measured = [](const Run& run) {
+    return run.times ? Value(run.times->evidence.extrapolated + run.times->evidence.missing) : Value();
+  };
+  const auto variability_cost = [](const Run& run) {
+    if (!run.times || !run.times->gpu_days_without_variability) return Value();
+    return Value(run.times->gpu_days / *run.times->gpu_days_without_variability - 1);
+  };
+  return {
+      timed("step_mean_s", of(&Run::times, &RunTimes::step_mean_s), kTime, "step", "s",
+            "Simulated time of an optimizer step, mean over iterations."),
+      timed("step_p99_s", of(&Run::times, &RunTimes::step_p99_s), kTime, "p99", "s",
+            "The step time that 99% of the iterations do not exceed."),
+      timed("gpu_days", of(&Run::times, &RunTimes::gpu_days), kTime, "GPU-days", "",
+            "Wall time of the whole run times the number of GPUs."),
+      {"gpu_days_low", of(&Run::times, &RunTimes::gpu_days_low)},
+      {"gpu_days_high", of(&Run::times, &RunTimes::gpu_days_high)},
+      {.column =
+           Column{kTime, "90%", "",
+                  "Nine runs of ten take GPU-days within so much more or less than the estimate, by how "
+                  "well the framework profile and the prices of kernels are known. The runs of one "
+                  "report err together, so their ratios are better known.",
+                  or_oom(number(interval, whole_percent))}},
+      {"largest_uncertainty",
+       [](const Run& run) { return run.times ? if_there(run.times->largest_uncertainty) : Value(); }},
+      {.column = Column{kTime, "extrap.", "",
+                        "The share of the time of kernels and exposed communication whose prices are "
+                        "extrapolated from measurements, or rough estimates where nothing was measured.",
+                        or_oom(number(not_measured, whole_percent))}},
+      timed("wall_hours", of(&Run::times, &RunTimes::wall_hours), kTime, "wall", "h",
+            "Simulated time of the whole run, all epochs."),
+      timed(
+          "speedup", [](const Run& run) { return if_there(run.speedup); }, kTime, "speed-up", "",
+          "Wall time of the baseline over that of the run; above 1 is faster.", times_faster),
+      {"bound_gpu_days", of(&Run::bound, &BoundGap::gpu_days)},
+      timed(
+          "above_bound_fraction",
+          [](const Run& run) { return run.bound ? if_there(run.bound->above_fraction) : Value(); }, kTime,
+          "bound", "",
+          "How much more GPU time the run takes than the lower bound: the least that any packing and "
+          "schedule "
+          "of its samples could take, each sample whole and on the same GPUs. At 0% nothing is left to gain.",
+          signed_percent),
+      {"gpu_days_without_variability",
+       [](const Run& run) {
+         return run.times ? if_there(run.times->gpu_days_without_variability) : Value();
+       }},
+      {.column = Column{kVariability, "variability", "",
+                        "How much longer the run takes than on GPUs and kernels that all take exactly what "
+                        "the cost model says.",
+                        or_oom(number(variability_cost, signed_percent))}},
+  };
+}
+
+Values planning_and_failures() {
+  const auto loss = [](double FailureCost::Losses::*member) {
+    return [=](const Run& run) {
+      const bool is_known = run.failures && run.failures->losses;
+      return is_known ? Value((*run.failures->losses).*member) : Value();
+    };
+  };
+  const auto failures = [](double FailureCost::*member) { return of(&Run::failures, member); };
+  const auto interval_text = [](const Run& run) {
+    if (!run.failures || !std::isfinite(run.failures->gpu_days_p95)) return std::string("-");
+    return quantity(run.failures->gpu_days_p05) + " to " + quantity(run.failures->gpu_days_p95);
+  };
+  return {
+      timed("planning_exposed_s", of(&Run::planning, &PlanningCost::exposed_s), kPlanning, "plan wait", "s",
+            "Mean time of an iteration in which the GPUs wait for its plan, if a planner beside the training "
+            "takes as long as the scenario says. No other time includes it."),
+      timed("gpu_days_with_planning", of(&Run::planning, &PlanningCost::gpu_days), kPlanning, "+ planning",
+            "GPU-days", "GPU-days with these waits."),
+      timed(
+          "gpu_days_with_failures", failures(&FailureCost::gpu_days), kFailures, "+ failures", "GPU-days",
+          "Expected GPU-days with failures, restarts and checkpoints, spare units included. All other times "
+          "are without these."),
+      {"gpu_days_with_failures_p05", failures(&FailureCost::gpu_days_p05)},
+      {"gpu_days_with_failures_p50", failures(&FailureCost::gpu_days_p50)},
+      {"gpu_days_with_failures_p95", failures(&FailureCost::gpu_days_p95)},
+      {.column = Column{kFailures, "5 to 95%", "GPU-days",
+                        "5% of runs take fewer GPU-days with failures and 5% take more, by the luck of the "
+                        "failures alone.",
+                        or_oom(interval_text)}},
+      {"wall_hours_with_failures", failures(&FailureCost::wall_hours)},
+      timed("expected_failures", failures(&FailureCost::n_failures), kFailures, "failures", "",
+            "Expected number of failures."),
+      timed("checkpoint_interval_s", failures(&FailureCost::checkpoint_interval_s), kFailures, "checkpoint",
+            "s",
+            "Work between two checkpoints: the scenario's, or the interval with the least expected time."),
+      timed("effective_fraction", failures(&FailureCost::effective_fraction), kFailures, "effective", "",
+            "The share of the expected time that is work which lasts; the rest is checkpoints, restarts and "
+            "lost work.",
+            percent),
+      {"checkpoint_fraction", loss(&FailureCost::Losses::checkpoint_fraction)},
+      {"restart_fraction", loss(&FailureCost::Losses::restart_fraction)},
+      {"lost_fraction", loss(&FailureCost::Losses::lost_fraction)},
+  };
+}
+
+Values shares() {
+  Values values;
+  for (std::size_t cause = 0; cause < kNCauses; ++cause) {
+    values.push_back({fmt::format("{}_fraction", cause_name(static_cast<Cause>(cause))), [=](const Run& run) {
+                        return run.times ? Value(run.times->shares.by_cause[cause]) : Value();
+                      }});
+  }
+  const auto evidence = [](double EvidenceShares::*member) {
+    return [=](const Run& run) { return run.times ? Value(run.times->evidence.*member) : Value(); };
+  };
+  values.push_back(
+      {"idle_fraction", [](const Run& run) { return run.times ? Value(run.times->shares.idle) : Value(); }});
+  values.push_back({"measured_fraction", evidence(&EvidenceShares::measured)});
+  values.push_back({"extrapolated_fraction", evidence(&EvidenceShares::extrapolated)});
+  values.push_back({"unmeasured_fraction", evidence(&EvidenceShares::missing)});
+  return values;
+}
+
+Values order() {
+  const auto mean = of(&Run::reordering, &Reordering::mean_iterations);
+  const auto largest_text = [](const Run& run) {
+    return run.reordering ? grouped(run.reordering->largest_iterations) : "-";
+  };
+  return {
+      {"mean_reordering_iterations", mean,
+       Column{kOrder, "reordered", "iterations",
+              "Mean distance of a sample from the iteration that the seeded shuffle puts it in. Only "
+              "strategies that form whole iterations reorder samples; others shuffle packs.",
+              number(mean, quantity)}},
+      {"largest_reordering_iterations", of(&Run::reordering, &Reordering::largest_iterations),
+       Column{kOrder, "at most", "iterations", "The largest such distance of any sample.", largest_text}},
+  };
+}
+
+Values data() {
+  return {
+      data_count("dropped_samples", &DataCounts::dropped_samples),
+      data_tokens("dropped_tokens", &DataCounts::dropped_tokens, "dropped",
+                  "Tokens never trained: over-long samples left out, and packs left out of last iterations. "
+                  "All epochs."),
+      data_count("empty_samples", &DataCounts::empty_samples),
+      data_count("truncated_samples", &DataCounts::truncated_samples),
+      data_tokens("truncated_tokens", &DataCounts::truncated_tokens, "cut off",
+                  "Tokens cut off over-long samples. All epochs."),
+      data_count("split_samples", &DataCounts::split_samples),
+      data_count("own_pack_samples", &DataCounts::own_pack_samples),
+      data_tokens("padded_tokens", &DataCounts::padded_tokens, "padded",
+                  "Padding tokens computed. All epochs."),
+      data_tokens("repeated_tokens", &DataCounts::repeated_tokens, "repeated",
+                  "Tokens trained more than once an epoch to fill last iterations. All epochs."),
+      data_count("trained_tokens", &DataCounts::trained_tokens),
+      {"curriculum_iterations", [](const Run& run) { return Value(run.curriculum_iterations); }},
+  };
+}
+
+bool is_shown(const Column& column, const Report& report) {
+  if (column.group == kVariability) return report.manifest.variability.any();
+  if (column.group == kFailures) return report.manifest.failures.has_value();
+  const auto any_run_has = [&](auto part) {
+    return std::ranges::any_of(report.runs, [&](const Run& run) { return (run.*part).has_value(); });
+  };
+  if (column.group == kPlanning) return any_run_has(&Run::planning);
+  if (column.group == kOrder) return any_run_has(&Run::reordering);
+  return true;
+}
+
+}  // namespace
+
+std::span<const RunValue> run_values() {
+  static const Values kValues = [] {
+    Values all;
+    for (Values part :
+         {names(), schedule_and_balance(), times(), planning_and_failures(), shares(), order(), data()})
+      std::ranges::move(part, std::back_inserter(all));
+    return all;
+  }();
+  return kValues;
+}
+
+std::vector<Column> columns(const Report& report) {
+  std::vector<Column> shown;
+  for (const RunValue& value : run_values()) {
+    if (value.column && is_shown(*value.column, report)) shown.push_back(*value.column);
+  }
+  return shown;
+}
+
+}  // namespace packsim

@@ -1,0 +1,54 @@
+#include "reports/tables/shown_groups.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace packsim {
+namespace {
+
+constexpr std::size_t kMany = 8;
+
+bool is_one_row(const PlannedGroup& a, const PlannedGroup& b) {
+  return a.sequence == b.sequence && a.zero_stage == b.zero_stage;
+}
+
+}  // namespace
+
+std::vector<ShownGroup> shown_groups(const StrategyResult& run) {
+  std::vector<ShownGroup> shown;
+  if (run.groups.size() <= kMany) {
+    for (const PlannedGroup& group : run.groups) shown.push_back({group, std::to_string(group.gc_layers)});
+    return shown;
+  }
+  std::vector<std::pair<int, int>> layers;  // fewest and most
+  for (const PlannedGroup& group : run.groups) {
+    const auto same =
+        std::ranges::find_if(shown, [&](const ShownGroup& row) { return is_one_row(row.group, group); });
+    if (same == shown.end()) {
+      shown.push_back({group, ""});
+      layers.emplace_back(group.gc_layers, group.gc_layers);
+      continue;
+    }
+    PlannedGroup& row = same->group;
+    std::pair<int, int>& row_layers = layers[static_cast<std::size_t>(same - shown.begin())];
+    row_layers = {std::min(row_layers.first, group.gc_layers), std::max(row_layers.second, group.gc_layers)};
+    const std::int64_t packs = row.packs + group.packs;
+    const std::int64_t iterations = std::max(row.iterations, group.iterations);
+    const std::int64_t capacity_tokens = std::max(row.capacity_tokens, group.capacity_tokens);
+    const bool feasible = row.feasible && group.feasible;
+    if (group.peak_memory_bytes > row.peak_memory_bytes) row = group;
+    row.packs = packs;
+    row.iterations = iterations;
+    row.capacity_tokens = capacity_tokens;
+    row.feasible = feasible;
+  }
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    const auto [fewest, most] = layers[i];
+    shown[i].gc_layers =
+        fewest == most ? std::to_string(most) : std::to_string(fewest) + "-" + std::to_string(most);
+  }
+  std::ranges::stable_sort(shown, {}, [](const ShownGroup& row) { return row.group.sequence.ulysses; });
+  return shown;
+}
+
+}  // namespace packsim

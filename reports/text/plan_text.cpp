@@ -1,0 +1,47 @@
+#include "reports/text/plan_text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <vector>
+
+namespace packsim::formats_detail {
+namespace {
+
+std::string model_parallel_text(const ParallelPlan& plan) {
+  std::vector<std::string> degrees;
+  if (plan.tp_degree > 1) degrees.push_back(fmt::format("TP {}", plan.tp_degree));
+  if (plan.pp_degree > 1) degrees.push_back(fmt::format("PP {}", plan.pp_degree));
+  if (plan.ep_degree > 1) degrees.push_back(fmt::format("EP {}", plan.ep_degree));
+  std::string text = degrees.empty() ? "no model parallelism" : fmt::format("{}", fmt::join(degrees, " x "));
+  if (plan.pipeline_schedule != nullptr)
+    text += fmt::format(", scheduled by {}", plan.pipeline_schedule->name);
+  if (plan.virtual_stages > 1) text += fmt::format(", {} virtual stages each", plan.virtual_stages);
+  if (!plan.chunk_layers.empty()) text += fmt::format(" of {} layers", fmt::join(plan.chunk_layers, ", "));
+  return text;
+}
+
+}  // namespace
+
+std::string plan_text(const ParallelPlan& plan) {
+  std::vector<std::string> parts = {model_parallel_text(plan), fmt::format("ZeRO {}", plan.zero_stage)};
+  if (plan.lora_rank > 0) parts.push_back(fmt::format("LoRA of rank {}", plan.lora_rank));
+  if (plan.checkpointing == Checkpointing::selective) parts.emplace_back("selective checkpointing");
+  if (plan.offload == Offload::optimizer) parts.emplace_back("optimizer in host memory");
+  if (plan.latent_exchange) parts.emplace_back("latents exchanged");
+  parts.push_back(
+      fmt::format("gradients in {} and weights {}", plan.execution.fp32_gradients ? "fp32" : "bf16",
+                  plan.execution.overlaps_states ? "travel beside computation" : "are waited for"));
+  if (plan.execution.overlaps_gather) parts.emplace_back("changed weights are gathered in the next step");
+  if (plan.tp_degree > 1)
+    parts.push_back(fmt::format("tensor-parallel exchange {}",
+                                plan.execution.overlaps_tensor ? "overlaps" : "is waited for"));
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+std::string sequence_text(const SequenceParallelism& sequence) {
+  return sequence.ring == 1 ? fmt::format("{}", sequence.ulysses)
+                            : fmt::format("{} x CP {}", sequence.ulysses, sequence.ring);
+}
+
+}  // namespace packsim::formats_detail

@@ -1,0 +1,36 @@
+#include "reports/text/reliability_text.hpp"
+
+#include <fmt/format.h>
+
+#include "reports/text/numbers.hpp"
+
+namespace packsim::formats_detail {
+
+std::string variability_text(const Variability& variability) {
+  std::string text = fmt::format("GPUs spread by {}, kernels by {}", percent(variability.rank_spread),
+                                 percent(variability.kernel_spread));
+  for (const SlowRank& slow : variability.slow_ranks)
+    text += fmt::format("; GPU {} takes {} times as long", slow.rank, slow.factor);
+  return text + fmt::format("; seed {}", variability.seed);
+}
+
+std::string failures_text(const FailureModel& model) {
+  const std::string unit = model.unit_gpus == 1 ? "a GPU" : fmt::format("a unit of {} GPUs", model.unit_gpus);
+  const std::string waits =
+      model.checkpoint_blocking_fraction == 1
+          ? ""
+          : fmt::format(", {} of it in front of the work", percent(model.checkpoint_blocking_fraction));
+  const std::string interval = model.checkpoint_interval_s
+                                   ? fmt::format("every {} s", quantity(*model.checkpoint_interval_s))
+                                   : "at the best interval";
+  const std::string spares =
+      model.spares
+          ? fmt::format("{} spare unit{}, repairs of {} h", model.spares->n_units,
+                        model.spares->n_units == 1 ? "" : "s", quantity(model.spares->repair_s / 3600))
+          : "replacements at hand";
+  return fmt::format("{} fails every {} h; checkpoints {}, writes of {} s{}; restarts of {} s; {}", unit,
+                     quantity(model.unit_mtbf_h), interval, quantity(model.checkpoint_write_s), waits,
+                     quantity(model.restart_s()), spares);
+}
+
+}  // namespace packsim::formats_detail

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "scenarios/loader/json/json_text.hpp"
+#include "scenarios/loader/json/problems.hpp"
+
+namespace packsim {
+
+/// A JSON file as it was read.
+struct JsonDocument {
+  std::string file;                  ///< as the user spelled it
+  std::string hash;                  ///< of the bytes
+  std::shared_ptr<const Json> root;  ///< null where the text is not JSON
+};
+
+/// Strict JSON (RFC 8259) with at most 64 levels: no comments, nothing behind the value, no key twice in an
+/// object; a byte order mark is skipped. Returns nothing where the text is not JSON. Of two equal keys the
+/// first one counts, and the second one is a problem.
+///
+/// line: where the text is one line of a file, which one; places then start with it.
+std::optional<Json> parse_json(const std::string& file, std::string_view text, Problems& problems,
+                               std::optional<std::int64_t> line = std::nullopt);
+
+/// Reads and parses a file. Throws FileError where it cannot be read.
+JsonDocument read_json(const std::string& path, Problems& problems);
+
+}  // namespace packsim

@@ -1,0 +1,131 @@
+#include "scenarios/loader/lengths/draw_lengths.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "packing/algorithms/shuffle.hpp"
+#include "scenarios/loader/json/problems.hpp"
+#include "scenarios/loader/json/read_file.hpp"
+#include "scenarios/loader/lengths/read_lengths.hpp"
+
+namespace packsim {
+namespace {
+
+// Shares of `count` by weight, by largest remainder: rounded down, and what is left goes to those that lost
+// most, the first of equals first.
+std::vector<std::int64_t> shares(const std::vector<LengthSource>& mix, std::int64_t count) {
+  double largest = 0;
+  for (const LengthSource& source : mix) largest = std::max(largest, source.weight.value_or(0));
+  double total = 0;  // of weights over the largest: no sum of huge weights leaves the range of double
+  for (const LengthSource& source : mix) total += source.weight.value_or(0) / largest;
+
+  std::vector<std::int64_t> counts;
+  std::vector<double> remainders;
+  for (const LengthSource& source : mix) {
+    const double exact = static_cast<double>(count) * (source.weight.value_or(0) / largest / total);
+    counts.push_back(static_cast<std::int64_t>(std::floor(exact)));
+    remainders.push_back(exact - std::floor(exact));
+  }
+  std::vector<std::size_t> order(mix.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return remainders[i]; });
+  std::int64_t left = count - std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  for (std::size_t i = 0; left > 0; ++i, --left) ++counts[order[i % order.size()]];
+  return counts;
+}
+
+// `count` of n positions, ascending: the head of a shuffle that stops when it has them.
+std::vector<std::uint32_t> choose(std::size_t n, std::size_t count, Generator& generator) {
+  std::vector<std::uint32_t> positions(n);
+  std::iota(positions.begin(), positions.end(), std::uint32_t{0});
+  if (count == n) return positions;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto last = static_cast<std::uint32_t>(n - 1 - i);
+    std::swap(positions[i], positions[i + uniform_up_to(generator, last)]);
+  }
+  positions.resize(count);
+  std::ranges::sort(positions);
+  return positions;
+}
+
+// Whole copies of the source while they fit, then a draw without replacement.
+std::vector<std::int32_t> draw(std::span<const std::int32_t> lengths_tokens, std::int64_t count,
+                               std::uint32_t seed) {
+  Generator generator(seed);
+  const std::size_t n = lengths_tokens.size();
+  auto left = static_cast<std::size_t>(count);
+  std::vector<std::int32_t> drawn;
+  drawn.reserve(left);
+  for (; left > n; left -= n) drawn.insert(drawn.end(), lengths_tokens.begin(), lengths_tokens.end());
+  for (const std::uint32_t position : choose(n, left, generator)) drawn.push_back(lengths_tokens[position]);
+  return drawn;
+}
+
+struct SourceFile {
+  std::string hash;
+  std::vector<std::int32_t> lengths_tokens;
+};
+
+std::vector<SourceFile> read_sources(const LengthSpec& spec, Problems& problems) {
+  std::vector<SourceFile> files;
+  for (const LengthSource& source : spec.mix) {
+    const std::string bytes = read_file(source.path);
+    files.push_back({hash_of(bytes), parse_lengths(source.path, bytes, problems)});
+  }
+  return files;
+}
+
+// How many samples each source gives.
+std::vector<std::int64_t> counts_of(const LengthSpec& spec, const std::vector<SourceFile>& files,
+                                    Problems& problems) {
+  const bool weighted = !spec.mix.empty() && spec.mix[0].weight.has_value();
+  std::vector<std::int64_t> counts =
+      weighted ? shares(spec.mix, spec.count.value_or(0)) : std::vector<std::int64_t>{};
+  for (std::size_t i = 0; i < spec.mix.size(); ++i) {
+    const auto available = static_cast<std::int64_t>(files[i].lengths_tokens.size());
+    if (!weighted) counts.push_back(spec.mix[i].count.value_or(available));
+    if (counts[i] > available && !spec.with_replacement) {
+      problems.add(
+          {spec.mix[i].path, "whole file",
+           fmt::format("at least the {} lengths that the scenario draws (or \"with_replacement\": true)",
+                       counts[i]),
+           fmt::format("{}", available)});
+    }
+  }
+  return counts;
+}
+
+}  // namespace
+
+DrawnLengths draw_lengths(const LengthSpec& spec, std::uint32_t seed) {
+  Problems problems;
+  const std::vector<SourceFile> files = read_sources(spec, problems);
+  problems.throw_if_any();  // before counting: a source with bad rows has fewer lengths than it should
+  const std::vector<std::int64_t> counts = counts_of(spec, files, problems);
+  problems.throw_if_any();
+
+  DrawnLengths result;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const std::vector<std::int32_t> drawn =
+        draw(files[i].lengths_tokens, counts[i], seed + static_cast<std::uint32_t>(i));
+    const auto available = static_cast<std::int64_t>(files[i].lengths_tokens.size());
+    result.sources.push_back({.name = spec.mix[i].source,
+                              .hash = files[i].hash,
+                              .n_samples = counts[i],
+                              .n_tokens = std::accumulate(drawn.begin(), drawn.end(), std::int64_t{0}),
+                              .repeated_samples = std::max<std::int64_t>(counts[i] - available, 0)});
+    result.lengths_tokens.insert(result.lengths_tokens.end(), drawn.begin(), drawn.end());
+  }
+  if (spec.shuffle) {
+    Generator generator(seed + static_cast<std::uint32_t>(files.size()));
+    shuffle(std::span<std::int32_t>(result.lengths_tokens), generator);
+  }
+  return result;
+}
+
+}  // namespace packsim

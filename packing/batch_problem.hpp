@@ -13,44 +13,49 @@ namespace packsim {
 
 class AssignmentSolver;
 
-/// One way to run a pack.
+/// A pack length, and how packs of that length run.
 struct BatchGroup {
-  std::int64_t capacity_tokens = 0;  ///< of a pack
-  int gpus_per_pack = 1;             ///< GPUs that share it
-  PackCost cost = {};                ///< empty where nobody has priced it
+  std::int64_t capacity_tokens = 0;  ///< pack length
+  int gpus_per_pack = 1;             ///< GPUs that share a pack
+  PackCost cost = {};                ///< empty if it has not been priced
 };
 
-/// How packs follow each other in a step, a round being one pack of every GPU.
+/// How rounds follow each other in a step. In a round every GPU trains at most one pack.
 struct RoundShape {
-  double fill_rounds = 0;  ///< what filling and draining a pipeline takes, in mean rounds
-  /// An interleaved pipeline's iteration has a multiple of so many rounds, and all GPUs a pack in each of
-  /// them; with 1, GPUs may be done earlier than others.
+  /// Time that filling and draining the pipeline takes, in units of the mean round.
+  double fill_rounds = 0;
+  /// The number of rounds must be a multiple of this. Above 1, as for interleaved pipelines, every GPU must
+  /// have a pack in every round; with 1, some GPUs may finish earlier than others.
   int multiple = 1;
 };
 
-/// Where a batch runs, for strategies that form whole iterations.
+/// The cluster and groups on which a batch runs, for strategies that form whole iterations.
 struct BatchSetting {
-  std::vector<BatchGroup> groups;  ///< ascending capacity
+  std::vector<BatchGroup> groups;  ///< in ascending order of capacity
   int n_gpus = 1;
   std::int64_t tokens_per_iteration = 0;
-  /// All GPUs meet in every round, as ZeRO 2 and 3 make them; else at the end of an iteration.
+  /// True if all GPUs synchronise in every round, as under ZeRO 2 and 3 and with expert parallelism.
+  /// Otherwise they synchronise only at the end of an iteration.
   bool rounds_in_step = false;
-  /// Pipelines and experts tie ranks together: the packs of an iteration have one SP degree. Read by the
-  /// planner, as is what follows.
+  /// True if all packs of an iteration must have the same SP degree, as with pipeline and expert parallelism.
+  /// Only the planner reads this and the members up to step_s.
   bool one_degree = false;
-  bool one_group_in_round = false;  ///< ranks share experts, which meet in recomputed layers too
+  /// All packs of a round must be of one group: ranks that share experts also synchronise when layers are
+  /// recomputed, so they must checkpoint the same layers.
+  bool one_group_in_round = false;
   RoundShape rounds = {};
-  double step_s = 0;                   ///< that an iteration takes beside its packs; read by the planner
-  AssignmentSolver* solver = nullptr;  ///< flexsp: what solves its integer programs
+  double step_s = 0;                   ///< time that an iteration takes in addition to its packs
+  AssignmentSolver* solver = nullptr;  ///< solves the integer programs of strategy flexsp
 };
 
-/// What a strategy that forms whole iterations is given.
+/// The input of a strategy that forms whole iterations.
 struct BatchProblem {
-  PackProblem items;  ///< their capacity is that of the last group
+  PackProblem items;  ///< items.capacity_tokens is the capacity of the last group
   const BatchSetting& setting;
 };
 
-/// What it returns: packs by group, every one of them placed once.
+/// The output of a strategy that forms whole iterations: the packs of each group, and where each pack is
+/// trained.
 struct BatchPlan : PlannedIterations {
   std::vector<PackSet> groups;  ///< [n_groups]
 };

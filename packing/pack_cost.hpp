@@ -7,22 +7,25 @@
 
 namespace packsim {
 
-/// Seconds as straight lines between points, and on beyond the last two.
+/// Seconds by tokens: straight lines between the points. Below the first and beyond the last point, the first
+/// and the last line go on.
 struct CostCurve {
-  std::vector<std::int64_t> tokens;  ///< [n_points], ascending; none: no time at all
+  std::vector<std::int64_t> tokens;  ///< [n_points], ascending; if empty, all times are 0
   std::vector<double> time_s;        ///< [n_points]
 
   double at(std::int64_t tokens_at) const;
 };
 
-/// What a pack of some group takes on each of its GPUs, forward and backward, once all of them have started.
-/// Everything that depends on the number of tokens, recomputation and exchange included, is one curve; the
-/// attention of each document is another. Documents run side by side, so attention takes as long as all of
-/// them, or as the longest, and a little more where these are near each other.
+/// Time of a pack on each of its GPUs, forward and backward, once all of them have started. One curve has
+/// everything that depends on the number of tokens, recomputation and exchange included; another has the
+/// attention of each document.
+///
+/// Attention kernels run the documents of a pack side by side. So attention takes as long as the sum over all
+/// documents or as the longest one alone, whichever is longer, and a little more if the two are about equal.
 struct PackCost {
-  CostCurve tokens_s;              ///< of all the pack's tokens
-  CostCurve document_s;            ///< of one document's
-  double longest_s_per_token = 0;  ///< of the longest document
+  CostCurve tokens_s;              ///< by the tokens of the pack
+  CostCurve document_s;            ///< by the tokens of one document
+  double longest_s_per_token = 0;  ///< attention time for each token of the longest document
 
   /// documents_s: the sum over the pack's documents.
   double pack_s(std::int64_t pack_tokens, double documents_s, std::int64_t longest_tokens = 0) const {
@@ -34,7 +37,7 @@ struct PackCost {
   }
 };
 
-/// Every pack's share of a cost, for items of these lengths.
+/// Seconds that a pack with documents of these lengths takes.
 double pack_time_s(const PackCost& cost, std::span<const std::int32_t> lengths_tokens);
 
 }  // namespace packsim

@@ -12,13 +12,14 @@
 
 namespace packsim {
 
-/// What a strategy is given. Lengths longer than the capacity and lengths of zero are passed on as they are:
-/// `own_packs` and `keep_empty` say what a strategy does with them.
+/// The input of a strategy. Lengths above the capacity and lengths of zero are passed on unchanged;
+/// `own_packs` and `keep_empty` say what the strategy does with them.
 struct PackProblem {
   std::span<const std::int32_t> lengths_tokens;  ///< [n_items], each >= 0
-  std::int64_t capacity_tokens = 0;              ///< of one pack
-  bool own_packs = false;   ///< an item over the capacity: true gives it its own pack, false skips it
-  bool keep_empty = false;  ///< an item of zero tokens: true packs it, false skips it
+  std::int64_t capacity_tokens = 0;              ///< length of one pack
+  /// An item above the capacity gets a pack of its own (true) or is skipped (false).
+  bool own_packs = false;
+  bool keep_empty = false;  ///< an item of zero tokens is packed (true) or skipped (false)
   OptionValues options = {};
 
   bool skips(std::int32_t length_tokens) const {
@@ -35,43 +36,46 @@ enum class Layout {
   rows,    ///< one row per sample
 };
 
-/// All that there is to know of a strategy. Each is defined in its file in packing/strategies/.
+/// Everything that packsim knows about a strategy. Each strategy is defined in its own file in
+/// packing/strategies/.
 struct Strategy {
   std::string_view name;
   std::string_view summary;
   std::string_view complexity;
   std::string_view source;
   Layout layout = Layout::packed;
-  /// Packs all items into one group. Null for strategies over several groups.
+  /// Packs all items into one group. Null for strategies that take several groups or form whole iterations.
   PackSet (*pack)(const PackProblem&) = nullptr;
-  /// Packs over several groups with ascending capacities; returns one pack set per group.
+  /// Packs all items into several groups with ascending capacities, and returns one pack set for each group.
   std::vector<PackSet> (*pack_groups)(const PackProblem&,
                                       std::span<const std::int64_t> capacities_tokens) = nullptr;
-  /// Forms whole iterations; null for strategies whose packs a schedule puts together.
+  /// Packs all items and forms whole iterations. Null for strategies that only pack; make_schedule() then
+  /// forms the iterations.
   BatchPlan (*plan_batches)(const BatchProblem&) = nullptr;
-  /// True where the strategy cuts samples wherever a pack ends.
+  /// True if the strategy cuts a sample wherever a pack is full.
   bool cuts_samples = false;
   /// The options that the strategy reads.
   std::span<const Option* const> options = {};
-  /// How its packs become iterations where nothing else is asked for.
+  /// The order of packs in the schedule, unless the scenario says otherwise.
   PackOrder default_order = PackOrder::shuffled;
-  /// What window_samples is where nothing else is asked for; 0: the whole data set.
+  /// The value of window_samples, unless the scenario says otherwise; 0: the whole data set.
   std::int64_t default_window_samples = 0;
-  /// plan_batches: takes any number of groups. False: exactly one.
+  /// For plan_batches: true if it takes any number of groups, false if it takes exactly one.
   bool mixes_groups = false;
-  /// plan_batches: groups are not given but found, from what memory and prices allow.
+  /// For plan_batches: true if the groups are not in the scenario, but chosen among those that fit in memory.
   bool chooses_groups = false;
-  /// Plans by what packs cost on a cluster, which the setting must then say.
+  /// True if the strategy needs the cost of packs on the cluster (BatchGroup::cost).
   bool needs_prices = false;
 };
 
-/// What hbp can run inside a group: strategies that pack whole samples into one row, however many there are.
+/// Whether hbp can use the strategy to pack a group: it packs whole samples into one row, and has no window
+/// of its own.
 inline bool can_pack_a_group(const Strategy& strategy) {
   return strategy.pack != nullptr && strategy.layout == Layout::packed && !strategy.cuts_samples &&
          strategy.default_window_samples == 0;
 }
 
-/// Every strategy, in the order in which lists show them.
+/// All strategies, in the order in which lists show them.
 std::span<const Strategy> strategies();
 
 /// The strategy of that name, or null.
@@ -80,10 +84,11 @@ const Strategy* find_strategy(std::string_view name);
 /// The option of that name that the strategy reads, or null.
 const Option* find_option(const Strategy& strategy, std::string_view name);
 
-/// The options of all strategies, one of each name: where strategies give one different ranges, the widest.
+/// The options of all strategies, each name once. If strategies give an option different ranges, the one with
+/// the widest range is listed.
 std::span<const Option* const> all_options();
 
-/// One of all_options(), or null.
+/// The option of that name among all_options(), or null.
 const Option* find_option(std::string_view name);
 
 }  // namespace packsim

@@ -8,7 +8,8 @@
 
 namespace packsim {
 
-/// GPUs that share samples in a row. Blocks lie side by side from GPU 0 on.
+/// A block of neighbouring GPUs that share samples by context parallelism. The first block starts at GPU 0,
+/// and each other block where the one before it ends.
 struct CpBlock {
   std::size_t group = 0;
   std::vector<ItemIndex> items = {};
@@ -16,23 +17,23 @@ struct CpBlock {
   double work = 0;  ///< sum over its items of length^2 / CP degree: what a GPU has to do
 };
 
-/// What Megatron's schedulers of dynamic context parallelism ask of the groups of a setting: the CP degrees
-/// that a sample may run at. A group's capacity is what its GPUs hold together.
+/// The groups of a setting as Megatron's dynamic context-parallel schedulers use them: the CP degrees that a
+/// sample may run at. The GPUs of a group hold capacity_tokens together.
 class CpGroups {
  public:
   /// Throws std::invalid_argument, naming the strategy, unless degrees ascend and each is a multiple of the
-  /// one before, as blocks of GPUs could not lie side by side otherwise.
+  /// one before. Otherwise blocks of GPUs could not lie side by side.
   CpGroups(const BatchProblem& problem, std::string_view strategy);
 
-  /// Refuses samples that no group of at most n_gpus GPUs can run. Throws std::invalid_argument, naming the
-  /// first one.
+  /// Throws std::invalid_argument if a sample does not fit into any group of at most n_gpus GPUs. The message
+  /// names the first such sample.
   void check_samples(std::string_view strategy) const;
 
-  /// The group of the least degree that holds a sample; the last one for a sample that is to have its own
-  /// pack.
+  /// The group of the smallest degree that can hold the sample. If none can, because the sample is to have
+  /// its own pack, the last group.
   std::size_t group_for(ItemIndex item) const;
 
-  std::size_t n_groups() const { return n_groups_; }  ///< with at most n_gpus GPUs
+  std::size_t n_groups() const { return n_groups_; }  ///< groups with at most n_gpus GPUs
   std::size_t n_gpus() const { return n_gpus_; }
   std::size_t degree(std::size_t group) const {
     return static_cast<std::size_t>(problem_.setting.groups[group].gpus_per_pack);
@@ -47,8 +48,8 @@ class CpGroups {
 
   void add(CpBlock& block, ItemIndex item) const;
 
-  /// Gives idle GPUs to the first block of the least degree, which then runs at the next degree. False where
-  /// no GPU is idle or no block can grow.
+  /// Gives idle GPUs to the first block of the smallest degree, which then runs at the next degree. Returns
+  /// false if that block is at the largest degree already or too few GPUs are idle.
   bool grow_a_block(std::vector<CpBlock>& blocks) const;
 
  private:

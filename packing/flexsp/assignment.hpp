@@ -8,23 +8,24 @@
 
 namespace packsim {
 
-/// One micro-batch for FlexSP's integer program (arXiv 2412.01523, equations 17 to 22): which SP groups the
-/// GPUs form, and how many sequences of each bucket every group gets, so that the slowest group is as fast as
-/// can be.
+/// One micro-batch as FlexSP's integer program sees it (arXiv 2412.01523, equations 17 to 22). A solution
+/// says which SP groups the GPUs form, and how many sequences of each bucket every group gets, so that the
+/// slowest group takes the least time.
 struct AssignmentProblem {
   struct Bucket {
-    std::int64_t boundary_tokens = 0;  ///< each of its sequences counts as long as this
+    std::int64_t boundary_tokens = 0;  ///< every sequence of the bucket counts with this length
     std::int32_t n_sequences = 0;
   };
-  /// A kind of group. Its GPUs hold capacity_tokens together.
+  /// A kind of group, by its SP degree. The GPUs of a group hold capacity_tokens together.
   struct Degree {
     int gpus_per_pack = 1;
     std::int64_t capacity_tokens = 0;
-    double fixed_s = 0;              ///< of a group that has something to do
-    std::vector<double> sequence_s;  ///< [n_buckets], of one sequence
+    double fixed_s = 0;              ///< time of a group beside its sequences
+    std::vector<double> sequence_s;  ///< [n_buckets], time that one sequence adds
   };
-  std::vector<Bucket> buckets;  ///< ascending boundary
-  std::vector<Degree> degrees;  ///< ascending; each divides the next, and the last the number of GPUs
+  std::vector<Bucket> buckets;  ///< in ascending order of boundary_tokens
+  /// In ascending order; each degree divides the next, and the last one divides n_gpus.
+  std::vector<Degree> degrees;
   int n_gpus = 1;
 
   bool fits(std::size_t bucket, std::size_t degree) const {
@@ -32,8 +33,8 @@ struct AssignmentProblem {
   }
 };
 
-/// Groups that all have something to do. Their GPUs are at most those that there are: the paper's
-/// constraint. The released code asks for equality, which a micro-batch of few sequences cannot meet.
+/// A solution: groups, each with at least one sequence. Together they take at most n_gpus GPUs, as in the
+/// paper. The released code requires exactly n_gpus, which a micro-batch of few sequences cannot meet.
 struct Assignment {
   struct Group {
     std::size_t degree = 0;               ///< position in AssignmentProblem::degrees
@@ -43,8 +44,8 @@ struct Assignment {
   double makespan_s = 0;
 };
 
-/// When to stop before the best solution is proven. A time limit makes what is found depend on the machine; a
-/// limit on nodes of the search tree does not.
+/// Limits after which a solver stops, even if its solution is not proven to be optimal. With a time limit the
+/// solution depends on the machine; with a limit on the nodes of the search tree it does not.
 struct SolveLimits {
   std::optional<double> time_s = {};
   std::optional<std::int64_t> n_nodes = {};
@@ -56,35 +57,40 @@ class AssignmentSolver {
   AssignmentSolver(const AssignmentSolver&) = delete;
   AssignmentSolver& operator=(const AssignmentSolver&) = delete;
   virtual ~AssignmentSolver() = default;
-  /// The best assignment that it found within the limits; none where there is none or it found none. `start`
-  /// is one to do better than.
+  /// Returns the best assignment that it finds within the limits, or none if it finds none. `start` is a
+  /// known assignment that it should improve on.
   virtual std::optional<Assignment> solve(const AssignmentProblem& problem, const SolveLimits& limits,
                                           const std::optional<Assignment>& start) = 0;
-  /// Says that what is solved from here on is of the next global batch, for those who keep count.
+  /// Tells the solver that the following problems belong to the next global batch. Only solvers that keep a
+  /// log need to know.
   virtual void next_batch() {}
 };
 
-/// Seconds of one group.
+/// Seconds that one group takes.
 double group_s(const AssignmentProblem& problem, const Assignment::Group& group);
 
-/// Tokens of one group, by boundaries.
+/// Tokens of one group, each sequence counted with the boundary of its bucket.
 std::int64_t group_tokens(const AssignmentProblem& problem, const Assignment::Group& group);
 
 /// Throws std::invalid_argument unless the problem is well formed.
 void check_problem(const AssignmentProblem& problem);
 
-/// What is wrong with a solution, or "": a sequence too many or too few, a group over its capacity or with
-/// nothing to do, more GPUs than there are, or another makespan than it says.
+/// Says what is wrong with a solution, or "" if it is correct. It is wrong if a sequence is missing or
+/// assigned twice, a group is empty or over its capacity, the groups take more GPUs than there are, or
+/// makespan_s is not the time of the slowest group.
 std::string what_is_wrong(const AssignmentProblem& problem, const Assignment& assignment);
 
-/// Published warm start: as many groups of one degree as there are GPUs for; longest boundary first to the
-/// group with the fewest tokens. None where that overfills a group. (The published code forgets, after each
-/// sequence, the group that it has just filled; that looks unintended and is not repeated.)
+/// FlexSP's published warm start: all GPUs form groups of one degree, and each sequence, longest boundary
+/// first, goes to the group with the fewest tokens. Returns none if that exceeds the capacity of a group.
+/// (After each sequence, the published code forgets the group that it has just filled; that looks unintended
+/// and is not repeated.)
 std::optional<Assignment> homogeneous_start(const AssignmentProblem& problem, std::size_t degree);
 
-/// No assignment is faster, and it takes no solver to know. The most of: each sequence on its best group,
-/// with as many tokens of others, at their cheapest, as must go there because all groups together have only
-/// so much room to spare; and all sequences at their cheapest in GPU-seconds spread over all GPUs. Ours.
+/// A lower bound on the makespan of all assignments, found without a solver. It is the larger of two bounds.
+/// The first is the most that any sequence takes on its best group, together with the cheapest tokens of
+/// others that must go to that group because all groups together have little capacity to spare. The second is
+/// the GPU-seconds of all sequences at their cheapest degrees, spread over all GPUs. These bounds are ours,
+/// not FlexSP's.
 double makespan_bound_s(const AssignmentProblem& problem);
 
 }  // namespace packsim

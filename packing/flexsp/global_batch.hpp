@@ -11,7 +11,7 @@
 
 namespace packsim::flexsp {
 
-/// The groups that a cluster may form of its GPUs: degrees ascending, as AssignmentProblem has them.
+/// The kinds of groups that the GPUs of a cluster may form, in ascending SP degree, as in AssignmentProblem.
 struct Cluster {
   struct Kind {
     int gpus_per_pack = 1;
@@ -21,20 +21,24 @@ struct Cluster {
   std::vector<Kind> kinds;
   int n_gpus = 1;
 
-  /// Tokens on all GPUs, in groups of the roomiest kind.
+  /// Tokens that all GPUs hold, if they form groups of the kind that holds most.
   std::int64_t capacity_tokens() const;
 };
 
 struct BatchOptions {
-  std::size_t n_buckets = 16;         ///< Q; more where the bucketed sequences would not fit
-  std::size_t micro_batch_tries = 5;  ///< M': numbers of micro-batches that are tried, from the fewest on
+  /// Q, the number of buckets; more are used if lengths rounded up to boundaries would not fit.
+  std::size_t n_buckets = 16;
+  /// M', how many numbers of micro-batches are tried, from the fewest on.
+  std::size_t micro_batch_tries = 5;
   ChunkOrder order = ChunkOrder::sorted;
-  std::uint32_t seed = 0;         ///< of the draw of sequences from their buckets
-  bool minimize_gpu_time = true;  ///< what does not decide the makespan takes the least GPU time; ours
+  std::uint32_t seed = 0;  ///< seed of the random draw of sequences from their buckets
+  /// Afterwards reduce the GPU time of groups that do not decide the makespan; not in FlexSP.
+  bool minimize_gpu_time = true;
   SolveLimits limits = {};
 };
 
-/// One group of one micro-batch. Groups are in ascending degree, so that first_gpu is a multiple of it.
+/// One group of one micro-batch. Groups are placed in ascending degree, so first_gpu is a multiple of the
+/// group's degree.
 struct PlacedGroup {
   std::size_t kind = 0;  ///< position in Cluster::kinds
   int first_gpu = 0;
@@ -43,25 +47,28 @@ struct PlacedGroup {
 
 struct BatchSolution {
   std::vector<std::vector<PlacedGroup>> micro_batches;
-  double time_s = 0;  ///< sum over micro-batches of the slowest group, with the sequences' own lengths
+  /// Sum over micro-batches of the slowest group's time, by the true lengths.
+  double time_s = 0;
 };
 
-/// Plans one global batch as FlexSP (arXiv 2412.01523) does: the fewest micro-batches that the cluster can
-/// hold, and M' - 1 more; each cut by chunks(), bucketed and solved; the number with the least time_s is
-/// taken.
+/// Plans one global batch as FlexSP (arXiv 2412.01523) does. It tries M' numbers of micro-batches, starting
+/// with the fewest that the cluster can hold. For each number the batch is cut by chunks(), and every
+/// micro-batch is bucketed and solved. The plan with the least time_s is returned.
 ///
-/// Beyond what is published: numbers of micro-batches whose lower bound is no better than what is found
-/// already are skipped, which changes no result; and where no number that is tried has a solution, the next
-/// ones are. With options.minimize_gpu_time every micro-batch goes through minimize_gpu_time()
-/// (packing/flexsp/minimize_gpu_time.hpp).
+/// Two things are not published. A number of micro-batches is skipped if its lower bound is no better than
+/// the best plan so far, which does not change the result. If none of the tried numbers has a solution, the
+/// next larger ones are tried. With options.minimize_gpu_time every micro-batch also goes through
+/// minimize_gpu_time() (packing/flexsp/minimize_gpu_time.hpp).
 ///
-/// lengths_tokens: of items, none longer than the last kind's capacity. Throws std::invalid_argument for a
-/// longer one, for degrees that do not divide each other, and where the solver finds nothing at all.
+/// lengths_tokens: of all items; none may be longer than the last kind's capacity. Throws
+/// std::invalid_argument for a longer one, for degrees that do not divide each other, and if the solver finds
+/// no solution at all.
 BatchSolution plan_global_batch(std::span<const std::int32_t> lengths_tokens,
                                 std::span<const ItemIndex> items, const Cluster& cluster,
                                 const BatchOptions& options, AssignmentSolver& solver);
 
-/// The integer program of a micro-batch: ascending lengths in buckets that end at `ends`.
+/// Makes the assignment problem of one micro-batch. Bucket i holds the lengths [ends[i - 1], ends[i]) of
+/// ascending_tokens.
 AssignmentProblem assignment_problem(std::span<const std::int32_t> ascending_tokens,
                                      std::span<const std::size_t> ends, const Cluster& cluster);
 

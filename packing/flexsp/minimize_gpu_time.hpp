@@ -8,17 +8,21 @@
 
 namespace packsim::flexsp {
 
-/// Ours. FlexSP's objective is the slowest group of a micro-batch alone. Where one long sequence decides it,
-/// the other groups may be of any degree: which, and how much they exchange for nothing, is left to the
-/// solver's luck. This splits groups into smaller ones and moves sequences to where they cost less GPU time,
-/// as long as no group takes longer than the slowest does now and all hold what they get.
+/// Reduces the GPU time of a micro-batch without making it slower. This is not part of FlexSP.
 ///
-/// lengths_tokens: of items. groups: of one micro-batch; first_gpu is not looked at and not set. Their GPUs
-/// are afterwards at most as many. Deterministic.
+/// FlexSP minimises only the time of the slowest group. If one long sequence decides that time, the other
+/// groups may have any degree, and it is left to chance which degrees the solver returns and how much these
+/// groups exchange for nothing. This function splits groups into smaller ones and moves sequences to where
+/// they cost less GPU time, as long as no group exceeds its capacity or takes longer than the slowest group
+/// does now.
+///
+/// lengths_tokens: of all items. groups: of one micro-batch; first_gpu is neither read nor set. The groups
+/// have at most as many GPUs afterwards as before. Deterministic.
 void minimize_gpu_time(std::span<const std::int32_t> lengths_tokens, const Cluster& cluster,
                        std::vector<PlacedGroup>& groups);
 
-/// GPU-seconds of the groups: degree times seconds. Without the waits for the slowest.
+/// GPU-seconds of the groups: the sum of degree times seconds, without the time that they wait for the
+/// slowest.
 double gpu_time_s(std::span<const std::int32_t> lengths_tokens, const Cluster& cluster,
                   std::span<const PlacedGroup> groups);
 

@@ -10,7 +10,7 @@ namespace packsim {
 
 /// A pack of one iteration, on the GPUs [first_gpu, first_gpu + SP degree).
 struct ComposedPack {
-  std::size_t degree = 0;  ///< of DegreeCosts
+  std::size_t degree = 0;  ///< index of the SP degree in DegreeCosts
   int first_gpu = 0;
   int round = 0;
   double time_s = 0;
@@ -19,18 +19,18 @@ struct ComposedPack {
 
 /// One optimizer step whose packs follow each other on their GPUs without gaps.
 struct ComposedIteration {
-  std::vector<ComposedPack> packs;  ///< rounds ascending
+  std::vector<ComposedPack> packs;  ///< in ascending order of round
   double time_s = 0;                ///< of the busiest GPU
-  double gpu_s = 0;                 ///< of all GPUs, less waits
+  double gpu_s = 0;                 ///< GPU-seconds of all packs, without waiting
 };
 
-/// Places items on aligned blocks of GPUs so that the busiest GPU is done early: each item at the cheapest
-/// degree at which it does not take longer than the iteration; longest first, to the block that is free
-/// first; blocks of more GPUs before those of fewer, so that nobody waits in between. Items of a block are
-/// cut into packs of the size at which tokens are cheapest; then items move between the busiest and other
-/// GPUs while that helps.
+/// Places the items of an iteration on aligned blocks of GPUs so that the busiest GPU finishes early.
 ///
-/// lengths_tokens: of all items. items: of the iteration. n_gpus: a multiple of every degree.
+/// Each item gets the cheapest degree at which it does not take longer than the iteration. Blocks of more
+/// GPUs are filled before those of fewer, so that no GPU waits between its packs; items of one degree are
+/// placed longest first, each on the block that is free first. The items of a block are divided into packs of
+/// the length at which a token costs least. Then items move between the busiest GPU and others as long as
+/// that helps.
 ComposedIteration compose_iteration(const DegreeCosts& costs, std::span<const std::int32_t> lengths_tokens,
                                     std::span<const ItemIndex> items, int n_gpus);
 

@@ -11,20 +11,20 @@
 namespace packsim {
 namespace {
 
-// A pack to be, on its GPUs in its round.
+// A pack that is being filled, on its GPUs in its round.
 struct Slot {
   std::size_t degree = 0;
   int first_gpu = 0;
   int round = 0;
-  double load_s = 0;  // by shares
+  double load_s = 0;  // sum of its items' shares
   std::int64_t tokens = 0;
   std::vector<ItemIndex> items;
 };
 
 struct Round {
-  int n_used_gpus = 0;  // by blocks, from the first GPU on
+  int n_used_gpus = 0;  // GPUs in blocks, counted from the first GPU
   double longest_s = 0;
-  double height_s = 0;  // that its packs are to have
+  double height_s = 0;  // time that its packs are filled up to
 };
 
 class RoundComposer {
@@ -37,7 +37,7 @@ class RoundComposer {
         shape_(shape),
         rounds_(static_cast<std::size_t>(n_rounds)) {}
 
-  // goal_s: of a round. False where there is no room.
+  // goal_s: time that a round should take. Returns false if an item has no room.
   bool place(std::span<const ItemIndex> items, double goal_s) {
     std::vector<std::vector<std::pair<double, ItemIndex>>> by_degree(costs_.n_degrees());
     for (const ItemIndex item : items) {
@@ -87,7 +87,8 @@ class RoundComposer {
   }
 
  private:
-  // GPUs of a block have nothing else in its round, so as few as are fast enough; the fastest where none are.
+  // The smallest degree at which the item takes at most goal_s, because the GPUs of a block have no other
+  // pack in that round; if there is none, the fastest degree.
   std::size_t smallest_degree(std::int64_t length, double goal_s) const {
     std::size_t fastest = 0;
     for (std::size_t d = 0; d < costs_.n_degrees(); ++d) {
@@ -110,8 +111,9 @@ class RoundComposer {
     round_of(slot).longest_s = std::max(round_of(slot).longest_s, slot.load_s);
   }
 
-  // Beside others of its degree, in the fullest block that then does not take longer than its round does
-  // anyway; or in a block of its own; or where it takes the round least longer.
+  // Puts the item into the fullest block of its degree that then takes no longer than goal_s or its round. If
+  // there is none, it opens a new block; if no round has room for one, it takes the block with the least
+  // work.
   bool place_wide(std::size_t degree, ItemIndex item, double time_s, double goal_s) {
     Slot* fullest = nullptr;
     Slot* shortest = nullptr;
@@ -129,7 +131,7 @@ class RoundComposer {
     std::size_t best = rounds_.size();
     for (std::size_t r = 0; r < rounds_.size(); ++r) {
       if (rounds_[r].n_used_gpus + gpus > n_gpus_) continue;
-      // The longest rounds first: what is long already does not get longer.
+      // Prefers the longest round, which the new block is least likely to make longer.
       if (best == rounds_.size() || rounds_[r].longest_s > rounds_[best].longest_s) best = r;
     }
     if (best < rounds_.size()) {
@@ -155,7 +157,8 @@ class RoundComposer {
     }
   }
 
-  // As high as the narrow items fill all rounds, and no lower than a round is already.
+  // Sets the height of every round: the level to which the items of the smallest degree fill all rounds, but
+  // at least the time that the round takes already.
   void set_heights(double narrow_s) {
     double low_s = 0;
     double high_s = narrow_s;
@@ -173,15 +176,15 @@ class RoundComposer {
     for (Round& round : rounds_) round.height_s = std::max(round.longest_s, high_s);
   }
 
-  // Each to the pack that is furthest below the height of its round; those that take longest first.
+  // Puts each item, longest first, into the pack that is furthest below the height of its round.
   bool place_narrow(std::span<const std::pair<double, ItemIndex>> timed_items) {
-    using Below = std::tuple<double, std::size_t>;  // the height, negative, and the slot
+    using Below = std::tuple<double, std::size_t>;  // load minus height of the round, and the slot's index
     std::priority_queue<Below, std::vector<Below>, std::greater<>> below;
     const auto push = [&](std::size_t s) {
       below.emplace(slots_[s].load_s - round_of(slots_[s]).height_s, s);
     };
     for (std::size_t s = 0; s < slots_.size(); ++s) push(s);
-    std::vector<std::size_t> full;  // for this item
+    std::vector<std::size_t> full;  // packs without room for this item
     for (const auto& [time_s, item] : timed_items) {
       full.clear();
       while (!below.empty() && !has_room(slots_[std::get<1>(below.top())], lengths_[item])) {
@@ -198,8 +201,8 @@ class RoundComposer {
     return true;
   }
 
-  // GPUs must have a pack in every round up to their last; in all, where the shape wants that. False where
-  // items are too few.
+  // Makes sure that every GPU has a pack in every round up to its last one, or in all rounds if the shape
+  // requires it. Returns false if there are too few items.
   bool leave_no_gaps() {
     std::vector<std::vector<Slot*>> of_gpu(static_cast<std::size_t>(n_gpus_),
                                            std::vector<Slot*>(rounds_.size(), nullptr));
@@ -218,7 +221,8 @@ class RoundComposer {
     return true;
   }
 
-  // With the shortest item of the fullest pack that has several, of the round or else of any.
+  // Moves the shortest item of the fullest pack with several items into an empty slot. It prefers packs of
+  // the same round. Returns false if there is no such pack.
   bool fill_gap(Slot& empty) {
     Slot* fullest = nullptr;
     const auto is_better = [&](const Slot& slot) {
@@ -249,13 +253,15 @@ class RoundComposer {
   std::vector<Slot> slots_;
 };
 
-// That so many items can fill with a pack on all GPUs of the first degree, a multiple.
+// The most rounds, a multiple of shape.multiple, for which there are enough items to give every block of the
+// smallest degree a pack.
 int most_full_rounds(const DegreeCosts& costs, std::size_t n_items, int n_gpus, const RoundShape& shape) {
   const auto n_blocks = static_cast<std::size_t>(n_gpus / costs.gpus_per_pack(0));
   return static_cast<int>(n_items / n_blocks) / shape.multiple * shape.multiple;
 }
 
-// What the items are in packs of the first degree; those that it cannot hold are left out.
+// The work of the items in packs of the smallest degree. Items that such packs cannot hold are left out,
+// except for their tokens.
 RoundWork round_work(const DegreeCosts& costs, std::span<const std::int32_t> lengths,
                      std::span<const ItemIndex> items, int n_gpus) {
   RoundWork work;
@@ -282,7 +288,7 @@ int best_rounds(const DegreeCosts& costs, const RoundWork& work, int n_gpus, con
   const double attention_s = work.attention_gpu_s / n_gpus;
   int best = shape.multiple;
   double best_s = kNever;
-  double least_s = 0;  // of the rounds so far, by their longest items
+  double least_s = 0;  // sum over the rounds so far of their longest items
   std::size_t next = 0;
   for (std::int64_t n = shape.multiple; n <= kMost; n += shape.multiple) {
     for (; next < work.least_s.size() && next < static_cast<std::size_t>(n); ++next)
@@ -310,18 +316,20 @@ ComposedIteration compose_rounds(const DegreeCosts& costs, std::span<const std::
   best.time_s = kNever;
   const int step = shape.multiple;
   for (int n_rounds = std::max(step, middle - step); n_rounds <= middle + 2 * step; n_rounds += step) {
-    // Of the mean round; and of all rounds together, for items that are most of the iteration.
+    // The goals are parts of even_s: about that of the mean round, and about that of all rounds together for
+    // items that are most of the iteration.
     for (const double part : {1.0 / n_rounds, 1.2 / n_rounds, 1.5 / n_rounds, 2.0 / n_rounds, 1.05, 1.4}) {
       RoundComposer composer(costs, lengths_tokens, n_gpus, n_rounds, shape);
       if (composer.place(items, part * even_s)) {
         std::optional<ComposedIteration> attempt = composer.result();
         if (attempt && attempt->time_s < best.time_s) best = std::move(*attempt);
       }
-      if (costs.n_degrees() == 1) break;  // goals are for items that have to choose
+      if (costs.n_degrees() == 1) break;  // the goal only matters if items can choose their degree
     }
   }
   if (best.time_s < kNever || shape.multiple > 1) return best;
-  // Few items of many lengths: one after another, each GPU at its own pace.
+  // If there are only few items of very different lengths, each GPU runs its packs one after another without
+  // rounds.
   return compose_iteration(costs, lengths_tokens, items, n_gpus);
 }
 

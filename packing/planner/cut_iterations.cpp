@@ -11,10 +11,10 @@
 namespace packsim {
 namespace {
 
-// What an item needs at its cheapest degree.
+// The cost of an item at its cheapest degree.
 struct Need {
   double gpu_s = 0;
-  double time_s = 0;  // of its GPUs, alone
+  double time_s = 0;  // in a pack of its own
   std::size_t degree = 0;
 };
 
@@ -49,7 +49,7 @@ class Cutter {
   Cutter(const DegreeCosts& costs, std::span<const std::int32_t> lengths, const IterationCuts& cuts)
       : costs_(costs), lengths_(lengths), cuts_(cuts), needs_(costs) {}
 
-  // Appends the iterations of a window.
+  // Divides a window into iterations and appends them.
   void cut(std::span<const ItemIndex> window, std::vector<std::vector<ItemIndex>>& iterations) {
     std::int64_t tokens = 0;
     for (const ItemIndex item : window) tokens += lengths_[item];
@@ -70,7 +70,7 @@ class Cutter {
           (long_iterations[next_long].position <= position || !has_short())) {
         for (const ItemIndex item : long_iterations[next_long].items) take(item, iteration);
         iteration.longest_s = std::max(iteration.longest_s, long_iterations[next_long].time_s);
-        // What is left makes one more round, which is as long as its longest pack.
+        // The other items form one more round, which takes as long as its longest pack.
         if (cuts_.rounds != nullptr) iteration.longest_tokens = 2 * iteration.room / cuts_.n_gpus;
         ++next_long;
       }
@@ -85,15 +85,16 @@ class Cutter {
     std::size_t position = 0;  // in the window
   };
   struct LongOnes {
-    std::size_t position = 0;  // of the first of them
-    double time_s = 0;         // of them on all GPUs
+    std::size_t position = 0;  // of the first of them in the window
+    double time_s = 0;         // what they take if they share all GPUs
     std::vector<ItemIndex> items;
   };
-  // While it is put together.
+  // An iteration that is still being filled.
   struct Iteration {
-    std::int64_t room = 0;
-    std::int64_t longest_tokens = std::numeric_limits<std::int64_t>::max();  // of what is still to come
-    double longest_s = 0;                                                    // it takes at least
+    std::int64_t room = 0;  // tokens that it can still take
+    // Longest item that may still be added.
+    std::int64_t longest_tokens = std::numeric_limits<std::int64_t>::max();
+    double longest_s = 0;  // least time of the iteration, because of its longest item
     double gpu_s = 0;
     std::vector<ItemIndex> items = {};
   };
@@ -106,7 +107,8 @@ class Cutter {
       tokens += lengths_[item];
     }
     gpu_s_per_token_ = tokens > 0 ? gpu_s / static_cast<double>(tokens) : 0;
-    // What an iteration takes if nobody waits; an item that takes most of that leaves little to level with.
+    // iteration_s is what an iteration takes if no GPU waits. An item that takes nearly all of that leaves
+    // too little work to keep the other GPUs busy.
     constexpr double kMost = 0.9;
     const double iteration_s =
         gpu_s_per_token_ * static_cast<double>(std::min(cuts_.tokens_per_iteration, tokens)) / cuts_.n_gpus;
@@ -130,9 +132,10 @@ class Cutter {
     });
   }
 
-  // Of one GPU, or as few as there are in a block, in a round.
+  // The longest time that a pack of the smallest degree may take in a round.
   double longest_pack_s(double iteration_s) const {
-    constexpr double kFactor = 0.8;  // of the mean round; longer ones would leave the others waiting
+    // Of the mean round; longer packs would keep the other GPUs waiting.
+    constexpr double kFactor = 0.8;
     return kFactor * iteration_s /
            best_rounds(costs_, {.tokens = cuts_.tokens_per_iteration}, cuts_.n_gpus, *cuts_.rounds);
   }
@@ -152,8 +155,9 @@ class Cutter {
     return iterations;
   }
 
-  // How many of the next long ones leave the smallest share of their iteration's time empty, once short ones
-  // have filled what they can and there are; the largest such number, and one whose iteration gets full.
+  // The number of next long items to put in one iteration so that, once short items fill what they can, the
+  // smallest share of its time is idle. Among equals this is the largest number; a full iteration is
+  // preferred.
   std::size_t best_number(std::size_t first, double& best_time_s) {
     std::vector<double> loads(static_cast<std::size_t>(cuts_.n_gpus));
     double time_s = 0;
@@ -187,7 +191,8 @@ class Cutter {
       const double all_s = std::max(cuts_.n_gpus * time_s, filled_s);
       constexpr double kEqual = 1e-3;
       const double empty = (all_s - filled_s) / all_s;
-      constexpr std::int64_t kMuch = 20;  // parts of an iteration
+      // An iteration is full if less than 1/20 of its tokens are missing.
+      constexpr std::int64_t kMuch = 20;
       const bool fills = room - fill < cuts_.tokens_per_iteration / kMuch;
       if (is_full && !fills) continue;
       if (is_full == fills && empty > best_empty + kEqual) continue;
@@ -211,22 +216,23 @@ class Cutter {
     iteration.longest_s = std::max(iteration.longest_s, need.time_s);
   }
 
-  // GPU time that each token of the rest of the iteration has to bring, or GPUs wait for its longest item.
+  // GPU time that every further token of the iteration needs, so that no GPU waits for its longest item.
   double wanted_density(const Iteration& iteration) const {
-    constexpr double kMargin = 1.03;  // no GPU is filled to the brim
+    constexpr double kMargin = 1.03;  // no GPU can be filled exactly
     const double wanted_s = kMargin * cuts_.n_gpus * iteration.longest_s - iteration.gpu_s;
     return wanted_s / static_cast<double>(std::max<std::int64_t>(1, iteration.room));
   }
 
-  // Short ones in their order, those that wait first, while they fit; where GPUs would wait otherwise, those
-  // among the next that have just enough work for their tokens.
+  // Adds short items in their order, waiting ones first, as long as they fit. If GPUs would be idle
+  // otherwise, it adds those of the next items that have just enough work for their tokens.
   void fill(Iteration& iteration) {
     constexpr std::size_t kLookAhead = 256;
     while (waiting_.size() < kLookAhead && next_ < short_.size()) waiting_.push_back(short_[next_++].item);
     while (iteration.room > 0 && !waiting_.empty()) {
       const double wanted = wanted_density(iteration);
-      // Rather one more round of long packs than an iteration that is not full.
-      constexpr std::int64_t kMuch = 50;  // parts of the iteration
+      // If nothing fits although much room is left, longer items are allowed: one more round of long packs is
+      // better than an iteration that is not full.
+      constexpr std::int64_t kMuch = 50;  // more than 1/50 of its tokens
       if (iteration.room > cuts_.tokens_per_iteration / kMuch && first_that_fits(iteration) == waiting_.end())
         iteration.longest_tokens = iteration.room;
       const auto chosen =
@@ -246,7 +252,8 @@ class Cutter {
     return std::ranges::find_if(waiting_, [&](ItemIndex item) { return fits(item, iteration); });
   }
 
-  // The least dense one that is dense enough; else the densest. None that makes the iteration longer.
+  // The item with the least work per token that is still at least the wanted one, or else the item with the
+  // most. Items that would make the iteration longer are not considered.
   std::deque<ItemIndex>::iterator dense_enough(double wanted, const Iteration& iteration) {
     auto best = waiting_.end();
     double best_density = 0;
@@ -267,12 +274,12 @@ class Cutter {
   std::span<const std::int32_t> lengths_;
   IterationCuts cuts_;
   Needs needs_;
-  std::int64_t short_tokens_ = 0;  // that no iteration of long ones has been promised
-  double gpu_s_per_token_ = 0;     // of the short ones, of all where there are none
+  std::int64_t short_tokens_ = 0;  // of short items that no iteration of long ones counts on
+  double gpu_s_per_token_ = 0;     // of short items, or of all items if none is short
   std::vector<Placed> long_;       // longest first
   std::vector<Placed> short_;
-  std::size_t next_ = 0;           // of the short ones
-  std::deque<ItemIndex> waiting_;  // the next ones, and those before them that did not fit
+  std::size_t next_ = 0;           // index in short_
+  std::deque<ItemIndex> waiting_;  // the next short items, and earlier ones that did not fit
 };
 
 }  // namespace

@@ -12,20 +12,22 @@ namespace packsim {
 struct IterationCuts {
   int n_gpus = 1;
   std::int64_t tokens_per_iteration = 0;
-  /// So many iterations at a time are looked at, and samples stay within them; 0: all.
+  /// Iterations are formed in windows of this many, and samples stay in their window; 0: one window for the
+  /// whole data.
   std::int64_t window_iterations = 0;
-  /// Not null: all GPUs meet in every round, of this shape. Items that need several GPUs in a round are long
-  /// ones too, as GPUs of a block have nothing else in its round.
+  /// The shape of the rounds if all GPUs synchronise in every round, else null. If set, an item is long if,
+  /// at the smallest degree, it alone takes longer than 0.8 of the mean round.
   const RoundShape* rounds = nullptr;
 };
 
-/// Items into iterations of at most tokens_per_iteration tokens (one that is longer is alone), in the order
-/// in which they are to be trained.
+/// Divides items into iterations of at most tokens_per_iteration tokens each, in the order in which they are
+/// to be trained. An item with more tokens gets an iteration of its own.
 ///
-/// Items stay in their order, but for the long ones: those that would keep their GPUs busy for longer than an
-/// iteration's work takes all GPUs. They are collected in iterations with others of about their length, as
-/// many as leave the least time that no other item could fill, near where the first of them was. An item that
-/// does not fit into what is left of its iteration waits for the next one.
+/// Items stay in their order, except long ones: those that would take their GPUs longer than 0.9 of the time
+/// that all GPUs take for an iteration's work. Long items are collected in iterations with others of about
+/// the same length, as many as leave the least time that no other item can fill. Such an iteration is trained
+/// at the place of the first of its long items. An item that does not fit into what is left of its iteration
+/// waits for the next one.
 ///
 /// order: the items to be trained, shuffled.
 std::vector<std::vector<ItemIndex>> cut_iterations(const DegreeCosts& costs,

@@ -8,50 +8,52 @@
 
 namespace packsim {
 
-/// What packs cost at each SP degree of a setting, in the cheapest of its groups that hold them.
+/// The cost of packs at each SP degree of a setting. A pack has the cost of the first group of its degree
+/// that can hold it.
 class DegreeCosts {
  public:
-  /// Kept by reference. groups: of each degree, with ascending capacities; all are priced.
+  /// groups: kept by reference. Those of one degree must be in ascending order of capacity, and all must be
+  /// priced.
   explicit DegreeCosts(std::span<const BatchGroup> groups);
 
   std::size_t n_degrees() const { return degrees_.size(); }
   /// Ascending.
   int gpus_per_pack(std::size_t degree) const { return degrees_[degree].gpus_per_pack; }
   std::int64_t most_tokens(std::size_t degree) const { return degrees_[degree].points.back().tokens; }
-  /// Of a pack of so many tokens, at most most_tokens().
+  /// The group of a pack of this many tokens, which may be at most most_tokens().
   std::size_t group_of(std::size_t degree, std::int64_t tokens) const;
 
-  /// Tokens of a pack at which a token costs least.
+  /// The pack length at which a token costs least.
   std::int64_t best_tokens(std::size_t degree) const { return degrees_[degree].best_tokens; }
-  /// What a document adds to the time of its GPUs where it lies in the best pack that can hold it; infinite
-  /// where none can.
+  /// Time that a document adds to its pack, if the pack has the cheapest length per token among those that
+  /// can hold the document. Infinite if no pack of the degree can hold it.
   double share_s(std::size_t degree, std::int64_t length_tokens) const {
     return of_length(degree, length_tokens).share_s;
   }
-  /// What it takes in a pack of its own; infinite where none can hold it.
+  /// Time of a pack that holds only this document. Infinite if no pack of the degree can hold it.
   double alone_s(std::size_t degree, std::int64_t length_tokens) const {
     return of_length(degree, length_tokens).alone_s;
   }
-  /// The attention of a document on its GPUs, in a pack of so many tokens.
+  /// Attention time of a document in a pack of this many tokens.
   double attention_s(std::size_t degree, std::int64_t length_tokens, std::int64_t pack_tokens) const;
-  /// A pack of so many tokens, at most most_tokens(), without its attention.
+  /// Time of a pack of this many tokens, at most most_tokens(), without its attention.
   double tokens_s(std::size_t degree, std::int64_t tokens) const;
   double pack_s(std::size_t degree, std::span<const std::int32_t> lengths_tokens) const;
-  /// One document's part of the attention of a pack of a group.
+  /// Attention time that one document adds to a pack of a group.
   double document_s(std::size_t group, std::int64_t length_tokens) const {
     const std::vector<double>& kept = document_s_[group];
     const auto index = static_cast<std::size_t>(length_tokens);
     if (index < kept.size() && kept[index] >= 0) return kept[index];
     return make_document_s(group, length_tokens);
   }
-  /// A pack of a group. documents_s: the sum of document_s() over its documents.
+  /// Time of a pack of a group. documents_s: the sum of document_s() over its documents.
   double pack_s(std::size_t group, std::int64_t tokens, double documents_s,
                 std::int64_t longest_tokens) const {
     return groups_[group].cost.pack_s(tokens, documents_s, longest_tokens);
   }
 
  private:
-  // What is kept of each length; longer ones are priced again.
+  // Costs of shorter lengths are cached; those of longer ones are computed every time.
   static constexpr std::size_t kMostKept = std::size_t{1} << 18;
   struct LengthCost {
     double share_s = -1;  // below 0: not asked for yet
@@ -69,14 +71,14 @@ class DegreeCosts {
 
   struct Point {
     std::int64_t tokens = 0;
-    double least_s_per_token = 0;  // of all packs of at least so many tokens
+    double least_s_per_token = 0;  // the least of all packs with at least this many tokens
   };
   struct Degree {
     int gpus_per_pack = 1;
     std::vector<std::size_t> groups;
     std::vector<Point> points;  // ascending
     std::int64_t best_tokens = 0;
-    mutable std::vector<LengthCost> by_length = {};  // of those asked for, up to some length
+    mutable std::vector<LengthCost> by_length = {};  // cache, by length
   };
 
   std::span<const BatchGroup> groups_;
@@ -85,7 +87,7 @@ class DegreeCosts {
   mutable LengthCost too_long_to_keep_;
 };
 
-/// What the items would take on all GPUs at their cheapest degrees, if they could be cut at will.
+/// Time that the items would take on all GPUs, each at its cheapest degree, if they could be divided evenly.
 double even_time_s(const DegreeCosts& costs, std::span<const std::int32_t> lengths_tokens,
                    std::span<const ItemIndex> items, int n_gpus);
 

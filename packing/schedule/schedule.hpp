@@ -10,28 +10,29 @@
 
 namespace packsim {
 
-/// What the metrics and the cost model need to know of one micro-batch.
+/// What the metrics and the cost model need to know about one micro-batch.
 struct MicroBatch {
-  std::int64_t tokens = 0;         ///< of the data, padding not counted
-  std::int64_t padded_tokens = 0;  ///< added on top by the padding policy
-  /// Sum of squared lengths over its samples: proportional to the attention work of the data.
+  std::int64_t tokens = 0;         ///< tokens of the data, without padding
+  std::int64_t padded_tokens = 0;  ///< padding tokens that the policy adds
+  /// Sum of the squared lengths of its samples: proportional to the attention work of the data.
   std::int64_t attention_pairs = 0;
-  /// The same with padding, as the kernels see it: padded rows in a batch of rows; the padding at the end of
-  /// a packed row as one more document.
+  /// The same with padding, as attention kernels compute it. In a batch of rows every row counts with its
+  /// padded length; in a packed row the padding at the end counts as one more document.
   std::int64_t computed_pairs = 0;
   std::int32_t n_items = 0;
   std::int32_t longest_tokens = 0;
 };
 
-/// [n_packs] of one group, under a padding policy. pad_multiple_tokens is read by Padding::multiple only.
+/// The micro-batches of one group under a padding policy: [n_packs]. Only Padding::multiple reads
+/// pad_multiple_tokens.
 std::vector<MicroBatch> micro_batches(const Packing& packing, std::size_t group, Padding padding,
                                       std::int64_t pad_multiple_tokens = 1);
 
-/// How the packs of one group run: on how many ranks, how many a step.
+/// How the packs of one group are trained: GPUs for each pack, DP ranks, and micro-batches in an iteration.
 struct GroupPlan {
-  int gpus_per_pack = 1;           ///< of a DP rank
-  int gc_layers = 0;               ///< checkpointed layers
-  int n_dp_ranks = 1;              ///< GPUs / gpus_per_pack
+  int gpus_per_pack = 1;           ///< GPUs of a DP rank
+  int gc_layers = 0;               ///< number of checkpointed layers
+  int n_dp_ranks = 1;              ///< n_gpus / gpus_per_pack
   int micro_batches_per_rank = 1;  ///< in one iteration
   std::int64_t packs_per_iteration() const {
     return static_cast<std::int64_t>(n_dp_ranks) * micro_batches_per_rank;
@@ -39,21 +40,22 @@ struct GroupPlan {
 };
 
 /// Micro-batches of one rank in an iteration of `tokens_per_iteration` tokens over `n_dp_ranks` ranks: as
-/// many packs as fit, at least one. Throws std::invalid_argument for more than kMostMicroBatches.
+/// many full packs as fit, at least one. Throws std::invalid_argument if that is more than kMostMicroBatches.
 int micro_batches_that_fit(std::int64_t tokens_per_iteration, int n_dp_ranks, std::int64_t capacity_tokens);
 
-/// No trainer accumulates gradients over more, and counts of packs stay far from their limits.
+/// The most micro-batches of a rank in an iteration. No trainer accumulates gradients over more, and with
+/// this limit counts of packs stay far below what their types can hold.
 inline constexpr int kMostMicroBatches = 65536;
 
 struct ScheduleOptions {
   int n_gpus = 1;
-  /// Tokens of one iteration over all ranks, from which the micro-batches per rank follow: as many as fit, at
-  /// least one. 0: micro_batches_per_rank says it.
+  /// Tokens of one iteration over all ranks. Each rank gets as many micro-batches as fit, at least one. 0:
+  /// micro_batches_per_rank is used instead.
   std::int64_t tokens_per_iteration = 0;
   int micro_batches_per_rank = 1;
   PackOrder order = PackOrder::shuffled;
   LastIteration last_iteration = LastIteration::repeat;
-  /// HBP's curriculum: so many iterations at the start of the run come from the first (shortest) group.
+  /// HBP's curriculum: this many iterations at the start of the run train the first (shortest) group only.
   std::int64_t curriculum_iterations = 0;
   int epochs = 1;
   std::uint32_t seed = 1024;  ///< epoch e shuffles with seed + e
@@ -62,49 +64,51 @@ struct ScheduleOptions {
 /// Which packs are trained when and where: what a trainer replays and the simulator prices.
 struct Schedule {
   std::vector<GroupPlan> groups;
-  std::vector<PlacedPack> placed;  ///< iteration after iteration
+  /// The packs of an iteration are neighbours; Iteration says where they begin.
+  std::vector<PlacedPack> placed;
   std::vector<Iteration> iterations;
   int n_gpus = 1;
   int epochs = 1;
 
-  std::int64_t dropped_packs = 0;   ///< left out by LastIteration::drop, over all epochs
-  std::int64_t repeated_packs = 0;  ///< trained twice by LastIteration::repeat, over all epochs
+  std::int64_t dropped_packs = 0;   ///< packs that LastIteration::drop leaves out, over all epochs
+  std::int64_t repeated_packs = 0;  ///< packs that LastIteration::repeat trains twice, over all epochs
   std::int64_t dropped_tokens = 0;
   std::int64_t repeated_tokens = 0;
-  std::int64_t curriculum_iterations = 0;  ///< those that the short group could fill
+  /// Iterations of the curriculum, as far as the first group had enough packs.
+  std::int64_t curriculum_iterations = 0;
 
   std::span<const PlacedPack> packs(const Iteration& iteration) const {
     return {placed.data() + iteration.first_placed, iteration.n_placed};
   }
-  /// GPUs that share a pack, the same for all packs of the iteration; none where packs differ.
+  /// Number of GPUs that share a pack, if it is the same for all packs of the iteration, else none.
   std::optional<int> gpus_per_pack(const Iteration& iteration) const;
 };
 
-/// How the packs of a group run: GPUs that share a pack, and checkpointed layers.
+/// GPUs that share a pack of a group, and checkpointed layers.
 struct GroupParallelism {
   int gpus_per_pack = 1;
   int gc_layers = 0;
 };
 
-/// Cuts packs into iterations of one group each. Rank r of a group with g GPUs a pack is the GPUs from r g
-/// on; an iteration's packs go round the ranks, a round for each time.
+/// Makes iterations of packs. All packs of an iteration are of one group. If a group has g GPUs for each
+/// pack, its DP rank r is the GPUs r g to r g + g - 1. The packs of an iteration are dealt to the ranks in
+/// turn; each turn is a round.
 ///
-/// batches: [n_groups][n_packs] of that group. parallelism: [n_groups]. capacities_tokens: [n_groups].
-/// Throws std::invalid_argument where n_gpus is not a multiple of a group's GPUs a pack or a count is out of
-/// range.
+/// batches: [n_groups][n_packs] of that group. parallelism: [n_groups]. capacities_tokens: [n_groups]. Throws
+/// std::invalid_argument if n_gpus is not a multiple of a group's gpus_per_pack, or a count is out of range.
 Schedule make_schedule(std::span<const std::vector<MicroBatch>> batches,
                        std::span<const std::int64_t> capacities_tokens,
                        std::span<const GroupParallelism> parallelism, const ScheduleOptions& options);
 
-/// Repeats iterations that a strategy has formed itself every epoch. Of the options the GPUs, the epochs, the
-/// seed and the curriculum (iterations of the first group alone) count, and of the orders as_packed; all
-/// others shuffle the iterations.
+/// In every epoch, repeats the iterations that a strategy has formed. They are shuffled unless the order is
+/// as_packed. Of the other options, only n_gpus, epochs, seed and curriculum_iterations are used; iterations
+/// whose packs are all of the first group can be part of the curriculum.
 Schedule make_schedule(const PlannedIterations& planned, std::span<const GroupParallelism> parallelism,
                        const ScheduleOptions& options);
 
-/// HBP algorithm 7: pack indices by ascending attention work, ties in pack order. Where the packs fill whole
-/// iterations, cutting this order into consecutive ones minimises the sum over iterations of the largest
-/// work.
+/// HBP algorithm 7: the pack indices sorted by ascending attention work, padding included, with ties in pack
+/// order. If the packs fill whole iterations, cutting this order into iterations minimises the sum over
+/// iterations of the largest work.
 std::vector<std::uint32_t> balanced_order(std::span<const MicroBatch> batches);
 
 }  // namespace packsim

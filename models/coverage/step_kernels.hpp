@@ -10,64 +10,68 @@
 
 namespace packsim {
 
-/// One optimizer step as every GPU of a data-parallel x Ulysses grid runs it.
+/// One optimizer step on a grid of data-parallel and Ulysses GPUs; every GPU does the same.
 struct StepPlan {
   Transformer model;
-  int n_layers = 0;                   ///< how many of the model's layers are run; 0: all
-  int gc_layers = 0;                  ///< checkpointed
-  SequenceParallelism sequence = {};  ///< Ulysses alone
+  int n_layers = 0;                   ///< number of the model's layers that run; 0: all
+  int gc_layers = 0;                  ///< number of checkpointed layers
+  SequenceParallelism sequence = {};  ///< only Ulysses
   int dp_degree = 1;                  ///< data-parallel ranks
-  int zero_stage = 1;                 ///< states are sharded over all sequence x dp_degree GPUs
+  /// States are sharded over all sequence.gpus_per_pack() x dp_degree GPUs.
+  int zero_stage = 1;
   int gpus_per_node = 8;
   ExecutionStyle execution;
-  std::vector<Documents> micro_batches;  ///< packs of one data-parallel rank, one after another
+  std::vector<Documents> micro_batches;  ///< the packs of one data-parallel rank, trained one after another
 };
 
-/// How the steps of calibration/steps run (its README.md): bf16 gradients in buckets of 2^25 elements, sent
-/// as the backward pass fills them, and checkpoints that are not reentrant.
+/// How the steps of calibration/steps are run (see its README.md): bf16 gradients are reduced in buckets of
+/// 2^25 elements while the backward pass fills them, and activation checkpoints are not reentrant.
 inline constexpr ExecutionStyle kMeasuredStepExecution = {
     .bucket_elements = std::int64_t{1} << 25, .overlaps_states = true, .recompute_stops_early = true};
 
-/// The plan of a case "step model=... packs=..." as calibration/steps runs it.
+/// The plan of a case "step model=... packs=...", as calibration/steps runs it.
 StepPlan step_plan(const KernelCase& step, const Transformer& model, int gpus_per_node);
 
 /// The kernels of one step on one GPU, in bf16.
 ///
-/// A micro-batch of S tokens leaves a GPU ceil(S / sp) tokens of the linear and elementwise kernels, and
-/// 1/sp of the heads of the attention over whole documents. What a layer, the embedding and the head run, and
-/// what that takes backward, is listed in models/layers/layer_ops.hpp; every GPU holds all experts. The first
-/// gc_layers layers are checkpointed and run forward once more ("recompute"), their all-to-alls included.
-/// Attention kernels have no window: a windowed layer counts as the share of whole documents that its window
-/// leaves, in the mean layer of the model.
+/// With a micro-batch of S tokens, a GPU runs the linear and elementwise kernels on ceil(S / sp) tokens, and
+/// attention over whole documents with 1/sp of the heads. The kernels of a layer, the embedding and the head,
+/// forward and backward, are listed in models/layers/layer_ops.hpp; every GPU holds all experts. The first
+/// gc_layers layers are checkpointed: their forward pass runs once more ("recompute"), including its
+/// all-to-alls. Attention kernels have no window. A layer with a window counts as the share of attention over
+/// whole documents that the window leaves, averaged over the layers of the model.
 ///
-/// Gradients of a step's micro-batches after the first are added to those before, as PyTorch's autograd does
-/// it: one more elementwise kernel for each weight matrix, which reads both and writes their sum. Megatron
-/// adds them in the product that makes them, and has no such kernel. ZeRO 2 and 3 add the GPU's share.
+/// Gradients of the second and later micro-batches of a step are added to those of earlier ones, as PyTorch's
+/// autograd does it: one more elementwise kernel for each weight matrix, which reads both and writes their
+/// sum. Megatron adds them in the matrix product that makes them, and has no such kernel. Under ZeRO 2 and 3
+/// a GPU adds only its shard.
 ///
-/// States, with G = sp x dp GPUs, weights and gradients in bf16:
-///   ZeRO 0  all-reduce of the gradients a step
-///   ZeRO 1  reduce-scatter of the gradients and all-gather of the weights a step
-///   ZeRO 2  reduce-scatter a micro-batch, all-gather a step
-///   ZeRO 3  all-gather forward and again backward, reduce-scatter a micro-batch, layer by layer
-/// and AdamW on the GPU's share. The share of launch_gap, in a part of its own, counts all other kernels.
+/// Weights and gradients are in bf16 and travel among G = sp x dp GPUs:
+///   ZeRO 0  all-reduce of the gradients once a step
+///   ZeRO 1  reduce-scatter of the gradients and all-gather of the weights once a step
+///   ZeRO 2  reduce-scatter in every micro-batch, all-gather once a step
+///   ZeRO 3  all-gather in every forward and again in every backward pass, reduce-scatter in every
+///           micro-batch, both layer by layer
+/// AdamW then updates the GPU's shard. The entry for launch_gap is a part of its own and counts all other
+/// kernels.
 ///
-/// Not there, as no kernel stands for them: bias gradients, sums of the gradients of repeated key-value
-/// heads, norm clipping, gradients in fp32, the choice and the weighing of experts.
+/// The following have no kernel here: bias gradients, sums of the gradients of repeated key-value heads, norm
+/// clipping, gradients in fp32, and the choice and weighing of experts.
 ///
-/// Throws std::invalid_argument with every mistake: counts out of range, degrees that do not divide the
-/// heads.
+/// Throws std::invalid_argument that lists every mistake: counts out of range, and degrees that do not divide
+/// the heads.
 std::vector<KernelUse> step_kernels(const StepPlan& plan);
 
-// What step_kernels() is the sum of, each `count` times. Plans have been checked by check_step_plan(), which
-// throws what step_kernels() throws; micro_batches is not read.
+// The parts that step_kernels() adds up, each `count` times. Call check_step_plan() first: it throws what
+// step_kernels() throws. The parts do not read micro_batches.
 
 void check_step_plan(const StepPlan& plan);
-/// All of a micro-batch but its attention.
+/// Everything of a micro-batch except its attention.
 void add_micro_batch(KernelUses& uses, const StepPlan& plan, std::int64_t tokens_per_gpu, double count);
 void add_attention(KernelUses& uses, const StepPlan& plan, const Documents& documents, double count);
-/// A micro-batch's gradients added to those of earlier ones of the step.
+/// The addition of a micro-batch's gradients to those of earlier micro-batches of the step.
 void add_gradient_sums(KernelUses& uses, const StepPlan& plan, double count);
-/// What comes once a step: the optimizer and the collectives of the step.
+/// What runs once a step: the optimizer and the collectives of the step.
 void add_step_end(KernelUses& uses, const StepPlan& plan, double count);
 /// As many launch gaps as there are kernels.
 void add_launch_gaps(KernelUses& uses);

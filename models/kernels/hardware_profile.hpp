@@ -14,20 +14,25 @@ class GemmShapes;
 
 /// How well a time is known.
 enum class Evidence {
-  measured,      ///< this very size was measured; of attention: every document's length, at these heads
-  interpolated,  ///< between measured sizes or shapes, or a hot cache for a cold one and the other way
-  extrapolated,  ///< outside what was measured, or something else stands in
-  missing,       ///< nothing that was measured can stand in
+  /// Exactly this size was measured; for attention, every document's length with these heads.
+  measured,
+  /// Between measured sizes or shapes, or measured with a hot cache instead of a cold one or the reverse.
+  interpolated,
+  /// Outside the measured range, or something else was measured in its place.
+  extrapolated,
+  missing,  ///< no measurement can be used
 };
 inline constexpr int kNEvidenceLevels = 4;
 std::string_view evidence_name(Evidence evidence);
 
-/// What a kernel takes, according to a profile.
+/// Time of a kernel according to a profile.
 struct KernelTime {
-  double time_s = 0;          ///< 0 where missing
-  double relative_error = 0;  ///< one standard deviation of the logarithm of time_s over a new measurement
+  double time_s = 0;  ///< 0 if evidence is missing
+  /// Standard deviation of the logarithm of time_s over a new measurement.
+  double relative_error = 0;
   Evidence evidence = Evidence::missing;
-  std::string basis = {};  ///< for people: the curves and models that it comes from, or what is missing
+  /// Explanation for people: the curves and models used, or what is missing.
+  std::string basis = {};
 };
 
 /// A number that a fit found.
@@ -43,34 +48,38 @@ struct FitQuality {
   std::int64_t n_rows = 0;
   std::int64_t n_samples = 0;
   std::int64_t n_outliers = 0;
-  double rms = 0;           ///< of the rows that are no outliers
-  double left_out_rms = 0;  ///< of points or shapes predicted by a fit without them; 0: too few to leave out
-  double max_error = 0;     ///< of the rows that are no outliers
+  double rms = 0;  ///< over all rows that are not outliers
+  /// Error of points or shapes as predicted by a fit without them; 0: too few points to leave one out.
+  double left_out_rms = 0;
+  double max_error = 0;  ///< over all rows that are not outliers
   bool operator==(const FitQuality&) const = default;
 };
 
 struct CurvePoint {
   double size = 0;
   double time_s = 0;
-  double relative_error = 0;  ///< of time_s, with the noise of one more measurement
+  double relative_error = 0;  ///< of time_s, including the noise of a further measurement
   std::int64_t n_rows = 0;
   bool operator==(const CurvePoint&) const = default;
 };
 
-/// Measured times of one kernel over its size. What lies between the points, and beyond the ends, follows a
-/// base: the growth fixed_s + size / size_per_s, or the model of the kernel (gemm, attention). The logarithm
-/// of time over base is linear in the logarithm of size between points, and constant beyond the ends.
+/// Measured times of one kernel by its size.
+///
+/// Between the points, and beyond the first and last, times follow a base function: either fixed_s + size /
+/// size_per_s, or the model of the kernel (gemm, attention). Between two points the logarithm of time over
+/// base is linear in the logarithm of size; beyond the first and last points it is constant.
 struct KernelCurve {
-  std::string key = {};  ///< the case's text without the keys that make the size
+  std::string key = {};  ///< text of the case without the keys that make up the size
   std::string library = {};
   std::string size_name = {};           ///< bytes, parameters, m, length_tokens
-  std::vector<CurvePoint> points = {};  ///< sizes rise, times never fall
+  std::vector<CurvePoint> points = {};  ///< sizes increase, times never decrease
   FittedNumber fixed_s = {.name = "fixed_s"};
   FittedNumber size_per_s = {.name = "size_per_s"};
-  bool straight = false;  ///< the base counts beyond the ends alone, as straight lines do better between
-  double end_error = 0;   ///< relative error that one e-fold beyond an end adds
+  /// Whether times between the points are straight lines, and the base is used only beyond the ends.
+  bool straight = false;
+  double end_error = 0;  ///< relative error added for each factor of e beyond an end
   FitQuality quality = {};
-  std::vector<std::string> sources = {};  ///< ids, sorted
+  std::vector<std::string> sources = {};  ///< sorted ids
   bool operator==(const KernelCurve&) const = default;
 };
 
@@ -82,22 +91,23 @@ struct KeyRange {
   bool operator==(const KeyRange&) const = default;
 };
 
-/// A few numbers that price every size of a kernel; for shapes without a curve, and beyond a curve's ends.
+/// A few numbers that price every size of a kernel. They are used for shapes without a curve, and beyond the
+/// ends of curves.
 struct KernelModel {
-  std::string key = {};  ///< kernel and the keys that the numbers do not cover
+  std::string key = {};  ///< the kernel, and the keys whose values are the same for all its cases
   std::string library = {};
   std::vector<FittedNumber> numbers = {};
   std::vector<KeyRange> box = {};
-  double end_error = 0;  ///< relative error that one e-fold outside the box adds
+  double end_error = 0;  ///< relative error added for each factor of e outside the box
   FitQuality quality = {};
   std::vector<std::string> sources = {};
 
-  /// Throws std::logic_error for a name that it has not.
+  /// Throws std::logic_error if the model has no number of that name.
   double number(std::string_view name) const;
   bool operator==(const KernelModel&) const = default;
 };
 
-/// Rows that a profile leaves out, as their library was not chosen.
+/// Rows that a profile does not use, because another library was chosen for their kernels.
 struct UnusedRows {
   std::string family = {};
   std::string library = {};
@@ -106,48 +116,51 @@ struct UnusedRows {
   bool operator==(const UnusedRows&) const = default;
 };
 
-/// What was measured of one kind of GPU and its network, as curves and models. JSON files in
+/// Measurements of one kind of GPU and its network, as curves and models. The JSON files are in
 /// calibration/profiles/hardware.
 struct HardwareProfile {
   std::string name = {};
   std::string gpu = {};
   std::string description = {};
-  std::vector<MeasurementSource> sources = {};  ///< by id
-  std::vector<KernelCurve> curves = {};         ///< by key
-  std::vector<KernelModel> models = {};         ///< by key
+  std::vector<MeasurementSource> sources = {};  ///< sorted by id
+  std::vector<KernelCurve> curves = {};         ///< sorted by key
+  std::vector<KernelModel> models = {};         ///< sorted by key
   std::vector<UnusedRows> unused = {};
 
-  /// Null where there is none.
+  /// The curve or model with that key, or null.
   const KernelCurve* curve(std::string_view key) const;
   const KernelModel* model(std::string_view key) const;
-  /// Curves whose key starts with a text, such as those of one kernel.
+  /// All curves whose key starts with a text, such as the name of a kernel.
   std::vector<const KernelCurve*> curves_of(std::string_view start) const;
   std::vector<const KernelModel*> models_of(std::string_view start) const;
 };
 
-/// Kernels of different libraries do not mix: a profile takes one library for each family, as "elementwise
-/// op=rms_norm pass=fwd", "attention pass=bwd", "copy kind=device", "collective op=all_gather", "collective
-/// op=all_gather between nodes", "gemm".
+/// The family of a kernel. A profile has measurements of only one library for each family. Families are, for
+/// example, "elementwise op=rms_norm pass=fwd", "attention pass=bwd", "copy kind=device", "collective
+/// op=all_gather", "collective op=all_gather between nodes" and "gemm".
 std::string kernel_family(const KernelCase& kernel);
 
-/// The curve that a case lies on, and where. Attention lies on one for each of its documents: size is 0.
+/// The curve that a case lies on, and its size there. For attention the size is 0, because each document has
+/// a size of its own.
 struct CurvePlace {
   std::string key = {};
   std::string size_name = {};
   double size = 0;
 };
 CurvePlace curve_place(const KernelCase& kernel);
-/// A value of a key in the text of a case, curve or model: 4096 of n in "gemm n=4096 k=...". Empty: none.
+/// The value of a key in the text of a case, curve or model: "4096" for n in "gemm n=4096 k=...". Empty if
+/// the text lacks the key.
 std::string_view key_value(std::string_view text, std::string_view key);
 double key_number(std::string_view text, std::string_view key);
 
-/// What a kernel takes. Never throws for a case; a step is missing, as predict_step() is what prices steps.
+/// Time of a kernel. It never throws. The evidence of a "step" case is missing: predict_step() prices those.
 ///
-/// Longer documents, more rows and more bytes never take less time. Of shapes (n, k of a gemm; heads of
-/// attention) that have no curve of their own, this holds along m and along the documents' lengths; from one
-/// such shape to the next it may fall by the residuals of the shapes nearby, a few percent.
+/// More tokens in a document, more rows or more bytes never take less time. For shapes without a curve of
+/// their own (n and k of a gemm, heads of attention) this holds along m and along the lengths of documents.
+/// From one such shape to a larger one, the time may fall by a few percent, as much as the fit misses the
+/// shapes nearby.
 KernelTime kernel_time(const HardwareProfile& profile, const KernelCase& kernel);
-/// The same for whoever prices many: shapes of the same profile.
+/// The same, faster if many kernels are priced: `shapes` is made once for the profile.
 KernelTime kernel_time(const HardwareProfile& profile, const KernelCase& kernel, GemmShapes& shapes);
 
 }  // namespace packsim

@@ -22,37 +22,37 @@ inline std::int64_t nanoseconds(double time_s) {
 /// A piece of a micro-batch's work on one GPU. Times are whole nanoseconds, rounded once, here.
 struct PricedStage {
   enum class Kind : std::uint8_t {
-    compute,    ///< kernels one after another
-    attention,  ///< of the micro-batch's documents; MicroBatchPrice has its time
+    compute,    ///< kernels that run one after another
+    attention,  ///< attention over the documents; MicroBatchPrice has its time
     exchange,   ///< the part of a collective that computation does not hide
   };
   Kind kind = Kind::compute;
   Cause cause = Cause::linear;
-  std::int64_t time_ns = 0;  ///< 0 of attention
-  // Of an exchange: its group, and what it sends.
+  std::int64_t time_ns = 0;  ///< 0 for attention
+  // Only for an exchange: its group, and what it sends.
   std::string_view op = {};
   int gpus = 1;
-  int stride = 1;  ///< from one GPU of the group to the next
+  int stride = 1;  ///< distance from one GPU of the group to the next
   std::int64_t bytes = 0;
 };
 
 using NsByCause = std::array<std::int64_t, kNCauses>;
 
-/// Stages one after another. The sums do not include attention.
+/// Stages that run one after another. The sums do not include attention.
 struct PricedPhase {
   std::vector<PricedStage> stages;
   NsByCause by_cause_ns = {};
   std::int64_t total_ns = 0;
 };
 
-/// One layer of a kind.
+/// Prices of one layer of a kind.
 struct LayerPrices {
   PricedPhase forward;
   PricedPhase recompute;
   PricedPhase backward;
 };
 
-/// What the prices of a number of tokens rest on, without attention.
+/// The evidence for the prices of a number of tokens, without attention.
 struct TokenAccounts {
   std::int64_t tokens_per_gpu = 0;
   struct Layer {
@@ -64,40 +64,41 @@ struct TokenAccounts {
   PriceAccount head;
 };
 
-/// Everything of a micro-batch that depends on its number of tokens alone.
+/// All prices of a micro-batch that depend only on its number of tokens.
 struct TokenPrices {
   std::array<LayerPrices, 2> layers;  ///< by LayerKind
   PricedPhase embedding_forward;
   PricedPhase head_forward;
   PricedPhase head_backward;
   PricedPhase embedding_backward;
-  /// The prices rest on (1 - part_above) of `below` and part_above of `above`.
+  /// Prices between two exactly priced token counts are interpolated: their evidence is (1 - part_above) of
+  /// `below` and part_above of `above`.
   std::shared_ptr<const TokenAccounts> below;
   std::shared_ptr<const TokenAccounts> above;
   double part_above = 0;
 };
 
-/// Ring attention of one layer and pass: steps that compute on one block while the next arrives.
+/// Ring attention of one layer and pass: each step computes on one block while the next block arrives.
 struct RingPrice {
   int steps = 1;
-  std::int64_t compute_ns = 0;   ///< of one step
-  std::int64_t transfer_ns = 0;  ///< of one block
-  std::int64_t bytes = 0;        ///< of one block
-  int stride = 1;                ///< from one GPU of the ring to the next
-  TimeEstimate computed = {};    ///< all steps
-  TimeEstimate transfers = {};   ///< all blocks
+  std::int64_t compute_ns = 0;   ///< computation of one step
+  std::int64_t transfer_ns = 0;  ///< transfer of one block
+  std::int64_t bytes = 0;        ///< size of one block
+  int stride = 1;                ///< distance from one GPU of the ring to the next
+  TimeEstimate computed = {};    ///< computation of all steps together
+  TimeEstimate transfers = {};   ///< transfers of all blocks together
   std::int64_t total_ns() const {
     return compute_ns + (steps - 1) * (compute_ns > transfer_ns ? compute_ns : transfer_ns);
   }
 };
 
-/// One micro-batch on one GPU of its rank.
+/// Price of one micro-batch on one GPU of its rank.
 struct MicroBatchPrice {
-  const TokenPrices* tokens = nullptr;  ///< of the pricer
-  RingPrice attention_forward = {};     ///< of one layer; one step without ring attention
+  const TokenPrices* tokens = nullptr;  ///< owned by the pricer
+  RingPrice attention_forward = {};     ///< of one layer; a single step without ring attention
   RingPrice attention_backward = {};
-  std::int64_t overhead_ns = 0;  ///< of the framework, in each chunk of a stage
-  // Of its activations to the next pipeline stage, on another node or in the same.
+  std::int64_t overhead_ns = 0;  ///< framework overhead in each chunk of a stage
+  // Transfer of its activations to the next pipeline stage: to another node, or inside the node.
   std::int64_t stage_transfer_ns = 0;
   std::int64_t stage_transfer_in_node_ns = 0;
   std::int64_t stage_transfer_bytes = 0;
@@ -105,7 +106,7 @@ struct MicroBatchPrice {
   TimeEstimate stage_transfer_in_node = {};
 };
 
-/// What prices of a micro-batch rest on that its tokens alone do not give.
+/// Names of the curves behind those prices of a micro-batch that do not follow from its number of tokens.
 struct MicroBatchCurves {
   CurveName attention_forward;
   CurveName attention_backward;
@@ -114,11 +115,12 @@ struct MicroBatchCurves {
   CurveName stage_transfer_in_node;
 };
 
-/// The layers that one pipeline stage runs one after another: a chunk of the model, dense ones first.
+/// A chunk of the model: layers that one pipeline stage runs one after another, dense layers before those
+/// with experts.
 struct ChunkShape {
   int n_dense = 0;
   int n_experts = 0;       ///< layers with experts
-  int n_checkpointed = 0;  ///< the first ones
+  int n_checkpointed = 0;  ///< checkpointed layers, which are the first of the chunk
   bool has_embedding = false;
   bool has_head = false;
   int n_layers() const { return n_dense + n_experts; }
@@ -132,26 +134,27 @@ struct ChunkShape {
 
 /// Weights and gradients that travel together, and the layers that compute with them.
 struct StateUnit {
-  int first_layer = 0;  ///< of the chunk's, in forward order
+  int first_layer = 0;  ///< index in the chunk, in forward order
   int n_layers = 0;
   bool has_embedding = false;
   bool has_head = false;
-  std::int64_t gather_ns = 0;  ///< weights, before use
-  std::int64_t reduce_ns = 0;  ///< gradients: reduce-scatter, or all-reduce without ZeRO
+  std::int64_t gather_ns = 0;  ///< all-gather of the weights before they are used
+  std::int64_t reduce_ns = 0;  ///< reduce-scatter of the gradients, or all-reduce without ZeRO
   std::int64_t gather_bytes = 0;
   std::int64_t reduce_bytes = 0;
-  /// Adding its gradients to those of the step's earlier micro-batches, computation.
+  /// Computation that adds its gradients to those of earlier micro-batches of the step.
   std::int64_t sum_ns = 0;
 };
 
-/// What a step costs besides its micro-batches, on one GPU of a pipeline stage.
+/// What a step costs in addition to its micro-batches, on one GPU of a pipeline stage.
 struct StatesPrice {
-  std::vector<StateUnit> units;  ///< in forward order: a layer each under ZeRO 3, else buckets
-  int gpus = 1;                  ///< that share the states
+  /// In forward order; under ZeRO 3 one for each layer, else buckets.
+  std::vector<StateUnit> units;
+  int gpus = 1;  ///< number of GPUs that share the states
   int stride = 1;
   std::int64_t optimizer_ns = 0;
-  std::int64_t step_ns = 0;  ///< of the framework
-  // What all gathers of a pass rest on, all reductions, all gradient sums, and the optimizer.
+  std::int64_t step_ns = 0;  ///< framework overhead of a step
+  // Evidence for the prices of all gathers of a pass, all reductions, all gradient sums, and the optimizer.
   PriceAccount gathers = {};
   PriceAccount reductions = {};
   PriceAccount sums = {};

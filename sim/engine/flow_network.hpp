@@ -21,39 +21,42 @@ struct LinkUse {
   double bytes = 0;
 };
 
-/// Transfers that share links max-min fairly.
+/// Transfers that share links by max-min fairness.
 ///
-/// A transfer is a point-to-point copy or a whole collective: bytes on one or more links that progress
-/// together. Alone it takes the time that was measured for it, whatever the links could do; together with
-/// others none of its links carries more than its capacity. Fair is the rate of a transfer's busiest link: no
-/// transfer could have more without one that has no more having less.
+/// A transfer is a point-to-point copy or a whole collective: bytes on one or more links, which progress
+/// together. Alone, a transfer takes its measured time, even if that is faster than its links allow. Together
+/// with others, no link carries more than its capacity. The rate of a transfer is the rate on its busiest
+/// link. Rates are fair: no transfer could be faster without slowing down another that is not faster itself.
 ///
-/// Where the measured time is shorter than the bytes need on a link, the transfer counts as filling that
-/// link: it was measured, so the link's capacity or the bytes are an estimate.
+/// If the measured time of a transfer is too short for its bytes on a link, the transfer counts as filling
+/// that link. The time was measured, so the link's capacity or the bytes must be a wrong estimate.
 ///
-/// Rates change when a transfer starts or ends, and only those of transfers that are connected to it over
-/// links that cannot carry all their transfers at full speed. The others keep their ends to the nanosecond.
-/// A breach of what is asked of the caller below is a std::logic_error.
+/// Rates change when a transfer starts or ends. Only transfers that are connected to it, over links that
+/// cannot carry all their transfers at full speed, change their rates. The ends of all others stay the same
+/// to the nanosecond.
+///
+/// Throws std::logic_error if the caller breaks a condition that is stated below.
 class FlowNetwork {
  public:
-  /// link_bytes_per_s: [n_links], over 0.
+  /// link_bytes_per_s: [n_links], each above 0.
   explicit FlowNetwork(std::vector<double> link_bytes_per_s);
 
-  /// Starts a transfer at `now`. alone: what it takes while nothing contends; uses: links named once, may be
-  /// empty. now must not lie before that of any call before.
+  /// Starts a transfer at `now`, which must not be before the time of any earlier call. alone: its duration
+  /// if no other transfer shares its links. uses: names each link at most once and may be empty.
   TransferId start(SimTime now, SimTime alone, std::span<const LinkUse> uses);
 
-  /// The transfer that ends first at the present rates, the lowest id among several; none runs: nothing.
+  /// The transfer that ends first at the current rates; if several do, the one with the lowest id. None if no
+  /// transfer is running.
   struct End {
     TransferId transfer = 0;
     SimTime time;
   };
   std::optional<End> next_end() const;
 
-  /// Takes a transfer that has ended out of the network. Its id is used again.
+  /// Removes a transfer that has ended. Its id may be used again.
   void finish(TransferId transfer, SimTime now);
 
-  /// The present rate of a running transfer over the one that it has alone: over 0, at most 1.
+  /// The current rate of a running transfer over its rate alone: above 0, at most 1.
   double speed(TransferId transfer) const;
 
   bool empty() const { return ends_.empty(); }
@@ -63,36 +66,37 @@ class FlowNetwork {
  private:
   struct Use {
     LinkId link = 0;
-    std::uint32_t place = 0;  // in the link's users
+    std::uint32_t place = 0;  // index in Link::users
     std::int64_t load = 0;    // at full speed, in parts of the link's capacity
-    double weight = 0;        // bytes over those on the transfer's busiest link
+    double weight = 0;        // bytes over the bytes on the transfer's busiest link
   };
   struct Transfer {
     bool running = false;
-    SimTime end;              // at the present speed
-    SimTime since;            // when it got that speed
+    SimTime end;              // at its current speed
+    SimTime since;            // when it got its current speed
     double remaining_ns = 0;  // at full speed, at `since`
     double speed = 1;
     double full_bytes_per_s = 0;  // on its busiest link
     std::vector<Use> uses;
-    std::uint64_t found = 0;  // the latest search that came by
-    double next_speed = 0;    // while rates are found; 0: not known yet
+    std::uint64_t found = 0;  // the latest search that reached it
+    double next_speed = 0;    // while rates are computed; 0: not known yet
   };
   struct User {
     TransferId transfer = 0;
-    std::uint32_t use = 0;  // in the transfer's uses
+    std::uint32_t use = 0;  // index in Transfer::uses
   };
   struct Link {
     double bytes_per_s = 0;
     std::int64_t load = 0;  // of all users at full speed, in parts of the capacity
     std::vector<User> users;
     std::uint64_t found = 0;
-    // While rates are found: what the transfers whose rate is known leave, and the others.
+    // While rates are computed: the capacity left by transfers whose rate is known, and the weight and number
+    // of the others.
     double left_bytes_per_s = 0;
     double weight = 0;
     std::uint32_t n_users = 0;
   };
-  // The rate of busiest links at which a link is full.
+  // The rate of transfers, on their busiest links, at which a link is full.
   struct Level {
     double bytes_per_s = 0;
     LinkId link = 0;
@@ -120,9 +124,9 @@ class FlowNetwork {
   EndHeap ends_;
   SimTime now_;
   std::uint64_t search_ = 0;
-  // Of the latest search; members to keep their memory.
+  // Results of the latest search. They are members so that their memory is used again.
   std::vector<TransferId> connected_;
-  std::size_t n_full_speed_ = 0;  // of connected_, those known to reach it
+  std::size_t n_full_speed_ = 0;  // transfers of connected_ that are known to reach full speed
   std::vector<Level> levels_;     // a heap, the lowest on top
 };
 

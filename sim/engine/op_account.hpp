@@ -9,38 +9,40 @@ namespace packsim {
 
 using TimeByCause = std::array<SimTime, kNCauses>;
 
-/// Where the time of a stream went. All adds up to the time of the run.
+/// Where the time of a stream went. The parts add up to the time of the run.
 struct StreamAccount {
   TimeByCause busy{};    ///< in local operations, and in collectives that have started
-  SimTime rendezvous;    ///< in collectives, until the last participant came
-  SimTime dependencies;  ///< before an operation, for what it waits for on other streams
-  SimTime done;          ///< behind the last operation, or all of it where there is none
+  SimTime rendezvous;    ///< in collectives, until the last participant arrived
+  SimTime dependencies;  ///< before an operation, while it waits for other streams
+  SimTime done;          ///< after the last operation, or the whole run if there is none
 };
 
-/// Where the time of a rank's compute stream went. All adds up to the time of the run.
+/// Where the time of a rank's compute stream went. The parts add up to the time of the run.
 ///
-/// Time in which it runs no local operation has a reason, found by going back from the end of the gap: in a
-/// collective on the stream itself, or in the operation that the next one waited for until its end, the last
-/// to end of all that it waited for (its own stream's first, then the first named). That operation's own
-/// transfer, or its duration on a communication stream, is exposed. Before it started it waited for the other
-/// participants, which is idle, and before that for an operation of its own, and so on until the gap begins.
-/// Where that comes to local work on a compute stream, which is another rank's, the rest of the gap is idle.
-/// Behind the stream's last operation the rank is exposed until the end of its last communication, by the
-/// same rule, and then idle.
+/// Each gap, a time in which the stream runs no local operation, is attributed backwards from its end. If the
+/// stream itself is in a collective, the attribution begins with that; otherwise with the operation that the
+/// stream's next operation waited for last. (If several ended last, the one on the stream itself counts, then
+/// the one that was named first.) The transfer of that operation, or its duration on a communication stream,
+/// is exposed. Before its transfer it waited for the other participants, which is idle time. Before that it
+/// waited for an earlier operation, which is treated in the same way, and so on until the gap begins. If that
+/// leads to local work on the compute stream of another rank, the rest of the gap is idle.
+///
+/// After the stream's last operation, the time until the end of the rank's last communication is attributed
+/// by the same rule; after that the rank is idle.
 struct RankAccount {
   TimeByCause busy{};     ///< in local operations
   TimeByCause exposed{};  ///< communication that nothing hides, by the communication's cause
-  SimTime idle;           ///< waiting for slower ranks, or nothing to do any more
+  SimTime idle;           ///< waiting for slower ranks, or without work at the end
 };
 
-/// Of one run. A rank without a compute stream counts as one whose compute stream is empty.
+/// The accounts of one run. A rank without a compute stream counts as one with an empty compute stream.
 struct OpAccount {
   std::vector<StreamAccount> streams;  ///< [n_streams]
   std::vector<RankAccount> ranks;      ///< [n_ranks]
 };
 
-/// The account of the engine's latest run, which was of this graph. Written over `account`, whose memory is
-/// used again.
+/// Writes the account of the engine's latest run, which must have been of this graph, to `account`, and uses
+/// its memory again.
 void take_account(const OpGraph& graph, const OpEngine& engine, OpAccount& account);
 
 }  // namespace packsim

@@ -18,49 +18,50 @@ struct OpEngineOptions {
 
 /// Runs the operations of a graph in simulated time, as the streams and events of CUDA would.
 ///
-/// An operation starts when the one before it on its stream and all that it waits for have ended. A local one
-/// takes its duration. One that joins a collective then holds its stream and waits for the other
-/// participants; with the last of them the collective starts, and it ends for all at once: after the time
-/// that it takes alone, or, where there is a network and the collective uses links, when the network says.
+/// An operation starts when the one before it on its stream and all that it waits for have ended. A local
+/// operation takes its duration. An operation that joins a collective holds its stream and waits for the
+/// other participants. When the last participant arrives, the collective starts, and it ends for all of them
+/// at once. It takes its duration alone, unless there is a network and the collective uses links: then the
+/// network decides when it ends.
 ///
-/// While a collective that takes time runs on a rank, so that it has started and not ended, the rank's local
-/// operations on the compute stream do 1/slow_down of the work. Neither how often that changes within an
-/// operation nor in which order things happen within a nanosecond matters: the work left is kept exactly, and
-/// an operation ends with the first whole nanosecond in which none is.
+/// While a collective that takes time is running on a rank (it has started and not ended), the rank's local
+/// operations on the compute stream run at 1/slow_down of their speed. The work that is left is kept exactly,
+/// and an operation ends with the first whole nanosecond in which none is left. So it does not matter how
+/// often the speed changes during an operation, or in which order things happen within a nanosecond.
 ///
-/// Events are ordered by (time, priority, sequence), so the same graph always gives the same times. An object
-/// keeps its buffers between runs and nothing else: it allocates only where a graph is larger than all
-/// before.
+/// Events are ordered by (time, priority, sequence), so the same graph always gives the same times. Between
+/// runs an OpEngine keeps nothing but its buffers; it allocates memory only for a graph that is larger than
+/// all before.
 class OpEngine {
  public:
-  /// Runs all operations from `start` on. Returns the end of the last one, or `start` where there is none.
-  /// The network, which may be null, is cleared first.
+  /// Runs all operations from `start` on. Returns the end of the last one, or `start` if there are none. The
+  /// network, which may be null, is cleared first.
   ///
-  /// Throws std::logic_error where operations wait for each other: a bug in whoever made the graph. It names
-  /// the first operation that is stuck of up to 8 streams, and what it waits for. Throws
-  /// std::invalid_argument where an option is out of range.
+  /// Throws std::logic_error if operations wait for each other in a cycle, which is a bug in the code that
+  /// made the graph. The message names, for up to 8 streams, the first operation that is stuck and what it
+  /// waits for. Throws std::invalid_argument if an option is out of range.
   SimTime run(const OpGraph& graph, FlowNetwork* network, const OpEngineOptions& options, SimTime start);
 
-  /// When the latest run began. All that follows is of the latest run, too.
+  /// When the latest run began. The following functions are about the latest run, too.
   SimTime run_start() const { return run_start_; }
   SimTime run_end() const { return run_end_; }
-  /// When an operation starts and ends to occupy its stream.
+  /// When an operation begins and ceases to occupy its stream.
   SimTime start(OpId op) const { return ops_[op].start; }
   SimTime end(OpId op) const { return ops_[op].end; }
   /// When the last participant of a collective arrived.
   SimTime collective_start(CollectiveId collective) const { return collectives_[collective].start; }
-  /// Operations that ended and collectives that started.
+  /// Number of operations that ended, plus collectives that started.
   std::uint64_t n_events() const { return n_ended_ + n_started_; }
 
  private:
   __extension__ using Work = __int128;
-  static constexpr Work kSlowedSpeed = 1'000'000;  // a nanosecond
+  static constexpr Work kSlowedSpeed = 1'000'000;  // work done in a nanosecond when slowed down
   static constexpr SimTime kNever{std::numeric_limits<std::int64_t>::max()};
 
   struct OpState {
-    SimTime start;  // Until it is known: the latest end so far of what the operation waits for.
+    SimTime start;  // until it is known, the latest end so far of what it waits for
     SimTime end;
-    std::uint32_t n_waits = 0;             // Operations that it waits for and that have not ended.
+    std::uint32_t n_waits = 0;             // operations that it waits for and that have not ended
     OpId arrived_before = OpGraph::kNone;  // The participant that arrived at the same collective before.
   };
   struct CollectiveState {
@@ -102,19 +103,19 @@ class OpEngine {
   [[noreturn]] void deadlock() const;
   std::string held_up_by(OpId op) const;
 
-  const OpGraph* graph_ = nullptr;  // that runs
+  const OpGraph* graph_ = nullptr;  // the graph that runs
   FlowNetwork* network_ = nullptr;
   Work full_speed_ = kSlowedSpeed;
   bool slows_down_ = false;
   SimTime run_start_;
   SimTime run_end_;
-  std::size_t n_ended_ = 0;    // operations
-  std::size_t n_started_ = 0;  // collectives
+  std::size_t n_ended_ = 0;    // operations that have ended
+  std::size_t n_started_ = 0;  // collectives that have started
 
   std::vector<OpState> ops_;
   std::vector<CollectiveState> collectives_;
-  std::vector<RankState> ranks_;         // where computation is slowed down
-  std::vector<OpId> ready_;              // a stack
+  std::vector<RankState> ranks_;         // used only if computation is slowed down
+  std::vector<OpId> ready_;              // operations that can start, as a stack
   std::vector<std::uint32_t> changed_;   // ranks to settle
   std::vector<CollectiveId> transfers_;  // [TransferId]
   // Payload: an operation that ends (Priority::finish), a collective that ends (barrier) or starts (start).

@@ -15,7 +15,7 @@ using OpId = std::uint32_t;
 using StreamId = std::uint32_t;
 using CollectiveId = std::uint32_t;
 
-/// What the operations of a stream run on. A rank computes more slowly while it communicates.
+/// What the operations of a stream do. While a rank communicates, its computation is slower.
 enum class StreamKind : std::uint8_t { compute, communication };
 
 /// An operation of a stream. It starts when the operations before it on its stream, and all that it waits
@@ -24,50 +24,52 @@ struct Op {
   static constexpr CollectiveId kLocal = std::numeric_limits<CollectiveId>::max();
   StreamId stream = 0;
   CollectiveId collective = kLocal;  ///< The collective that the operation takes part in, or kLocal.
-  SimTime duration;                  ///< Only of a local operation.
+  SimTime duration;                  ///< only for a local operation
   Cause cause = Cause::linear;
 
   bool is_local() const { return collective == kLocal; }
 };
 
-/// A collective of several streams. It starts when the last of its operations does, and ends for all at once.
+/// A collective in which several streams take part. It starts when the last of its operations starts, and it
+/// ends for all of them at once.
 struct Collective {
   std::uint32_t n_ops = 0;      ///< Operations that take part.
-  SimTime alone;                ///< Its duration where nothing contends.
+  SimTime alone;                ///< its duration if no other transfer shares its links
   std::uint32_t first_use = 0;  ///< Index of the first link that it uses, in OpGraph::link_uses().
   std::uint32_t n_uses = 0;
 };
 
-/// The operations of one optimizer step. Keeps its memory when cleared.
+/// The operations of one optimizer step. clear() keeps the allocated memory.
 class OpGraph {
  public:
   static constexpr OpId kNone = std::numeric_limits<OpId>::max();  ///< no operation
   static constexpr std::uint32_t kMaxRanks = 1U << 20;
 
-  /// merges_work: add_work() makes operations longer instead of adding more of them. A trace that shows every
+  /// merges_work: add_work() may make an operation longer instead of adding another. A trace that shows every
   /// piece of work needs a graph that does not merge.
   explicit OpGraph(bool merges_work = true) : merges_work_(merges_work) {}
   void clear();
 
-  /// Computation of a rank is slowed down by communication of the same rank. Rank numbers should leave no
-  /// gaps. Throws std::invalid_argument where the rank has a compute stream already, or is not below
-  /// kMaxRanks.
+  /// Adds a stream of a rank. Communication of a rank slows down computation of the same rank. Ranks should
+  /// be numbered without gaps. Throws std::invalid_argument if the rank has a compute stream already, or is
+  /// not below kMaxRanks.
   StreamId add_stream(std::uint32_t rank, StreamKind kind);
-  /// Adds a local operation to the end of a stream; it waits for `after` as well.
-  /// Throws std::invalid_argument, as all functions that add do, for a time below 0 and for a stream, a
-  /// collective or an operation to wait for that has not been added yet. The graph is then unchanged.
+  /// Adds a local operation to the end of a stream; it also waits for `after`.
+  ///
+  /// This and all other functions that add something throw std::invalid_argument for a time below 0, and for
+  /// a stream, collective or operation to wait for that has not been added yet. The graph is then unchanged.
   OpId add_op(StreamId stream, SimTime duration, Cause cause, std::span<const OpId> after = {});
   CollectiveId add_collective(SimTime alone, std::span<const LinkUse> uses = {});
   /// Adds a rank's part of a collective to the end of a stream.
   OpId join(StreamId stream, CollectiveId collective, Cause cause, std::span<const OpId> after = {});
 
-  /// Adds a local operation whose id nobody has, so that it can grow: work that follows right behind it on
-  /// the stream, with the same cause and nothing to wait for, makes it longer instead of adding an operation.
-  /// Everything ends at the same times as if it had been added, except that the slow-down of computation is
-  /// rounded up to whole nanoseconds once for each operation.
+  /// Adds a local operation without returning its id, so that the graph may merge it: if the stream's last
+  /// operation was added in this way too and has the same cause, and the new one waits for nothing, the last
+  /// operation becomes longer instead. Everything ends at the same times as with separate operations, except
+  /// that the slow-down of computation is rounded up to whole nanoseconds once for each operation.
   void add_work(StreamId stream, SimTime duration, Cause cause, std::span<const OpId> after = {});
-  /// The last operation of a stream, which does not grow from then on: whoever waits for it waits for all
-  /// that the stream has so far. kNone where the stream is empty.
+  /// The last operation of a stream, or kNone if the stream is empty. That operation does not become longer
+  /// afterwards, so whoever waits for it waits for exactly what the stream has so far.
   OpId last_op(StreamId stream);
 
   struct Stream {
@@ -78,7 +80,7 @@ class OpGraph {
     bool last_may_grow = false;
   };
   std::uint32_t n_ranks() const { return static_cast<std::uint32_t>(compute_streams_.size()); }
-  /// kNone where the rank has none.
+  /// The rank's compute stream, or kNone if it has none.
   StreamId compute_stream(std::uint32_t rank) const { return compute_streams_[rank]; }
   std::span<const Stream> streams() const { return streams_; }
   std::span<const Op> ops() const { return ops_; }
@@ -96,7 +98,8 @@ class OpGraph {
     const std::size_t first = links_[op].first_after;
     return std::span(after_).subspan(first, end_of_after(op) - first);
   }
-  /// Calls visit(OpId) for everything that waits for an operation, once for each time that it was named.
+  /// Calls visit(OpId) for every operation that waits for this one, once for each time that it was named in
+  /// `after`.
   template <typename Visit>
   void for_each_waiting(OpId op, Visit visit) const {
     for (std::uint32_t wait = links_[op].first_wait; wait != kNone; wait = waits_[wait].next) {

@@ -10,7 +10,7 @@
 
 namespace packsim {
 
-/// Units that stand by. A failed unit is gone for repair_s and then stands by itself.
+/// Spare units. A unit that has failed is in repair for repair_s, and is then a spare itself.
 struct SparePool {
   std::int64_t n_units = 0;
   double repair_s = 0;
@@ -18,28 +18,30 @@ struct SparePool {
   bool operator==(const SparePool&) const = default;
 };
 
-/// What goes wrong in a run and what is done about it.
+/// How a run fails and recovers.
 ///
-/// Failures are a Poisson process: every unit fails at a constant rate, also while the run writes a
+/// Failures are a Poisson process. Every unit fails at a constant rate, also while the run writes a
 /// checkpoint, restarts or waits, and one failure stops the whole run. The run then restarts from its last
-/// complete checkpoint; a failure during the restart starts the restart again. A run saves its result when it
-/// ends, as a checkpoint that it waits for.
+/// complete checkpoint; a failure during the restart begins the restart again. At its end the run saves its
+/// result as a checkpoint, and waits until that is written.
 struct FailureModel {
-  double unit_mtbf_h = std::numeric_limits<double>::infinity();  ///< infinity: nothing fails
-  std::int64_t unit_gpus = 1;  ///< GPUs that fail together: 8 where unit_mtbf_h is a node's
+  /// Mean time between failures of a unit; infinity: nothing fails.
+  double unit_mtbf_h = std::numeric_limits<double>::infinity();
+  std::int64_t unit_gpus = 1;  ///< GPUs that fail together; 8 if unit_mtbf_h is for a node of 8
 
-  /// Work between checkpoints; nothing: the interval with the least expected time (optimal_interval_s()).
+  /// Work between checkpoints; if not set, the interval with the least expected time (optimal_interval_s()).
   std::optional<double> checkpoint_interval_s = {};
-  double checkpoint_write_s = 0;  ///< from its start until it counts
-  /// The first part of the write, during which the run stands still. The rest goes on beside the work, and a
-  /// failure before its end falls back to the checkpoint before.
+  double checkpoint_write_s = 0;  ///< time from the start of a checkpoint until it is durable
+  /// The part of the write, at its beginning, during which the run stands still. The rest is written while
+  /// the run continues. After a failure before the write is complete, the run restarts from the checkpoint
+  /// before.
   double checkpoint_blocking_fraction = 1;
 
-  double detection_s = 0;   ///< from the failure until it is noticed
-  double reschedule_s = 0;  ///< until the new processes run
-  double load_s = 0;        ///< until they have read the checkpoint and work again
+  double detection_s = 0;   ///< time from a failure until it is noticed
+  double reschedule_s = 0;  ///< then time until the new processes run
+  double load_s = 0;        ///< then time until they have read the checkpoint and train again
 
-  /// Nothing: a replacement is always at hand.
+  /// The spare units; if not set, a replacement is always available.
   std::optional<SparePool> spares = {};
 
   double restart_s() const { return detection_s + reschedule_s + load_s; }
@@ -47,23 +49,25 @@ struct FailureModel {
   bool operator==(const FailureModel&) const = default;
 };
 
-/// Why a run cannot be so, every reason: "unit_mtbf_h: expected a number above 0, got -1". Empty where it
-/// can.
+/// All mistakes in the arguments, such as "unit_mtbf_h: expected a number above 0, got -1". Empty if there
+/// are none.
 std::vector<std::string> failure_mistakes(double work_s, std::int64_t n_gpus, const FailureModel& model);
 
 /// Throws std::invalid_argument with all of failure_mistakes(), if any.
 void check_failure_model(double work_s, std::int64_t n_gpus, const FailureModel& model);
 
-/// Failures of the run per second: units that hold its GPUs, the last one perhaps in part, over their MTBF.
+/// Failures of the run per second: the number of units over the MTBF of a unit. A unit of which the run uses
+/// only some GPUs counts in full.
 double failure_rate_per_s(std::int64_t n_gpus, const FailureModel& model);
 
-/// Of the GPUs of the run and its spare units.
+/// GPU-days of the run in this wall time, those of its spare units included.
 double gpu_days(double wall_s, std::int64_t n_gpus, const FailureModel& model);
 
-/// Throws std::invalid_argument unless size_bytes >= 0 and bandwidth_bytes_per_s > 0.
+/// Seconds that writing a checkpoint takes. Throws std::invalid_argument unless size_bytes >= 0 and
+/// bandwidth_bytes_per_s > 0.
 double checkpoint_write_s(double size_bytes, double bandwidth_bytes_per_s);
 
-/// Failure rates that others published, to choose from; none is a default.
+/// Published failure rates to choose from. None of them is a default.
 struct PublishedMtbf {
   std::string_view name;
   double unit_mtbf_h;

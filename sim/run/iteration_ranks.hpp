@@ -18,7 +18,7 @@
 
 namespace packsim {
 
-/// How the packs of one group run, and what each of them costs.
+/// The plan of one group, and the price of each of its packs.
 struct PricedGroup {
   PricedPlan plan;
   PackPrices packs;
@@ -26,36 +26,38 @@ struct PricedGroup {
 
 struct SimulationOptions {
   StepDetail detail = StepDetail::micro_batches;
-  /// Null: transfers do not share links, and each takes what it takes alone.
+  /// Null: transfers do not share links, and each takes its time alone.
   const Topology* topology = nullptr;
-  /// How many times as long computation takes while its GPU communicates: at least 1.
+  /// How many times as long computation takes while its GPU communicates; at least 1.
   double slow_down = 1;
-  /// Simulates ranks whose micro-batches cost the same only once where nothing contends. Only n_events
-  /// changes with it.
+  /// Whether ranks whose micro-batches cost the same are simulated only once, if no transfers share links.
+  /// This changes only n_events.
   bool merges_alike = true;
-  /// Where GPUs or kernels differ from each other, all ranks are simulated.
+  /// Different speeds of GPUs and kernels. If there are any, all ranks are simulated.
   Variability variability = {};
 };
 
-/// The data-parallel ranks of a schedule's iterations, each with its micro-batches. Where nothing contends
-/// and all GPUs are equally fast, one rank stands for all that do the same.
+/// The data-parallel ranks of each iteration of a schedule, and their micro-batches. If no transfers share
+/// links and all GPUs are equally fast, one rank is simulated for all that do the same.
 ///
-/// GPUs that train the same packs in an iteration form one rank. GPUs that share only some of their packs
-/// form several ranks, which wait for each other before each shared pack. Keeps its memory from iteration to
-/// iteration.
+/// GPUs that train the same packs in an iteration form one rank. GPUs that have only some of their packs in
+/// common form several ranks, which wait for each other before each shared pack. Keeps its memory from
+/// iteration to iteration.
 class IterationRanks {
  public:
-  /// The schedule and the groups are kept by reference. Throws std::invalid_argument for a schedule that does
-  /// not match the groups, and for mistakes in the variability.
+  /// The schedule and the groups are kept by reference. Throws std::invalid_argument if the schedule does not
+  /// match the groups, and for mistakes in the variability.
   IterationRanks(const Schedule& schedule, std::span<const PricedGroup> groups,
                  const SimulationOptions& options);
 
-  /// The ranks of one iteration; they hold until the next call. Where all GPUs exchange weights or gradients
-  /// in every micro-batch, a rank without a pack in a round takes part with an empty one if it has packs
-  /// later. Throws std::invalid_argument where ranks that share experts checkpoint different layers in a
-  /// round: they would wait for each other for ever.
+  /// The ranks of one iteration, which are valid until the next call. If all GPUs exchange weights or
+  /// gradients in every micro-batch, a rank that has no pack in a round but has one later takes part with an
+  /// empty pack.
+  ///
+  /// Throws std::invalid_argument if ranks that share experts checkpoint different layers in the same round:
+  /// they would wait for each other forever.
   std::span<const RankWork> of(std::size_t iteration_index);
-  /// Number of GPUs that a lane, which is one pipeline stage of the rank, stands for.
+  /// Number of GPUs for which a lane of this rank (one of its pipeline stages) is simulated.
   double gpus_of_lane(std::size_t rank) const { return gpus_[rank]; }
 
  private:
@@ -69,7 +71,7 @@ class IterationRanks {
   const Schedule& schedule_;
   std::span<const PricedGroup> groups_;
   bool merges_;
-  std::optional<RankSlowDown> slow_down_;            // Set where GPUs or kernels differ.
+  std::optional<RankSlowDown> slow_down_;            // set if GPUs or kernels differ
   std::vector<std::vector<std::uint32_t>> classes_;  // [n_groups][n_prices], numbers for each group
   IterationMesh mesh_;
   std::vector<std::uint32_t>

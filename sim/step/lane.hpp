@@ -14,43 +14,44 @@
 
 namespace packsim {
 
-/// Makes the operations of one simulated GPU in one step: on its compute stream and on the streams of its
-/// communication. Keeps its memory from step to step.
+/// Makes the operations of one simulated GPU in one step, on its compute stream and its communication
+/// streams. Keeps its memory from step to step.
 class Lane {
  public:
-  /// Starts a new step in the graph, which is kept by reference. gpu: the GPU that is simulated. links: null
-  /// where transfers do not share links.
+  /// Starts a new step in the graph, which is kept by reference. gpu: the simulated GPU. links: null if
+  /// transfers do not share links.
   void begin(OpGraph& graph, std::uint32_t rank, int gpu, StepDetail detail, GroupLinks* links);
 
-  /// Adds kernels at the end of the compute stream; they start after all that the lane was told to wait for.
-  /// A slow GPU does not slow down the framework's overhead.
+  /// Adds kernels at the end of the compute stream. They start after everything that the lane has been told
+  /// to wait for. The factor of a slow GPU does not apply to the framework's overhead.
   void work(std::int64_t time_ns, Cause cause);
-  /// Adds work that takes this long on this GPU and may be merged with its neighbours. The caller books its
-  /// causes.
+  /// Adds work that takes this long on this GPU and may be merged with neighbouring work. The caller must
+  /// book() its causes.
   void merged_work(std::int64_t time_ns);
   void book(const WorkTime& time) { time_ += time; }
-  /// Adds an exchange inside the rank, which computation waits for.
+  /// Adds an exchange inside the rank; computation waits for it.
   void exchange(const PricedStage& stage);
-  /// Adds attention, and the transfers of its ring beside it.
+  /// Adds attention and, if it is ring attention, the transfers that run at the same time.
   void attention(const RingPrice& ring, Cause cause);
-  /// From here on the lane takes part in these exchanges, together with other lanes. Null: its exchanges are
-  /// its own. Kept by reference.
+  /// From here on, the exchanges of the lane are these, in which other lanes take part too. Null: the lane
+  /// has exchanges of its own. Kept by reference.
   void share_exchanges(SharedExchanges* shared);
-  /// Takes part in a collective with other ranks, which computation waits for.
+  /// Takes part in a collective with other ranks; computation waits for it.
   void arrive(CollectiveId collective, Cause cause);
   /// Sends activations, or their gradients, to another lane. Returns the operation that the receiver has to
   /// wait for.
   OpId send(const MicroBatchPrice& price, bool is_forward, int to_gpu, bool is_in_node);
 
-  /// What the lane computes next starts after this operation has ended. kNone is nothing to wait for.
+  /// Later computation of the lane starts only after this operation has ended. kNone: there is nothing to
+  /// wait for.
   void wait_for(OpId op);
-  /// The operation with which all computation and waiting so far ends; kNone while there is none.
+  /// The operation that ends last of all computation and waiting so far, or kNone if there is none.
   OpId computed();
 
   /// The stream for collectives of weights and gradients.
   StreamId states_stream() { return stream(states_); }
   int gpu() const { return gpu_; }
-  /// How many times as long as priced kernels take from here on.
+  /// Factor on the prices of all kernels from here on.
   double slow_down() const { return slow_down_; }
   void set_slow_down(double slow_down) { slow_down_ = slow_down; }
   /// Number of operations in the whole graph so far.
@@ -59,14 +60,15 @@ class Lane {
   const WorkTime& time() const { return time_; }
 
  private:
-  // The stream, which is made when it is first used.
+  // The given stream, which is added to the graph when it is first used.
   StreamId stream(StreamId& communication);
   void compute(std::int64_t time_ns, Cause cause);
-  // Whether the lane's next exchange needs its links: those of a shared exchange come from the first lane.
+  // Whether the links of the lane's next exchange must be computed. For a shared exchange only the first lane
+  // does so.
   bool needs_links() const {
     return links_ != nullptr && (shared_ == nullptr || !shared_->is_made(n_shared_));
   }
-  // Adds a transfer to a stream, which starts after all that is computed and waited for so far.
+  // Adds a transfer to a stream. It starts after everything that the lane has computed and waited for so far.
   OpId transfer(StreamId on, std::int64_t time_ns, Cause cause, std::span<const LinkUse> uses);
   std::span<const LinkUse> ring_links(const RingPrice& ring) const;
 
@@ -81,7 +83,7 @@ class Lane {
   StreamId states_ = OpGraph::kNone;
   std::array<StreamId, 2> send_ = {};  // forward, backward
   SharedExchanges* shared_ = nullptr;
-  std::size_t n_shared_ = 0;  // Shared exchanges that the lane has taken part in.
+  std::size_t n_shared_ = 0;  // shared exchanges that the lane has taken part in
   std::vector<OpId> waits_;
   WorkTime time_;
 };

@@ -8,36 +8,39 @@
 
 namespace packsim {
 
-/// Makes the collectives that carry weights and gradients of one chunk of the model in one step. The lanes of
-/// the chunk, one of each data-parallel rank, take turns; each joins the same collectives in the same order,
-/// for as many micro-batches as it has. Keeps its memory from step to step.
+/// Makes the collectives of one step that transfer the weights and gradients of one chunk of the model.
+///
+/// The lanes of the chunk, one for each data-parallel rank, take turns. Each lane joins the same collectives
+/// in the same order, for as many micro-batches as it has. Keeps its memory from step to step.
 class StateExchange {
  public:
-  /// Starts a new step. links: null where transfers do not share links. Arguments are kept by reference.
+  /// Starts a new step. links: null if transfers do not share links. Arguments are kept by reference.
   void begin(OpGraph& graph, const StatesPrice& states, const ParallelPlan& plan, GroupLinks* links);
-  /// Adds a GPU that is simulated by a lane of the chunk. The first one added is the first of the group.
+  /// Adds the GPU that a lane of the chunk simulates. The first one added is the first GPU of the
+  /// collective's group.
   void add_representative(int gpu) { representatives_.push_back(gpu); }
 
   void begin_turn(Lane& lane);
-  /// What the lane computes next waits for the unit's weights. Under ZeRO 3 they are gathered while the lane
-  /// computes with the unit before; at other stages, from the start of the step on.
+  /// Later computation of the lane waits for the unit's weights. Under ZeRO 3 they are gathered while the
+  /// lane computes with the unit before; at other stages they are gathered from the start of the step on.
   void gather_ahead(const StateUnit& unit);
-  /// ZeRO 2 has two buffers for gradients: what the lane computes next waits until the reduction two buckets
-  /// earlier is done.
+  /// Later computation of the lane waits until the reduction two buckets earlier is done, because ZeRO 2 has
+  /// two buffers for gradients.
   void wait_for_buffer();
-  /// Gradients of what has been computed transfer.
+  /// Reduces the gradients that the lane has computed for the unit.
   void reduce(const StateUnit& unit);
-  /// What the lane computes next waits for all gradients.
+  /// Later computation of the lane waits for the reductions of all gradients.
   void wait_for_gradients();
-  /// What the lane computes next waits for the weights that the optimizer has changed, unless the next step
-  /// gathers them beside its forward pass.
+  /// Later computation of the lane waits for the gather of the weights that the optimizer has changed, unless
+  /// the next step gathers them during its forward pass.
   void gather_changed();
 
  private:
   // Collectives of one kind, in the order in which every lane joins them.
   struct CollectiveSequence {
     std::vector<CollectiveId> ids;
-    std::size_t next = 0;  // Position of the lane whose turn it is.
+    // Index of the collective that the lane whose turn it is joins next.
+    std::size_t next = 0;
   };
   struct Transfer {
     std::string_view op = {};
@@ -47,8 +50,8 @@ class StateExchange {
   };
   Transfer reduction(const StateUnit& unit) const;
   OpId join(CollectiveSequence& sequence, const Transfer& transfer);
-  // Joins one collective after another. They are merged into one where transfers do not share links, as that
-  // ends at the same time.
+  // Joins one collective after another. If transfers do not share links, they are merged into one, which ends
+  // at the same time.
   OpId join_all(CollectiveSequence& sequence, const std::vector<Transfer>& transfers);
   void send_held_back();
 
@@ -60,13 +63,14 @@ class StateExchange {
   CollectiveSequence gathers_;
   CollectiveSequence reductions_;
   CollectiveSequence at_end_;
-  // Of the lane whose turn it is.
+  // The following are of the lane whose turn it is.
   Lane* lane_ = nullptr;
   std::vector<OpId> reduced_;
-  std::vector<Transfer> deferred_;     // Reductions that start after the last backward pass.
-  std::vector<Transfer> held_back_;    // ZeRO 3: reductions that let the next gather go first.
+  std::vector<Transfer> deferred_;  // reductions that start after the last backward pass
+  // Under ZeRO 3, reductions that wait for the next gather to be sent.
+  std::vector<Transfer> held_back_;
   std::vector<Transfer> changed_;      // Scratch memory of gather_changed().
-  OpId before_last_ = OpGraph::kNone;  // Computation that ended before the latest gather.
+  OpId before_last_ = OpGraph::kNone;  // the last computation before the latest gather
 };
 
 }  // namespace packsim

@@ -22,44 +22,47 @@ namespace packsim {
 /// Makes the operations of one optimizer step. Keeps its memory from step to step.
 ///
 /// - ZeRO 0 and 1 reduce gradients once a step, bucket by bucket, as the last micro-batch's backward pass
-/// fills them.
-/// - ZeRO 1 and 2 gather changed weights after the optimizer, before the step ends.
-/// - ZeRO 2 reduces gradients in every micro-batch. Double-buffered: a bucket is filled again once the
-/// reduction two
-///   buckets earlier is done.
-/// - ZeRO 3 gathers weights one unit ahead of the computation, in the forward pass and again in the backward
-/// pass, and
-///   reduces the gradients of a unit after its backward pass and after the gather that is under way.
-/// Without plan.execution.overlaps_states computation waits for each of these.
+///   fills the buckets.
+/// - ZeRO 1 and 2 gather changed weights after the optimizer, before the step ends. With
+///   plan.execution.overlaps_gather the next step gathers them during its first forward pass instead.
+/// - ZeRO 2 reduces gradients in every micro-batch. Buckets are double-buffered: a bucket is filled again
+///   once the reduction two buckets earlier is done.
+/// - ZeRO 3 gathers weights one unit ahead of the computation, in the forward and again in the backward
+///   pass. The gradients of a unit are reduced after its backward pass and after the gather that is then
+///   running.
+/// Without plan.execution.overlaps_states, computation waits for each of these transfers.
 ///
-/// The gradients of a rank's second and later micro-batches are added to those it has, unit by unit.
+/// The gradients of a rank's second and later micro-batches are added to its earlier ones, unit by unit.
 ///
-/// Ranks whose GPUs hold the experts together wait for each other in every exchange with experts. Nobody
-/// waits for a rank that has run out of micro-batches.
+/// Ranks whose GPUs hold the experts together wait for each other in every exchange with experts. No rank
+/// waits for one that has no micro-batches left.
 ///
 /// Ranks with plans of different sequence degrees may run side by side if all of them shard weights and
-/// gradients in the same way: those of the first rank count for all.
+/// gradients in the same way; the weights and gradients of the first rank's plan are used for all.
 class StepBuilder {
  public:
-  /// topology: null where transfers do not share links.
+  /// topology: null if transfers do not share links.
   StepBuilder(StepDetail detail, const Topology* topology);
 
-  /// Throws std::invalid_argument for a pipeline that its schedule does not allow, for ranks or micro-batches
-  /// of different pipelines, and for sync points of ranks that are pipelines or share experts.
+  /// Makes the graph of a step. Throws std::invalid_argument for a pipeline that its schedule does not allow,
+  /// for ranks or micro-batches with different pipelines, and for sync points of ranks with a pipeline or
+  /// shared experts.
   void build(std::span<const RankWork> ranks, OpGraph& graph);
 
-  /// [n_ranks x pp_degree] of the latest graph, stages of one rank side by side: what each simulated GPU
-  /// computes, and waits for inside its rank where nothing contends, by cause.
+  /// Time by cause that each simulated GPU of the latest graph computes, or waits for exchanges inside its
+  /// rank if no other transfer shares their links: [n_ranks x pp_degree], the stages of one rank side by
+  /// side.
   std::span<const WorkTime> work() const { return work_; }
-  /// Passes of the latest graph, those of one lane in their order.
+  /// Passes of the latest graph; those of one lane are in the order in which it runs them.
   std::span<const MadePass> passes() const { return passes_; }
 
  private:
   StepDetail detail_;
   std::optional<GroupLinks> links_;
   RankProgramBuilder program_builder_;
-  std::vector<Lane> lanes_;  // [n_ranks x pp_degree] of this step, then some left from earlier steps.
-  std::vector<StateExchange> states_;  // [n_chunks] of this step, then some left from earlier steps.
+  // [n_ranks x pp_degree] of this step, then unused ones from earlier steps.
+  std::vector<Lane> lanes_;
+  std::vector<StateExchange> states_;  // [n_chunks] of this step, then unused ones from earlier steps
   ExpertSync experts_;
   SyncPoints sync_points_;
   std::vector<WorkTime> work_;

@@ -22,14 +22,15 @@ namespace packsim {
 struct GroupSpec {
   std::int64_t capacity_tokens = 0;
   SequenceParallelism sequence = {};
-  std::optional<int> gc_layers;  ///< none: the fewest that fit in memory
+  std::optional<int> gc_layers;  ///< if not set, the fewest that fit in memory
 };
 
 /// One strategy of a scenario, with every option and policy decided.
 struct StrategySpec {
-  std::string name;               ///< unique in the scenario
-  std::string strategy;           ///< a name of the strategy table
-  std::vector<GroupSpec> groups;  ///< ascending capacity; one unless the strategy takes several
+  std::string name;      ///< unique in the scenario
+  std::string strategy;  ///< Strategy::name
+  /// In ascending order of capacity; one, unless the strategy takes several.
+  std::vector<GroupSpec> groups;
   OptionValues options;
   OverLong over_long = OverLong::error;
   Empty empty = Empty::drop;
@@ -39,26 +40,28 @@ struct StrategySpec {
   PackOrder order = PackOrder::shuffled;
   LastIteration last_iteration = LastIteration::repeat;
   std::int64_t curriculum_iterations = 0;
-  std::optional<int> micro_batches_per_rank;  ///< none: from the scenario's tokens_per_iteration
-  /// That a strategy which chooses its groups may choose from; empty: the scenario's.
+  std::optional<int> micro_batches_per_rank;  ///< if not set, as many as fit in tokens_per_iteration
+  /// ZeRO stages to try, for a strategy that chooses its groups; empty: only the scenario's.
   std::vector<int> zero_stages = {};
-  /// Longest sample of a strategy that chooses its groups; none: what fits.
+  /// Longest sample, for a strategy that chooses its groups; if not set, the longest that fits in memory.
   std::optional<std::int64_t> longest_tokens = {};
 };
 
-/// Where some of the lengths come from.
+/// A source of lengths.
 struct LengthSource {
-  std::string path;                   ///< as found on disk
-  std::string source;                 ///< as the scenario spells it
-  std::optional<std::int64_t> count;  ///< draw so many samples; none: all of them, or by weight
-  std::optional<double> weight;       ///< share of LengthSpec::count
+  std::string path;    ///< as found on disk
+  std::string source;  ///< as the scenario spells it
+  /// Number of samples to draw; if not set, all of them, or by weight.
+  std::optional<std::int64_t> count;
+  std::optional<double> weight;  ///< share of LengthSpec::count to draw from this source
 };
 
 struct LengthSpec {
   std::vector<LengthSource> mix;
-  std::optional<std::int64_t> count;  ///< samples in all, where the mix has weights
-  bool with_replacement = false;      ///< a source may be drawn from more often than it has samples
-  bool shuffle = true;                ///< the mixed data set, seeded
+  std::optional<std::int64_t> count;  ///< total number of samples, if the mix has weights
+  bool with_replacement = false;      ///< whether a sample of a source may be drawn more than once
+  /// Whether to shuffle the mixed data set, with the scenario's seed.
+  bool shuffle = true;
 };
 
 struct TrainingSpec {
@@ -67,10 +70,10 @@ struct TrainingSpec {
   int zero_stage = 1;
 };
 
-/// The plan of a group that checkpoints so many layers.
+/// The parallel plan of a group with this number of checkpointed layers.
 ParallelPlan group_plan(const ParallelPlan& plan, const GroupSpec& group, int gc_layers);
 
-/// A whole experiment, fully typed.
+/// A whole scenario after reading and checking.
 struct Scenario {
   std::string path;
   std::string name;
@@ -80,17 +83,19 @@ struct Scenario {
   Cluster cluster;
   FrameworkProfile profile;
   HardwareProfile hardware;
-  bool is_model_of_profile = true;     ///< whose steps the framework profile was fitted to
-  bool is_hardware_of_profile = true;  ///< that the framework profile's factors are on
-  ParallelPlan plan;                   ///< of all groups, but for what a group says itself
+  /// Whether the framework profile was fitted to steps of this model.
+  bool is_model_of_profile = true;
+  /// Whether the framework profile's factors are relative to this hardware profile.
+  bool is_hardware_of_profile = true;
+  ParallelPlan plan;  ///< of all groups, except for what a GroupSpec says
   LengthSpec lengths;
   TrainingSpec training;
-  Variability variability;               ///< none unless the scenario says so
-  std::optional<FailureModel> failures;  ///< none: nothing fails
+  Variability variability;               ///< no variability unless the scenario has some
+  std::optional<FailureModel> failures;  ///< if not set, nothing fails
   std::string baseline;                  ///< the name of the strategy that speed-ups refer to
   std::vector<StrategySpec> strategies;
 
-  std::string scenario_hash;  ///< of the file's bytes
+  std::string scenario_hash;  ///< hash of the bytes of the scenario file
   std::string profile_hash;
   std::string hardware_hash;
 };

@@ -14,12 +14,15 @@
 
 namespace packsim {
 
-/// The schedules over which a bound holds. Every sample lies whole in one pack.
+/// The schedules for which a bound holds. In all of them, every sample lies whole in one pack.
 struct BoundSpace {
-  /// Of packs, beside all SP degrees that are powers of two, each with the plan's ring.
+  /// Sequence parallelism of packs, in addition to all SP degrees that are powers of two, each with the ring
+  /// of the plan.
   std::vector<SequenceParallelism> sequences = {};
-  std::int64_t tokens_per_iteration = 0;  ///< at most, of the data; a longer sample is a step alone
-  std::int64_t most_pack_tokens = 0;      ///< padding included; no less than tokens_per_iteration counts
+  /// The most tokens of the data in one iteration; a longer sample has a step of its own.
+  std::int64_t tokens_per_iteration = 0;
+  /// The most tokens of a pack, padding included. Should be no less than tokens_per_iteration.
+  std::int64_t most_pack_tokens = 0;
   int epochs = 1;
 };
 
@@ -30,27 +33,28 @@ struct LengthCount {
   bool operator==(const LengthCount&) const = default;
 };
 
-/// GPU time that no schedule of the space stays below, and what it consists of.
+/// GPU time that every schedule of the space takes at least, and its parts.
 struct LowerBound {
   int zero_stage = 1;
-  double gpu_s = 0;                 ///< all below added up
-  SecondsByCause packs_gpu_s = {};  ///< computation and exchange of packs, with the least recomputation
-  double steps_gpu_s = 0;           ///< what every step takes beside its packs
-  double waiting_gpu_s = 0;         ///< for samples that take longer than their step's share
-  std::int64_t iterations = 0;      ///< the fewest, over all epochs
+  double gpu_s = 0;  ///< sum of the three parts below
+  /// Computation and exchange of packs, with the least recomputation.
+  SecondsByCause packs_gpu_s = {};
+  double steps_gpu_s = 0;       ///< what every step takes in addition to its packs
+  double waiting_gpu_s = 0;     ///< waiting for samples that take longer than their step's share
+  std::int64_t iterations = 0;  ///< the fewest possible, over all epochs
 };
 
 /// Lower bounds for one model on one cluster. The proof is in docs/bound.md.
 class LowerBounds {
  public:
-  /// What the job refers to is kept by reference. plan: its own SP degree and checkpointed layers are not
-  /// read; its tensor and pipeline parallelism stay as they are. kernels: of the job, of nobody else
-  /// meanwhile; null: its own.
+  /// What the job refers to is kept by reference. plan: its tensor and pipeline parallelism are used as they
+  /// are; its SP degree and checkpointed layers are not read. kernels: a pricer of the job, which nothing
+  /// else may use at the same time; null: a new one.
   LowerBounds(const Job& job, const ParallelPlan& plan, const BoundSpace& space,
               std::shared_ptr<KernelPricer> kernels = nullptr);
 
-  /// Nothing where a sample fits in no pack or the plan allows no such ZeRO stage. lengths: each once, over
-  /// 0.
+  /// The lower bound under one ZeRO stage, or none if a sample fits in no pack or the plan does not allow the
+  /// stage. lengths: each length once, above 0.
   std::optional<LowerBound> at(int zero_stage, std::span<const LengthCount> lengths);
 
  private:

@@ -9,58 +9,61 @@
 
 namespace packsim {
 
-/// Time by cause, seconds.
+/// Seconds by cause.
 using SecondsByCause = std::array<double, kNCauses>;
 
-/// What all packs of a floor have in common.
+/// What all packs of a PackFloor have in common.
 struct PackFloorSetting {
-  ParallelPlan plan;             ///< its ZeRO stage and degrees decide what fits
-  int stage = 0;                 ///< the pipeline stage whose GPUs count
-  std::int64_t most_tokens = 0;  ///< of any pack, padding included
-  double sums_s = 0;             ///< adding a pack's gradients to earlier ones
-  double states_s = 0;           ///< what computation waits for in every pack
+  ParallelPlan plan;             ///< its ZeRO stage and degrees decide what fits in memory
+  int stage = 0;                 ///< the pipeline stage whose GPU time is counted
+  std::int64_t most_tokens = 0;  ///< the most tokens of any pack, padding included
+  double sums_s = 0;             ///< time to add a pack's gradients to earlier ones
+  /// Time that computation waits for weights and gradients in every pack.
+  double states_s = 0;
 };
 
-/// What samples take at least in packs of one sequence degree, with the fewest checkpointed layers that fit
-/// in memory. It counts computation, exchange inside the rank, and the framework's overhead of a micro-batch,
-/// but nothing that computation may hide.
+/// The least time that samples take in packs of one sequence degree, with the fewest checkpointed layers that
+/// fit in memory. It includes computation, exchanges inside the rank, and the framework's overhead for a
+/// micro-batch, but no communication that computation may hide.
 ///
-/// A pack that holds a sample has at least as many tokens as the sample. So each of the sample's tokens costs
-/// at least the lowest rate of all such packs, and its attention costs at least what the document takes with
-/// the layers that its own tokens force to be checkpointed. Rates are computed at every token count that the
-/// pricer prices exactly, and on both sides of every count at which one more layer is checkpointed. Between
-/// these counts times are straight lines, so the lowest rate is at an end.
+/// A pack that holds a sample has at least as many tokens as the sample. So each token of the sample costs at
+/// least the lowest time per token of all such packs. The sample's attention costs at least as much as the
+/// document takes with as many checkpointed layers as its own tokens require. Times per token are computed at
+/// every token count that the pricer prices exactly, and on both sides of every count at which one more layer
+/// must be checkpointed. Between these counts the time of a pack is linear in its tokens, so the lowest time
+/// per token is at one of them.
 class PackFloor {
  public:
-  /// pricer: of the setting's plan but for the ZeRO stage and checkpointed layers, on which prices do not
-  /// depend; kept by reference, with no other plan's.
+  /// pricer: kept by reference, and used for no other plan meanwhile. Its plan is that of the setting; only
+  /// its ZeRO stage and checkpointed layers may differ, as prices do not depend on them.
   PackFloor(const Job& job, StepPricer& pricer, const PackFloorSetting& setting);
 
-  /// Whether any pack can hold it.
+  /// Whether a pack can hold a sample of this length.
   bool holds(std::int32_t length_tokens) const;
-  // Of samples for which holds() is true.
-  /// GPU time of the stage's GPUs that share the pack.
+  // The following are only for samples for which holds() is true.
+  /// Least GPU time of the sample, summed over the GPUs of the stage that share its pack.
   double gpu_s(std::int32_t length_tokens) const;
-  /// Adds so many samples' GPU time by cause.
+  /// Adds the GPU time of n_samples samples by cause.
   void add_gpu_s(std::int32_t length_tokens, double n_samples, SecondsByCause& by_cause_s) const;
-  /// From the start of a step to the end of the sample's pack.
+  /// Least time from the start of a step to the end of the sample's pack.
   double alone_s(std::int32_t length_tokens) const;
 
  private:
-  // Token counts of a GPU at which the same number of layers is checkpointed.
+  // Range of token counts on a GPU at which the same number of layers is checkpointed.
   struct Interval {
     std::int64_t first_tokens = 1;
     std::int64_t last_tokens = 0;
-    int n_layers = 0;  // of the stage
+    int n_layers = 0;  // number of layers of the stage
     int n_checkpointed = 0;
     std::vector<ChunkShape> chunks = {};
   };
   struct Point {
     std::int64_t tokens = 0;   // on each GPU
-    std::size_t interval = 0;  // of intervals_
+    std::size_t interval = 0;  // index in intervals_
     double pack_s = 0;
-    std::size_t least_rate = 0;  // the point with the least time a token from here on
-    double least_pack_s = 0;     // from here on
+    // Index of the point with the least time per token from this one on.
+    std::size_t least_rate = 0;
+    double least_pack_s = 0;  // the least of this point and all larger ones
     SecondsByCause by_cause_s = {};
     double rate() const { return pack_s / static_cast<double>(tokens); }
   };
@@ -83,7 +86,7 @@ class PackFloor {
 
   StepPricer& pricer_;
   PackFloorSetting setting_;
-  int gpus_ = 1;  // that share a pack
+  int gpus_ = 1;  // number of GPUs that share a pack
   std::vector<Interval> intervals_;
   std::vector<Point> points_;  // ascending
   double overhead_s_ = 0;

@@ -13,7 +13,7 @@
 
 namespace packsim {
 
-/// What a job runs, on what.
+/// A model on a cluster, with the profiles that price it.
 struct Job {
   const Transformer& model;
   const Cluster& cluster;
@@ -21,32 +21,35 @@ struct Job {
   const FrameworkFactors& factors;
 };
 
-/// A way to run packs that a planner may choose: as many tokens as fit in memory at an SP degree and a number
-/// of checkpointed layers.
+/// A way to run packs that a planner may choose: the pack length that fits in memory at an SP degree and a
+/// number of checkpointed layers.
 struct CandidateGroup {
   ParallelPlan plan;
   BatchGroup group;   ///< priced
-  double step_s = 0;  ///< what a step takes beside its packs (PlanCost)
+  double step_s = 0;  ///< what a step takes in addition to its packs (PlanCost)
 };
 
 struct CandidateLimits {
-  std::int64_t longest_tokens = 0;  ///< of a sample
-  /// Of an iteration, for each of the GPUs that packs are dealt out to: no pack needs more of them all, but
-  /// for a longer sample.
+  std::int64_t longest_tokens = 0;  ///< longest sample
+  /// Tokens of an iteration for each of the GPUs to which packs are assigned. No pack needs to be longer than
+  /// this times the GPUs that share it, unless a sample is longer.
   std::int64_t share_tokens = 0;
-  int most_depths = 13;  ///< different numbers of checkpointed layers, evenly spaced, at each degree
+  /// The most numbers of checkpointed layers at each degree, evenly spaced.
+  int most_depths = 13;
 };
 
-/// Every number of GPUs that is a power of two and can share a pack, by Ulysses or, where the model's heads
-/// are too few, by Ulysses and a ring, each with numbers of checkpointed layers from none up to the first at
-/// which as long packs fit as any needs, ascending in capacity. Empty where nothing fits.
+/// The candidate groups of a plan, in ascending order of capacity; empty if nothing fits in memory.
 ///
-/// plan: of all groups; its own sp_degree, cp_degree and gc_layers are not read.
+/// There are candidates for every power of two that is a possible number of GPUs to share a pack, by Ulysses
+/// or, if the model has too few heads, by Ulysses and a ring. Each has several numbers of checkpointed
+/// layers, from 0 up to the first at which the longest pack that is needed fits.
+///
+/// plan: of all groups. Its sp_degree, cp_degree and gc_layers are not read.
 std::vector<CandidateGroup> candidate_groups(const Job& job, const ParallelPlan& plan,
                                              const CandidateLimits& limits);
 
-/// Tokens of the largest pack on each of its GPUs that fits in memory under the plan, at most `most`; 0:
-/// none. n_micro_batches: of a step, on each rank; 0: enough to fill a pipeline.
+/// The most tokens that a pack may have on each of its GPUs to fit in memory under the plan, at most `most`;
+/// 0: not even one. n_micro_batches: of each rank in a step; 0: enough to fill a pipeline.
 std::int64_t most_tokens_that_fit(const Job& job, const ParallelPlan& plan, std::int64_t most,
                                   int n_micro_batches = 0);
 

@@ -15,15 +15,15 @@ struct FreeMemory {
   double free_bytes = 0;  ///< negative if memory was missing
 };
 
-/// HBP's algorithm 4 (arXiv 2503.07680): the fewest checkpointed layers that fit, found from two readings. It
-/// assumes that every layer frees the same memory. The result is rounded up and kept within 0..n_layers,
-/// which the paper leaves open. There is no result where even `most` does not fit; it is 0 where
-/// checkpointing frees nothing.
+/// HBP's algorithm 4 (arXiv 2503.07680): the fewest checkpointed layers that fit in memory, computed from two
+/// measurements. It assumes that every layer frees the same memory. The result is rounded up and kept within
+/// 0..n_layers, on which the paper says nothing. There is no result if even `most` does not fit; the result
+/// is 0 if checkpointing frees nothing.
 ///
 /// Throws std::invalid_argument unless 0 <= fewest.gc_layers < most.gc_layers <= n_layers.
 std::optional<int> fewest_checkpointed_layers(const FreeMemory& fewest, const FreeMemory& most, int n_layers);
 
-/// A number of checkpointed layers that is smaller than any that was run, and should fit.
+/// A number of checkpointed layers that should fit in memory and is smaller than any that was run.
 struct FewerLayers {
   std::int64_t pack_tokens = 0;
   SequenceParallelism sequence = {};
@@ -33,9 +33,9 @@ struct FewerLayers {
   bool operator==(const FewerLayers&) const = default;
 };
 
-/// The lengths and degrees whose memory was read with at least two numbers of layers, and for which algorithm
-/// 4 finds that fewer layers fit than were run. Those where a case with that many layers ran out of memory
-/// are left out.
+/// The lengths and degrees for which algorithm 4 finds that fewer checkpointed layers fit than were run.
+/// Their memory must have been measured with at least two numbers of layers. Results are left out if a case
+/// with that many layers ran out of memory.
 std::vector<FewerLayers> fewer_layers_that_fit(std::span<const ProfiledCase> cases, double gpu_memory_bytes,
                                                int n_layers);
 

@@ -11,23 +11,25 @@
 namespace packsim {
 
 struct TuneRequest {
-  std::vector<std::int64_t> lengths_tokens;  ///< candidates, ascending; the last one holds every sample
-  std::vector<int> sp_degrees;               ///< ascending
-  /// Choices that are slower by at most this part of their own time are named beside the best one.
+  /// Candidate pack lengths, ascending; every sample fits in the last.
+  std::vector<std::int64_t> lengths_tokens;
+  std::vector<int> sp_degrees;  ///< ascending
+  /// Near ties: other choices are reported beside the best one if they are slower by at most this fraction of
+  /// their own time.
   double near_tie_fraction = 0.015;
 };
 
-/// A packing group that was chosen.
+/// A packing group that tune() has chosen.
 struct TunedGroup {
   std::int64_t pack_tokens = 0;
   SequenceParallelism sequence = {};
   int gc_layers = 0;
-  std::vector<LengthRole> roles = {};   ///< several where equal lengths merged
-  std::optional<double> step_s = {};    ///< where the profiler could run it
+  std::vector<LengthRole> roles = {};   ///< several if groups of equal length were merged
+  std::optional<double> step_s = {};    ///< if the profiler could run it
   std::vector<ProfiledCase> tied = {};  ///< other SP degrees that are about as fast at this length
 };
 
-/// A length that algorithm 1 computes and that no group has.
+/// A pack length that algorithm 1 computes, but for which there is no group.
 struct LeftOutLength {
   enum class Reason { not_over_fastest, cannot_run };
 
@@ -35,17 +37,17 @@ struct LeftOutLength {
   Reason reason = Reason::not_over_fastest;
 };
 
-/// Another length that is about as fast as the fastest one, and the groups that it would lead to.
+/// Another pack length that is about as fast as the fastest one, and the groups that it would lead to.
 struct TiedLength {
-  ProfiledCase best;  ///< at this length
+  ProfiledCase best;  ///< the best case of this length
   std::vector<std::int64_t> group_lengths_tokens;
 };
 
 struct Tuning {
-  std::vector<ProfiledCase> cases;      ///< everything that was profiled, in that order
-  std::vector<ProfiledCase> best;       ///< of each candidate length that can run
-  std::optional<ProfiledCase> fastest;  ///< of them all; none where nothing can run
-  std::vector<TunedGroup> groups;       ///< ascending; none where the longest candidate cannot run
+  std::vector<ProfiledCase> cases;      ///< all profiled cases, in the order in which they were profiled
+  std::vector<ProfiledCase> best;       ///< the best case of each candidate length that can run
+  std::optional<ProfiledCase> fastest;  ///< the fastest of all cases; none if no case can run
+  std::vector<TunedGroup> groups;       ///< in ascending order; empty if the longest candidate cannot run
   std::vector<LeftOutLength> left_out;
   std::vector<TiedLength> tied_lengths;  ///< the fastest first
 };
@@ -53,13 +55,14 @@ struct Tuning {
 /// HBP's algorithm 1 (arXiv 2503.07680): profiles every candidate length at every SP degree, and chooses the
 /// packing groups.
 ///
-/// The paper leaves open how the groups run. A group of a candidate length runs with that length's best
-/// degree. A group of another length, which can only be what one GPU holds of a longer pack, is profiled at
-/// SP 1. Where the profiler cannot run it, the group takes the checkpointed layers of the longer pack, which
-/// puts as many tokens on a GPU; where it does not fit, there is no such group. Equal lengths are one group.
+/// The paper does not say how the groups run. Here a group of a candidate length runs with that length's best
+/// degree. A group of any other length is the part of a longer pack that one GPU holds, and is profiled at SP
+/// 1. If the profiler cannot run it, the group gets the checkpointed layers of the longer pack, which has as
+/// many tokens on each GPU. If the group does not fit in memory, it is left out. Groups of equal length are
+/// merged.
 ///
-/// Throws std::invalid_argument where there are no candidates, or they are not ascending or under 1, and
-/// whatever the profiler throws.
+/// Throws std::invalid_argument if there are no candidates, or they are not ascending or below 1. Exceptions
+/// of the profiler are passed on.
 Tuning tune(const TuneRequest& request, const Profiler& profiler);
 
 }  // namespace packsim

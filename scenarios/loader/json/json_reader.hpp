@@ -16,21 +16,22 @@
 namespace packsim {
 
 /// Reads one JSON object and reports everything that is wrong with it: missing keys, wrong types, values out
-/// of range and, in the end, keys that nobody asked for. A read that fails gives a harmless value, so that
-/// one pass finds every mistake; the caller throws them once.
+/// of range and, at the end, keys that no read has asked for. A read that fails returns a harmless value, so
+/// one pass finds all mistakes; the caller then throws them together.
 ///
-/// Reads without a fallback are of required keys. Document and problems must outlive the reader.
+/// A read without a fallback is of a required key. Document and problems must outlive the reader.
 class JsonReader {
  public:
-  /// The object that the document is. Silent where the document is not JSON, as that was reported.
+  /// A reader of the whole document. It is silent if the document is not JSON, because that has been reported
+  /// already.
   JsonReader(const JsonDocument& document, Problems& problems);
   JsonReader(JsonReader&& other) noexcept;
   JsonReader(const JsonReader&) = delete;
   JsonReader& operator=(const JsonReader&) = delete;
   JsonReader& operator=(JsonReader&&) = delete;
-  ~JsonReader();  ///< finish()
+  ~JsonReader();  ///< calls finish()
 
-  /// An integer in [low, high], written as one: 3.0 and 1e3 are refused.
+  /// An integer in [low, high], which must be written as an integer: 3.0 and 1e3 are refused.
   template <std::integral T>
   T integer(std::string_view key, std::type_identity_t<T> low, T high) {
     return static_cast<T>(read_integer(key, low, high, std::nullopt));
@@ -39,59 +40,61 @@ class JsonReader {
   T integer(std::string_view key, std::type_identity_t<T> low, T high, std::type_identity_t<T> fallback) {
     return static_cast<T>(read_integer(key, low, high, fallback));
   }
-  /// The same, or nothing where the key is missing or its value refused.
+  /// The same, or none if the key is missing or its value is refused.
   template <std::integral T>
   std::optional<T> optional_integer(std::string_view key, std::type_identity_t<T> low, T high) {
     const std::size_t before = n_problems();
     const T value = integer(key, low, high, low);
     return has(key) && n_problems() == before ? std::optional<T>(value) : std::nullopt;
   }
-  /// An integer in [low, high], or the given word, which reads as nothing.
+  /// An integer in [low, high], or the given word, for which the result is none.
   std::optional<int> integer_or_word(std::string_view key, int low, int high, std::string_view word,
                                      std::optional<int> fallback);
-  /// An array of integers in [low, high]; empty where the key is missing.
+  /// An array of integers in [low, high]; empty if the key is missing.
   std::vector<int> integers(std::string_view key, int low, int high);
   /// A finite number in [low, high].
   double number(std::string_view key, double low, double high = kNoLimit);
-  /// A finite number over 0.
+  /// A finite number above 0.
   double positive(std::string_view key);
   std::optional<double> optional_positive(std::string_view key);
   bool boolean(std::string_view key, std::optional<bool> fallback = std::nullopt);
   /// A string of at least one character.
   std::string string(std::string_view key);
-  /// A string, perhaps an empty one.
+  /// A string, which may be empty.
   std::string string(std::string_view key, const std::string& fallback);
-  /// One of the names, as an index into them; 0 where it is none of them.
+  /// The index of the value in names; 0 if it is none of them, which is reported.
   std::size_t one_of(std::string_view key, std::span<const std::string> names,
                      std::optional<std::size_t> fallback = std::nullopt);
   template <typename Enum, std::size_t N>
   Enum one_of(std::string_view key, const std::array<PolicyName<Enum>, N>& names, Enum fallback);
 
-  /// A reader of a member; silent where the member is missing or no object.
+  /// A reader of a member, which is silent if the member is missing or not an object.
   JsonReader object(std::string_view key);
   JsonReader optional_object(std::string_view key);
-  /// Readers of the elements, silent ones for elements that are no objects. At least one element.
+  /// Readers of the elements of an array, which must have at least one. A reader is silent if its element is
+  /// not an object.
   std::vector<JsonReader> objects(std::string_view key);
-  /// The member as it is, or null where it is missing (no mistake yet).
+  /// The member as it is, or null if it is missing, which is not reported.
   const Json* value(std::string_view key);
 
   /// The file that the document was read from, as the user spelled it.
   const std::string& file() const { return document_->file; }
   bool has(std::string_view key) const;
-  /// True for a reader of nothing.
+  /// Whether the reader has no object to read. A silent reader reports nothing.
   bool silent() const { return value_ == nullptr; }
   /// How many mistakes all readers together have found so far.
   std::size_t n_problems() const { return problems_->size(); }
   std::string place(std::string_view key) const { return place_ + "/" + pointer_step(key); }
-  /// Reports the value of a key, with the JSON that came.
+  /// Reports the value of a key as wrong, together with the JSON that was found.
   void refuse(std::string_view key, const std::string& expected);
-  /// Reports the value of a key, with other words for what came.
+  /// Reports the value of a key as wrong, with `got` in place of the JSON that was found.
   void refuse(std::string_view key, const std::string& expected, const std::string& got);
 
-  /// Said of unread keys: "expected no such key for strategy ffd".
+  /// Sets what messages about unread keys say: with "strategy ffd" they say "expected no such key for
+  /// strategy ffd".
   void describe_as(const std::string& kind) { kind_ = kind; }
   void allow_any_keys() { any_keys_ = true; }
-  /// Reports the keys that nobody asked for.
+  /// Reports the keys that no read has asked for.
   void finish();
 
  private:
@@ -110,7 +113,7 @@ class JsonReader {
   const Json* value_ = nullptr;
   std::string place_;
   std::string kind_;
-  std::vector<std::string> known_;  // the keys that were asked for
+  std::vector<std::string> known_;  // the keys that reads have asked for
   bool any_keys_ = false;
 };
 

@@ -6,13 +6,17 @@
 
 namespace packsim {
 
-/// Which layers of a Hugging Face model have a sliding window.
+/// Which layers of a Hugging Face model have a sliding window if the config has no layer_types, which decides
+/// otherwise.
 enum class HfWindow {
   none,
-  all,            ///< where sliding_window is a number
-  all_switched,   ///< where use_sliding_window is true besides
-  late_switched,  ///< then those from max_window_layers on
-  listed,         ///< then those that layer_types says, as transformers' versions do not agree on others
+  all,           ///< all layers, if sliding_window is a number
+  all_switched,  ///< the same, if use_sliding_window is true as well
+  /// Under the same condition, the layers from max_window_layers on.
+  late_switched,
+  /// The same condition, but the config must have layer_types, because versions of transformers do not agree
+  /// on which layers they are.
+  listed,
 };
 
 /// How a Hugging Face model spells its mixture of experts.
@@ -22,21 +26,23 @@ enum class HfExperts { none, mixtral, qwen, deepseek };
 /// experts.
 struct HfModelType {
   std::string_view name = {};
-  bool qkv_bias = false;  ///< where no key says it
+  bool qkv_bias = false;  ///< if no key of the config says otherwise
   bool qk_norm = false;
-  bool kv_heads_are_heads = false;  ///< where no key says how many there are; else a key has to
-  int head_dim = 0;                 ///< where no key says it; 0: hidden_size / heads
+  bool kv_heads_are_heads = false;  ///< if no key gives their number; false: a key must give it
+  int head_dim = 0;                 ///< if no key gives it; 0: hidden_size / heads
   HfWindow window = HfWindow::none;
-  int window_tokens = 0;  ///< where no key says it
+  int window_tokens = 0;  ///< if no key gives it
   HfExperts experts = HfExperts::none;
-  bool has_shared_expert = false;  ///< with a gate, of Qwen2-MoE
+  bool has_shared_expert = false;  ///< has a shared expert with a gate, as in Qwen2-MoE
   bool has_latent_attention = false;
 };
 
-/// The type that the config names. Null where it is none of those, which is then in the reader's problems.
+/// The type that the config names, or null if packsim does not know it, which is then in the reader's
+/// problems.
 const HfModelType* read_hf_model_type(JsonReader& reader);
 
-/// Refuses keys that say what the type does not have, such as experts in a LLaMA, or what is not modelled.
+/// Refuses keys that describe something which the type does not have, such as experts in a LLaMA, or which is
+/// not modelled.
 void refuse_foreign_keys(JsonReader& reader, const HfModelType& type);
 
 /// True unless the value is missing, null, false or 0.

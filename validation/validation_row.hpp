@@ -8,38 +8,40 @@
 
 namespace packsim {
 
-/// What became of a published number.
+/// How our prediction compares with a published number.
 enum class Outcome : std::uint8_t {
   met,
   missed,
-  reported,  ///< nobody promised anything
-  refused,   ///< the simulator does not model it, and says so
+  reported,  ///< there is no tolerance to meet
+  refused,   ///< the simulator does not model it
 };
 
-/// Nine of ten true values are to lie in it.
+/// The interval in which nine of ten true values should lie.
 struct Interval {
   double low = 0;
   double high = 0;
   bool holds(double value) const { return low <= value && value <= high; }
 };
 
-/// One published number and ours.
+/// One published number and our prediction of it.
 struct ValidationRow {
   std::string name;
   double published = 0;
-  double predicted = 0;  ///< NaN where refused
+  double predicted = 0;  ///< NaN if refused
   std::string unit;      ///< "s", "GPU-days", "layers", "ratio"
-  /// How far off: a share of what was published; of layers their number. NaN where refused.
+  /// Error of the prediction: a share of the published number, or for layers their difference. NaN if
+  /// refused.
   double error = std::numeric_limits<double>::quiet_NaN();
-  std::optional<double> tolerance = {};  ///< of this row alone, in the error's unit
-  bool is_fitted = false;                ///< the published number went into a fit
+  std::optional<double> tolerance = {};  ///< tolerance of this row, in the error's unit
+  bool is_fitted = false;                ///< whether the published number went into a fit
   Outcome outcome = Outcome::reported;
-  std::optional<Interval> interval = {};  ///< of what is predicted
-  std::string beside = {};                ///< what else was published of it, and ours: "ABR .506 (.511)"
-  std::string note = {};                  ///< why it misses, or is not modelled
+  std::optional<Interval> interval = {};  ///< interval of the predicted number
+  /// Other published numbers, with ours in brackets: "ABR .506 (.511)".
+  std::string beside = {};
+  std::string note = {};  ///< why it misses its tolerance, or is not modelled
 };
 
-/// A bound on rows together.
+/// A bound on a number that is computed of all rows, such as their mean error.
 struct ValidationBound {
   std::string what;  ///< "mean error"
   double value = 0;
@@ -49,23 +51,23 @@ struct ValidationBound {
 
 /// Published numbers of one kind.
 struct ValidationSet {
-  std::string name;   ///< as on the command line: hbp-steps
-  std::string title;  ///< as in docs/accuracy/
+  std::string name;   ///< name on the command line, such as hbp-steps
+  std::string title;  ///< title in docs/accuracy/
   std::string about;  ///< what the numbers rest on
   std::vector<ValidationRow> rows = {};
   std::vector<ValidationBound> bounds = {};
 };
 
-/// predicted over published less 1.
+/// predicted / published - 1.
 double relative_error(double predicted, double published);
-/// met where |error| is within the tolerance, missed where it is not; reported where there is no tolerance.
+/// met if |error| is within the tolerance, missed if it is not; reported if there is no tolerance.
 Outcome outcome_of(double error, std::optional<double> tolerance);
 const char* outcome_name(Outcome outcome);
 
-/// Of the rows that are not refused; 0 of none.
+/// Mean and largest |error| of the rows that are not refused; 0 if there are none.
 double mean_error(const std::vector<ValidationRow>& rows);
 double worst_error(const std::vector<ValidationRow>& rows);
-/// The smallest error that this share of the rows does not exceed: 0.5 is the median.
+/// The |error| that this share of the rows does not exceed: share 0.5 gives the median.
 double error_quantile(const std::vector<ValidationRow>& rows, double share);
 
 }  // namespace packsim

@@ -12,20 +12,21 @@ namespace packsim {
 /// What `packsim tune` found, and what it was asked.
 struct TuneOutcome {
   TuneRequest request;
-  std::string stopwatch;   ///< the file; empty: the simulator
-  int n_iterations = 0;    ///< simulated; 0 with a stopwatch
-  std::string order = {};  ///< of the simulated packs, by its name
+  std::string stopwatch;   ///< file of timed steps; empty if the simulator was used
+  int n_iterations = 0;    ///< number of simulated iterations; 0 with a file of timed steps
+  std::string order = {};  ///< name of the order of the simulated packs
   Tuning tuning;
-  std::vector<FewerLayers> fewer_layers;  ///< what timed memory leaves room for
+  /// Cases for which the measured memory leaves room for fewer checkpointed layers.
+  std::vector<FewerLayers> fewer_layers;
 };
 
-/// Data tokens a second of one GPU. The case can run.
+/// Data tokens a second that one GPU trains. Only for a case that can run.
 double tokens_per_gpu_second(const Scenario& scenario, const ProfiledCase& one);
 
-/// The table of cases, the groups with their reasons, near ties: what the terminal shows.
+/// What the terminal shows: the table of cases, the groups with their reasons, and near ties.
 std::string tune_text(const Scenario& scenario, const TuneOutcome& outcome);
 
-/// The same for programs; ends without a line end.
+/// The same as JSON, for programs. It does not end in a newline.
 std::string tune_json(const Scenario& scenario, const TuneOutcome& outcome, const std::string& version);
 
 }  // namespace packsim

@@ -14,18 +14,19 @@ namespace packsim {
 /// The micro-batches of each group: [n_groups][n_packs of the group].
 using GroupBatches = std::vector<std::vector<MicroBatch>>;
 
-/// A strategy's packs and schedule on a scenario's data, before anything is priced.
+/// The packs and the schedule of a strategy for a scenario's data, before anything is simulated.
 struct PlannedStrategy {
   Packing packing;
   GroupBatches batches;
   std::vector<ParallelPlan> plans;   ///< [n_groups]
   std::vector<PlannedGroup> groups;  ///< degrees, checkpointing, memory and iterations
   Schedule schedule;
-  std::vector<SolveRecord> solves;  ///< of integer programs
-  /// [n_items] as a plan file says; empty: all tokens but the first of each.
+  std::vector<SolveRecord> solves;  ///< the integer programs that were solved
+  /// [n_items], loss tokens of each item as a schedule file gives them; empty: every token of an item has
+  /// loss, except the first.
   std::vector<std::int32_t> loss_tokens;
-  double packing_s = 0;     ///< it took to pack
-  double scheduling_s = 0;  ///< and to make the schedule
+  double packing_s = 0;     ///< time that packing took on this machine
+  double scheduling_s = 0;  ///< time that making the schedule took on this machine
 };
 
 PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec,
@@ -34,25 +35,27 @@ PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec
 PackRequest pack_request(const StrategySpec& spec, std::span<const GroupSpec> groups,
                          std::span<const std::int32_t> lengths_tokens);
 
-/// Memory and plan of one group, before anything is simulated. pack_tokens: of its largest pack, padding
-/// included. n_micro_batches: of a rank in one iteration.
+/// Memory and parallel plan of one group, before anything is simulated. pack_tokens: of its largest pack,
+/// padding included. n_micro_batches: of a DP rank in one iteration.
 PlannedGroup plan_group(const Scenario& scenario, const GroupSpec& group, std::int64_t pack_tokens,
                         int n_micro_batches);
 
 /// Adds the micro-batches, the memory and the parallel plan of each group of plan.packing.
 ///
-/// groups, n_micro_batches (of a rank in one iteration): [n_groups].
+/// groups: [n_groups]. n_micro_batches: [n_groups], of a DP rank in one iteration.
 void set_groups(const Scenario& scenario, std::span<const GroupSpec> groups,
                 std::span<const int> n_micro_batches, Padding padding, std::int64_t pad_multiple_tokens,
                 PlannedStrategy& plan);
 
-/// Fills in what the groups of a scheduled plan are trained in.
+/// Fills in, for each group of a scheduled plan, the numbers of its packs, DP ranks, micro-batches for each
+/// rank, and iterations.
 void count_trained_groups(PlannedStrategy& plan);
 
-/// Most micro-batches that a GPU trains in an iteration.
+/// The most micro-batches that a GPU trains in an iteration.
 int most_rounds(std::span<const PlacedPack> placed);
 
-/// GPUs that packs are dealt out to, over tensor-parallel groups and pipelines: those count as one.
+/// Number of GPUs to which packs are assigned. The GPUs of a tensor-parallel group and of all its pipeline
+/// stages count as one.
 int packed_gpus(const Scenario& scenario);
 
 }  // namespace packsim

@@ -12,18 +12,19 @@
 
 namespace packsim {
 
-/// What a strategy trains, as far as a lower bound depends on it.
+/// The part of a strategy's schedule on which a lower bound depends.
 struct TrainedData {
   int zero_stage = 1;
-  bool overlaps_states = false;      ///< of its plan
-  std::vector<LengthCount> lengths;  ///< ascending, of one epoch; none: last iterations leave packs out
+  bool overlaps_states = false;  ///< ExecutionStyle::overlaps_states of its plan
+  /// Ascending, of one epoch; empty if last iterations leave packs out.
+  std::vector<LengthCount> lengths;
   std::int64_t most_iteration_tokens = 0;
   std::int64_t most_pack_tokens = 0;  ///< padding included
   std::vector<SequenceParallelism> sequences;
 };
 TrainedData trained_data(const PlannedStrategy& plan);
 
-/// Adds the lower bounds to a report whose runs are there. trained: [n_runs]. prices: of the scenario.
+/// Adds the lower bounds to a report that has all its runs. trained: [n_runs]. prices: of the scenario.
 void set_bounds(const Scenario& scenario, std::span<const TrainedData> trained, SharedPrices& prices,
                 Report& report);
 

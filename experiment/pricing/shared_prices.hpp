@@ -10,17 +10,18 @@
 
 namespace packsim {
 
-/// The pricers of one scenario's plans, with all that they have priced so far. For one thread.
+/// The pricers of one scenario's plans, with everything that they have priced so far. Only one thread may use
+/// an object.
 class ScenarioPricers {
  public:
   explicit ScenarioPricers(const Scenario& scenario);  // kept by reference
 
-  /// The pricer of a plan, with its number of checkpointed layers; good until the next call with a plan that
-  /// differs in nothing else.
+  /// The pricer of a plan, set to the plan's checkpointed layers. It is valid until the next call for a plan
+  /// that differs only in its checkpointed layers.
   StepPricer& of(const ParallelPlan& plan);
-  /// Of all plans on the scenario's cluster.
+  /// The kernel prices that all plans on the scenario's cluster share.
   const std::shared_ptr<KernelPricer>& kernels() const { return kernels_; }
-  /// Ends what prices refer to that are cheap to make again.
+  /// Deletes interpolated prices, which are cheap to compute again. Prices that refer to them become invalid.
   void forget_interpolated();
 
  private:
@@ -29,15 +30,15 @@ class ScenarioPricers {
   std::vector<std::pair<ParallelPlan, std::unique_ptr<StepPricer>>> pricers_;  // plans without checkpointing
 };
 
-/// Lends pricers to strategies, which run on any number of threads: each has its own while it runs, and
-/// begins with what others that are done have priced. A price is the same whoever asks for it, so results do
-/// not depend on who runs beside whom.
+/// Lends pricers to strategies, which run on any number of threads. Each strategy has pricers of its own
+/// while it runs, and they keep what finished strategies have priced. A price is the same whoever asks for
+/// it, so results do not depend on which strategies run at the same time.
 class SharedPrices {
  public:
-  /// The scenario is kept by reference, and all pricers come back before this ends.
+  /// The scenario is kept by reference. All lent pricers must have come back before this object ends.
   explicit SharedPrices(const Scenario& scenario) : scenario_(scenario) {}
 
-  /// Comes back when the last owner ends.
+  /// Lends pricers, which come back when their last owner releases them.
   std::shared_ptr<ScenarioPricers> lend();
 
  private:

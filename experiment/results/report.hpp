@@ -12,7 +12,7 @@
 
 namespace packsim {
 
-/// Where a report comes from: enough to make it again.
+/// Where a report comes from, in enough detail to make it again.
 struct RunManifest {
   std::string version;
   std::string command;
@@ -25,14 +25,15 @@ struct RunManifest {
   std::string profile_source;
   std::string hardware;  ///< name
   std::string hardware_hash;
-  std::string level;  ///< of detail: step or op
+  std::string level;  ///< level of detail: step or op
   std::uint32_t seed = 0;
   std::string model;
   std::string cluster;
   int n_gpus = 0;
   int epochs = 1;
   std::int64_t tokens_per_iteration = 0;
-  ParallelPlan plan;  ///< of all groups, but for their own degrees and checkpointed layers
+  /// Of all groups, except for their own degrees and checkpointed layers.
+  ParallelPlan plan;
   Variability variability;
   std::optional<FailureModel> failures;  ///< none: nothing fails
   std::vector<std::string> warnings;     ///< what a reader must know before believing the numbers
@@ -45,7 +46,7 @@ struct LengthSummary {
     std::string hash;
     std::int64_t n_samples = 0;
     std::int64_t n_tokens = 0;
-    std::int64_t repeated_samples = 0;  ///< drawn more than once
+    std::int64_t repeated_samples = 0;  ///< samples that were drawn more than once
   };
   std::vector<Source> sources;
   std::int64_t n_samples = 0;
@@ -69,10 +70,10 @@ struct Report {
   LengthSummary lengths;
   std::string baseline;
   std::vector<StrategyResult> runs;
-  /// Of the samples as the baseline trains them; the scenario's ZeRO stage first.
+  /// Lower bounds for the samples as the baseline trains them; the scenario's ZeRO stage comes first.
   std::vector<BoundResult> bounds;
 
-  double total_s = 0;  ///< measured on this machine, like the two below
+  double total_s = 0;  ///< run time of packsim on this machine, as is the memory below
   std::int64_t peak_memory_bytes = 0;
 };
 

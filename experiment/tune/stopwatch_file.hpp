@@ -9,18 +9,18 @@
 
 namespace packsim {
 
-/// Steps that were timed on a real cluster: a CSV file (docs/tune.md) with the columns pack_tokens,
-/// sp_degree, gc_layers, step_s, peak_memory_bytes. step_s is of an iteration of the scenario's
-/// tokens_per_iteration and empty where the memory column says oom; that one may be empty beside a time.
-/// Lines that start with # and empty ones are left out.
+/// Reads steps that were timed on a real cluster from a CSV file (docs/tune.md) with the columns pack_tokens,
+/// sp_degree, gc_layers, step_s and peak_memory_bytes. step_s is the time of an iteration of the scenario's
+/// tokens_per_iteration; it is empty if the memory column says oom. The memory column may be empty if there
+/// is a time. Empty lines and lines that start with # are skipped.
 ///
-/// Throws ScenarioError with every line that cannot be, or that the scenario's model and cluster cannot have
-/// run; FileError where the file cannot be read.
+/// Throws ScenarioError that lists every line that is malformed, or that the scenario's model and cluster
+/// cannot have run; FileError if the file cannot be read.
 std::vector<ProfiledCase> read_stopwatch(const std::string& path, const Scenario& scenario);
 
-/// The same file to fill in, with the cases that a cluster should be timed on: every length and degree that
-/// can run and that the memory model has fit, with the fewest checkpointed layers that it has fit. The others
-/// are named in comments.
+/// Makes such a file to fill in, with the cases that should be timed on a cluster: every length and degree
+/// that can run and fits in memory by the memory model, with the fewest checkpointed layers for that. All
+/// other cases are named in comments.
 std::string stopwatch_template(const Scenario& scenario, std::span<const std::int64_t> lengths_tokens,
                                std::span<const int> sp_degrees);
 

@@ -13,27 +13,29 @@
 
 namespace packsim {
 
-/// Nothing where a run does not have the value.
+/// A value of a run; std::monostate if the run does not have it.
 using Value = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
 
-/// How a value stands in the comparison table that people read, in a terminal or on a page.
+/// How a value is shown in the comparison table that people read, in a terminal or on a page.
 struct Column {
-  std::string_view group;  ///< columns of one group stand beside each other
+  std::string_view group;  ///< columns of one group are side by side
   std::string_view title;
-  std::string_view unit;        ///< empty for plain numbers and ratios
-  std::string_view definition;  ///< one sentence or two; the convention, not just the name
+  std::string_view unit;  ///< empty for plain numbers and ratios
+  /// One or two sentences that state the convention, not just the name.
+  std::string_view definition;
   std::function<std::string(const StrategyResult&)> text;
 };
 
-/// One value of a run, in all formats.
+/// One value of a run, for all formats.
 struct RunValue {
-  std::string key = {};  ///< in report.json and report.csv; empty where only people read the column
+  /// Key in report.json and report.csv; empty if only people read the value.
+  std::string key = {};
   std::function<Value(const StrategyResult&)> value = {};
-  std::optional<Column> column = {};  ///< none: only programs read it
+  std::optional<Column> column = {};  ///< if not set, only programs read the value
 };
 
-/// Every value of a run, in the order in which all formats show them. Lists, such as groups and step times,
-/// and what packsim itself took are not among them.
+/// All values of a run, in the order in which all formats show them. Lists, such as groups and step times,
+/// are not included, nor are the times that packsim itself took.
 std::span<const RunValue> run_values();
 
 /// The columns of a report's comparison table. Variability, planning, failures and reordering have columns

@@ -93,10 +93,9 @@ void add_report_options(CLI::App& command, CompareArguments& arguments) {
   command.add_option("--out", arguments.out, "Folder for report.json, report.csv and report.html")
       ->capture_default_str();
   command
-      .add_option(
-          "--level", arguments.level,
-          "step: micro-batches as single operations. op: every run of kernels, exchange and transfer, "
-          "sharing links; tens of times slower")
+      .add_option("--level", arguments.level,
+                  "step: each micro-batch is one operation. op: runs of kernels, collectives and transfers "
+                  "are operations, and transfers share links; tens of times slower")
       ->check(CLI::IsMember({"step", "op"}))
       ->capture_default_str();
   command.add_flag("--json", arguments.json, "Print report.json on stdout instead of the table");
@@ -114,7 +113,7 @@ void add_compare_command(CLI::App& app, const CommandContext& context) {
                       "Only this strategy of the scenario (may be repeated)");
   command
       ->add_option("--threads", arguments->threads,
-                   "Strategies at the same time; results do not depend on it")
+                   "Number of strategies to run at the same time; results do not depend on it")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   command->callback([arguments, context] { compare(*arguments, context); });
@@ -129,9 +128,9 @@ void add_run_command(CLI::App& app, const CommandContext& context) {
           ->expected(1);
   CLI::Option* plan = command->add_option(
       "--plan", arguments->plan,
-      "Replay this plan file on the scenario's model and cluster, in place of its data and strategies");
+      "Replay this schedule file on the scenario's model and cluster, in place of its data and strategies");
   CLI::Option* write_plan = command->add_option("--write-plan", arguments->write_plan,
-                                                "Write the schedule for a trainer to this plan file");
+                                                "Write the schedule for a trainer to this file");
   add_normaliser_option(*command, arguments->normaliser)->needs(write_plan);
   plan->excludes(strategy)->excludes(write_plan);
   command->callback([arguments, context] {

@@ -75,7 +75,7 @@ void print_rows(const std::vector<ListRow>& rows) {
 }  // namespace
 
 void add_list_command(CLI::App& app, const CommandContext& context) {
-  CLI::App* command = app.add_subcommand("list", "Show what there is to choose from");
+  CLI::App* command = app.add_subcommand("list", "List strategies, models, clusters, scenarios and profiles");
   auto what = std::make_shared<std::string>();
   command->add_option("what", *what, "strategies, models, clusters, scenarios, profiles or hardware-profiles")
       ->required()

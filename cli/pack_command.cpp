@@ -336,10 +336,10 @@ void add_pack_command(CLI::App& app, const CommandContext& context) {
   command->add_option("--order", a->order, "How packs become iterations (default: the strategy's own)")
       ->check(CLI::IsMember(names_of(kPackOrderNames)));
   add_policy(*command, "--last-iteration", a->last_iteration, kLastIterationNames,
-             "Packs that are too few for an iteration");
+             "What to do with packs that do not fill an iteration");
   command
       ->add_option("--window", a->window_samples,
-                   "Pack every so many samples on their own; 0: all (default: the strategy's own)")
+                   "Pack this many samples at a time; 0: the whole data set (default: the strategy's own)")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 32));
   add_strategy_options(*command, a->options);
   command->add_option("--out", a->out, "Folder for packs.csv and packs.json");

@@ -106,7 +106,7 @@ void add_trace_command(CLI::App& app, const CommandContext& context) {
       ->capture_default_str();
   command
       ->add_option("--ranks", arguments->ranks,
-                   "Write so many data-parallel ranks, the first ones; 0: all. All are simulated")
+                   "Write only the first N data-parallel ranks; 0: all. All ranks are simulated anyway")
       ->check(CLI::Range(0, std::numeric_limits<int>::max()))
       ->capture_default_str();
   command->add_option("--out", arguments->out, "File to write")->capture_default_str();

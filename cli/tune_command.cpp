@@ -218,10 +218,11 @@ void add_tune_command(CLI::App& app, const CommandContext& context) {
                    "Candidate SP degrees (default: those of 1, 2, 4, 8, 16 that the scenario can have)")
       ->delimiter(',')
       ->check(CLI::Range(1, kMostGpus));
-  CLI::Option* iterations =
-      command->add_option("--iterations", arguments->n_iterations, "Iterations to simulate of every case")
-          ->check(CLI::Range(1, 100'000))
-          ->capture_default_str();
+  CLI::Option* iterations = command
+                                ->add_option("--iterations", arguments->n_iterations,
+                                             "Number of iterations to simulate for each case")
+                                ->check(CLI::Range(1, 100'000))
+                                ->capture_default_str();
   CLI::Option* order =
       command
           ->add_option(
@@ -230,8 +231,9 @@ void add_tune_command(CLI::App& app, const CommandContext& context) {
           ->check(CLI::IsMember({"balanced", "shuffled"}))
           ->capture_default_str();
   command
-      ->add_option("--near-tie", arguments->near_tie_fraction,
-                   "Name other choices that the best one saves at most this fraction of")
+      ->add_option(
+          "--near-tie", arguments->near_tie_fraction,
+          "Also show choices that are slower than the best by at most this fraction of their own time")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   CLI::Option* stopwatch = command->add_option("--stopwatch", arguments->stopwatch,

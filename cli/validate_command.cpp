@@ -64,7 +64,8 @@ void refresh_pages(const std::string& path, const std::vector<ValidationSet>& se
 
 void report_gate(const std::string& path, const std::vector<ValidationSet>& sets) {
   const GateFindings findings = check_gate(read_file(path), sets);
-  for (const std::string& gain : findings.gains) fmt::print("{}: nearer, tighten the gate: {}\n", path, gain);
+  for (const std::string& gain : findings.gains)
+    fmt::print("{}: the error is smaller than in the gate; update the gate: {}\n", path, gain);
   for (const std::string& failure : findings.failures) fmt::print(stderr, "{}: {}\n", path, failure);
   if (!findings.failures.empty()) throw ExitCode{kWorse};
 }

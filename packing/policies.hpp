@@ -13,8 +13,8 @@ enum class OverLong { error, drop, truncate, split, own_pack };
 enum class Empty { drop, keep, error };
 
 /// How a micro-batch is filled up. `longest` pads every row to the longest row of its micro-batch,
-/// `capacity` every row to the pack length, `multiple` every row's end to a multiple of some number of tokens
-/// (rows of one micro-batch are first made equally long).
+/// `capacity` pad every row to the pack length, `multiple` every row's end to a multiple of some number of
+/// tokens (rows of one micro-batch are first made equally long).
 enum class Padding { none, longest, capacity, multiple };
 
 /// What to do with packs that are too few for a whole iteration: leave some out, fill up by repeating some
@@ -39,7 +39,7 @@ inline constexpr std::array<PolicyName<OverLong>, 5> kOverLongNames = {{
     {OverLong::error, "error", "refuse the data"},
     {OverLong::drop, "drop", "leave the sample out"},
     {OverLong::truncate, "truncate", "keep the first tokens that fit"},
-    {OverLong::split, "split", "cut into full pieces and a rest"},
+    {OverLong::split, "split", "cut it into pieces of full length and a shorter last one"},
     {OverLong::own_pack, "own_pack", "give it a pack of its own, longer than the others"},
 }};
 
@@ -51,22 +51,22 @@ inline constexpr std::array<PolicyName<Empty>, 3> kEmptyNames = {{
 
 inline constexpr std::array<PolicyName<Padding>, 4> kPaddingNames = {{
     {Padding::none, "none", "variable-length kernels, nothing padded"},
-    {Padding::longest, "longest", "every row to the longest of its micro-batch"},
-    {Padding::capacity, "capacity", "every row to the pack length"},
-    {Padding::multiple, "multiple", "every row to a multiple of pad_multiple_tokens"},
+    {Padding::longest, "longest", "pad every row to the longest row of its micro-batch"},
+    {Padding::capacity, "capacity", "pad every row to the pack length"},
+    {Padding::multiple, "multiple", "pad every row to a multiple of pad_multiple_tokens"},
 }};
 
 inline constexpr std::array<PolicyName<LastIteration>, 3> kLastIterationNames = {{
-    {LastIteration::drop, "drop", "leave so many packs of the group out"},
-    {LastIteration::repeat, "repeat", "fill up with packs of the group, trained once more"},
-    {LastIteration::shorten, "shorten", "run it with what is left; some ranks idle"},
+    {LastIteration::drop, "drop", "leave out the packs of an incomplete last iteration"},
+    {LastIteration::repeat, "repeat", "complete it with packs of the same group, which are trained twice"},
+    {LastIteration::shorten, "shorten", "train the packs that are left; some ranks are idle"},
 }};
 
 inline constexpr std::array<PolicyName<PackOrder>, 4> kPackOrderNames = {{
     {PackOrder::as_packed, "as_packed", "in the order in which they were packed"},
-    {PackOrder::neighbours, "neighbours", "neighbours as packed form an iteration, iterations shuffled"},
+    {PackOrder::neighbours, "neighbours", "iterations of consecutive packs, in shuffled order"},
     {PackOrder::shuffled, "shuffled", "seeded shuffle of the packs of each group"},
-    {PackOrder::balanced, "balanced", "sorted by attention work, iterations shuffled"},
+    {PackOrder::balanced, "balanced", "iterations of packs with similar attention work, in shuffled order"},
 }};
 
 /// The spelling of `value`.

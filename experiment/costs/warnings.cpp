@@ -21,19 +21,19 @@ std::vector<std::string> extrapolation_warnings(const Scenario& scenario) {
   }
   if (!scenario.is_hardware_of_profile) {
     warnings.push_back(
-        fmt::format("profile {} was fitted on hardware profile {}: its factors are taken to hold on {} too",
+        fmt::format("profile {} was fitted on hardware profile {}: its factors are assumed to hold on {} too",
                     profile.name, profile.hardware, scenario.hardware.name));
   }
   if (!scenario.is_model_of_profile) {
     warnings.push_back(
-        fmt::format("profile {} was fitted to steps of {}: its factors are taken to hold for {} too",
+        fmt::format("profile {} was fitted to steps of {}: its factors are assumed to hold for {} too",
                     profile.name, profile.model, scenario.model.name));
   }
   if (profile.zero_stage != scenario.training.zero_stage) {
-    warnings.push_back(fmt::format(
-        "profile {} was fitted with ZeRO stage {}: what stage {} communicates beyond it is priced by the "
-        "hardware profile alone",
-        profile.name, profile.zero_stage, scenario.training.zero_stage));
+    warnings.push_back(
+        fmt::format("profile {} was fitted with ZeRO stage {}: the additional communication of stage {} is "
+                    "priced from the hardware profile alone",
+                    profile.name, profile.zero_stage, scenario.training.zero_stage));
   }
   if (profile.n_gpus != scenario.cluster.n_gpus()) {
     warnings.push_back(
@@ -49,7 +49,7 @@ std::vector<std::string> run_warnings(const StrategyResult& run, const Scenario&
   constexpr double kNotable = 0.1;
   const auto asked_tokens = static_cast<double>(scenario.training.tokens_per_iteration);
   if (run.iterations == 0) {
-    warnings.push_back(fmt::format("{}: no iteration runs; its packs are too few for one", run.name));
+    warnings.push_back(fmt::format("{}: fewer packs than one iteration needs; nothing is trained", run.name));
     return warnings;
   }
   const double mean_tokens =
@@ -61,14 +61,13 @@ std::vector<std::string> run_warnings(const StrategyResult& run, const Scenario&
   }
   if (run.failures && std::isinf(run.failures->gpu_days)) {
     warnings.push_back(
-        fmt::format("{}: failures come faster than it gets on: no end of it is to be expected", run.name));
+        fmt::format("{}: the run fails faster than it makes progress; it would never finish", run.name));
   }
   const double epoch_tokens = static_cast<double>(data_tokens) * scenario.training.epochs;
   if (static_cast<double>(run.counts.repeated_tokens) > kNotable * epoch_tokens) {
     warnings.push_back(
-        fmt::format("{}: {:.0f} % of the data is trained once more to fill last iterations; fewer "
-                    "tokens_per_iteration or "
-                    "last_iteration shorten avoid it",
+        fmt::format("{}: {:.0f} % of the data is trained twice to fill last iterations; to avoid it, lower "
+                    "tokens_per_iteration or set last_iteration to shorten",
                     run.name, 100 * static_cast<double>(run.counts.repeated_tokens) / epoch_tokens));
   }
   return warnings;

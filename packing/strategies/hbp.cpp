@@ -61,7 +61,7 @@ extern constinit const Strategy hbp = {
     .summary =
         "Hierarchical: samples grouped by length, each group packed to "
         "its own capacity, larger packs topped up with smaller samples.",
-    .complexity = "As its packer.",
+    .complexity = "That of the packer.",
     .source = "HBP arXiv 2503.07680",
     .pack_groups = pack_hbp,
     .options = kHbpOptions,

@@ -49,7 +49,9 @@ BatchPlan plan_longalign_sorted(const BatchProblem& problem) {
 
 extern constinit const Strategy longalign_sorted = {
     .name = "longalign_sorted",
-    .summary = "Neighbours by length, one sample a rank; a step accumulates such groups in shuffled order.",
+    .summary =
+        "Samples of similar length train together, one on each rank; a step accumulates several such groups "
+        "in shuffled order.",
     .complexity = "O(N log N)",
     .source = "LongAlign arXiv 2401.18058",
     .plan_batches = plan_longalign_sorted,

@@ -8,9 +8,9 @@
 namespace packsim::strategies_detail {
 namespace {
 
-constexpr BooleanOption kPaddedBatches =
-    boolean_option("padded_batches", true,
-                   "Where batch_samples is 0, a row counts as long as the longest of its micro-batch.");
+constexpr BooleanOption kPaddedBatches = boolean_option(
+    "padded_batches", true,
+    "If batch_samples is 0, every row counts with the length of the longest row in its micro-batch.");
 
 PackSet pack_sorted(const PackProblem& problem) {
   PackSet batches;
@@ -43,7 +43,9 @@ constexpr std::array<const Option*, 2> kSortedOptions = {&kBatchSamples, &kPadde
 
 extern constinit const Strategy sorted = {
     .name = "sorted",
-    .summary = "Batches of neighbours by length: batch_samples rows, or (0) as many as the capacity holds.",
+    .summary =
+        "Batches of samples of similar length: batch_samples rows each, or, with 0, as many as fit in the "
+        "capacity.",
     .complexity = "O(N)",
     .source = "LongAlign arXiv 2401.18058",
     .layout = Layout::rows,

@@ -22,11 +22,11 @@ constexpr IntegerOption kOutlierQueues = integer_option(
 
 constexpr OptionalIntegerOption kOutlierThresholdTokens = optional_integer_option(
     "outlier_threshold_tokens", {.default_value = -1, .least = -1, .most = kLongestCapacityTokens},
-    "Samples at least as long wait; -1: half the capacity.");
+    "Samples of at least this length wait; -1: half the capacity.");
 
 constexpr OptionalIntegerOption kMicroBatchTokens = optional_integer_option(
     "micro_batch_tokens", {.default_value = -1, .least = -1, .most = kLongestCapacityTokens},
-    "Mean tokens of a micro-batch, which says how many there are; -1: half the capacity.");
+    "Mean tokens of a micro-batch; sets the number of micro-batches; -1: half the capacity.");
 
 struct OpenPack {
   Items items;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from packsim import _core
 from packsim._arguments import Problems
@@ -11,6 +11,11 @@ from packsim._lengths_array import LengthsLike, as_lengths
 from packsim._options import DEFAULT_SEED, check_options, check_seed
 from packsim._packing import Packing
 from packsim._strategies import find_strategy
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from packsim._option_types import Options
 
 _OVER_LONG = ("error", "drop", "truncate", "split", "own_pack")
 _EMPTY = ("drop", "keep", "error")
@@ -30,7 +35,7 @@ def pack(
     n_gpus: int = 1,
     tokens_per_iteration: int = 0,
     sp_degree: int | Sequence[int] = 1,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> Packing:
     """Pack samples by their lengths.
 

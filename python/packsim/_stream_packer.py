@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from packsim import _core
 from packsim._arguments import described
@@ -11,6 +11,11 @@ from packsim._lengths_array import LengthsLike, as_lengths
 from packsim._options import DEFAULT_SEED
 from packsim._stream_packs import StreamCounts, StreamPacks
 from packsim._stream_setting import StreamSetting, checked_setting
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from packsim._option_types import Options
 
 _STATE_VERSION = 1
 _HELD = ("samples", "lengths_tokens", "n_carries")
@@ -70,7 +75,7 @@ class StreamPacker:
         carry_below_fraction: float = _core.carry_below_fraction,
         most_carries: int = _core.most_carries,
         seed: int = DEFAULT_SEED,
-        **options: Any,
+        **options: Unpack[Options],
     ) -> None:
         self._setting = checked_setting(
             strategy=strategy,

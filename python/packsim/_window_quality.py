@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,11 @@ from packsim._lengths_array import LengthsLike, as_lengths
 from packsim._options import DEFAULT_SEED
 from packsim._pack import pack
 from packsim._stream_packer import StreamPacker
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from packsim._option_types import Options
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,7 @@ def window_quality(
     carry_below_fraction: float = _core.carry_below_fraction,
     most_carries: int = _core.most_carries,
     seed: int = DEFAULT_SEED,
-    **options: Any,
+    **options: Unpack[Options],
 ) -> tuple[WindowQuality, ...]:
     """Pack the data as a stream in windows of several sizes, with and without carrying packs over.
 

@@ -42,7 +42,7 @@ TEST_CASE("No published number has become worse than validation/gate.json says, 
   const std::vector<ValidationSet> sets = validate(all, packsim_test::kData);
   const GateFindings findings =
       check_gate(read_file(packsim_test::source_dir() + "/validation/gate.json"), sets);
-  for (const std::string& gain : findings.gains) WARN("nearer, tighten the gate: " << gain);
+  for (const std::string& gain : findings.gains) WARN("the error is smaller than in the gate; update the gate: " << gain);
   for (const std::string& failure : findings.failures) FAIL_CHECK(failure);
   CHECK(sets.size() == validation_set_names().size());
   check_pages(sets);

@@ -23,7 +23,7 @@ inline constexpr IntegerOption kRounds =
 
 inline constexpr OptionalIntegerOption kThresholdTokens = optional_integer_option(
     "threshold_tokens", {.default_value = -1, .least = -1, .most = kLongestCapacityTokens},
-    "Packs with at least so many tokens are kept; -1: 128 below the capacity.");
+    "Packs with at least this many tokens are kept as they are; -1: 128 below the capacity.");
 
 inline constexpr OptionalIntegerOption kMaxSamplesPerPack =
     optional_integer_option("max_samples_per_pack", {.default_value = 0, .least = 0, .most = kMostSamples},
@@ -36,7 +36,7 @@ inline constexpr OptionalIntegerOption kBatchSamples =
 /// 24576 is verl's, six times the hidden size of a model of 7B parameters.
 inline constexpr IntegerOption kLinearWeightTokens = integer_option(
     "linear_weight_tokens", {.default_value = 24576, .least = 0, .most = kLongestCapacityTokens},
-    "A sample of s tokens weighs s^2 and this times s; for wlb where packs have no price.");
+    "The work of a sample of s tokens is s^2 + this x s; wlb uses it only if packs have no price.");
 
 inline constexpr OptionalIntegerOption kBatchTokens =
     optional_integer_option("batch_tokens", {.default_value = 0, .least = 0, .most = kMostTokensPerIteration},
@@ -44,7 +44,7 @@ inline constexpr OptionalIntegerOption kBatchTokens =
 
 inline constexpr OptionalIntegerOption kSamplesPerIteration =
     optional_integer_option("samples_per_iteration", {.default_value = 0, .least = 0, .most = kMostSamples},
-                            "Samples of a global batch, instead of tokens; 0: tokens say how large it is.");
+                            "Samples of a global batch, instead of tokens; 0: the size is set in tokens.");
 
 // What strategies that read nothing else have in common.
 inline constexpr std::array<const Option*, 2> kShuffleOptions = {&kShuffle, &kSeed};

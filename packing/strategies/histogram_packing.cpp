@@ -114,6 +114,7 @@ class HistogramPacker {
     packs.items.reserve(order_.items.size());
     std::vector<const Shape*> parts;
     for (const Shape& last : shapes_) {
+      if (last.repeats == 0) continue;  // other shapes have extended all of its packs
       parts.clear();
       for (const Shape* part = &last;; part = &shapes_[static_cast<std::size_t>(part->prefix)]) {
         parts.push_back(part);

@@ -4,12 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from packsim import _core
 from packsim._arguments import Problems
 from packsim._options import check_options, check_seed
 from packsim._strategies import find_strategy
+
+if TYPE_CHECKING:
+    from typing_extensions import Required
+
+    from packsim._option_types import Options
+
+    class StreamArguments(Options, total=False):
+        """The arguments of StreamPacker, for those who hand them on."""
+
+        strategy: Required[str]
+        capacity_tokens: Required[int]
+        window_samples: Required[int]
+        over_long: Literal["error", "drop", "truncate"]
+        empty: Literal["drop", "keep", "error"]
+        carry_below_fraction: float
+        most_carries: int
+        seed: int
+
 
 _OVER_LONG = ("error", "drop", "truncate")
 _EMPTY = ("drop", "keep", "error")

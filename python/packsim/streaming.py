@@ -5,13 +5,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from packsim._stream_packer import StreamPacker
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from packsim._stream_setting import StreamArguments
 
 Sample = TypeVar("Sample")
 
@@ -22,7 +26,7 @@ def stream_packs(
     samples: Iterable[Sample],
     *,
     length_of: Callable[[Sample], int] = len,  # type: ignore[assignment]
-    **arguments: Any,
+    **arguments: Unpack[StreamArguments],
 ) -> Iterator[list[tuple[int, Sample]]]:
     """Pack what an iterable yields, without reading more than a window ahead.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torch.utils.data import IterableDataset, get_worker_info
 
@@ -22,6 +22,10 @@ from packsim.torch.stream_state import (
     to_dict,
 )
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from packsim._stream_setting import StreamArguments
 
 __all__ = ["Delivery", "StreamDataset", "StreamPack", "merge_stream_states"]
 
@@ -100,7 +104,7 @@ class StreamDataset(IterableDataset[Delivery]):
         collator: Callable[[StreamPack], Any] | None = None,
         rank: int | None = None,
         world_size: int | None = None,
-        **arguments: Any,
+        **arguments: Unpack[StreamArguments],
     ) -> None:
         self._open_shard = open_shard
         self._length_of = length_of

@@ -10,95 +10,110 @@
 namespace packsim {
 namespace {
 
-struct PackedItem {
-  std::int32_t loss_tokens = 0;
-  std::int32_t length_tokens = 0;
+// A pack's samples with loss tokens.
+struct PackSamples {
+  std::uint32_t first = 0;      // index in its group's samples
+  std::uint32_t n_samples = 0;  // those after the first lie behind it
+  LossCounts of_long;           // how much of the pack is long samples
 };
 
-// [n_groups][n_items of the group], pack after pack: what is looked up of them once, and read often.
-std::vector<std::vector<PackedItem>> packed_items(const Packing& packing, const LossTokens& loss_tokens) {
-  std::vector<std::vector<PackedItem>> groups;
-  for (const PackSet& packs : packing.groups) {
-    std::vector<PackedItem>& items = groups.emplace_back();
-    items.reserve(packs.items.size());
-    for (const ItemIndex item : packs.items)
-      items.push_back({static_cast<std::int32_t>(loss_tokens[item]), packing.lengths_tokens[item]});
+// The samples with loss tokens of a group's packs, pack after pack: each is looked up once, and read for
+// every iteration that trains it.
+struct GroupSamples {
+  std::vector<std::int32_t> tokens;         // [n_samples] with loss
+  std::vector<std::int32_t> length_tokens;  // [n_samples] of the whole sample
+};
+
+// One row for each group; fills `packs`, [n_groups][n_packs], but for the long samples.
+std::vector<GroupSamples> group_samples(const Packing& packing, const LossTokens& loss_tokens,
+                                        std::vector<std::vector<PackSamples>>& packs) {
+  std::vector<GroupSamples> groups;
+  for (const PackSet& set : packing.groups) {
+    GroupSamples& group = groups.emplace_back();
+    group.tokens.reserve(set.items.size());
+    group.length_tokens.reserve(set.items.size());
+    std::vector<PackSamples>& of_group = packs.emplace_back(set.n_packs());
+    for (std::size_t p = 0; p < set.n_packs(); ++p) {
+      of_group[p].first = static_cast<std::uint32_t>(group.tokens.size());
+      for (const ItemIndex item : set[p]) {
+        const std::int64_t tokens = loss_tokens[item];
+        if (tokens == 0) continue;
+        group.tokens.push_back(static_cast<std::int32_t>(tokens));
+        group.length_tokens.push_back(packing.lengths_tokens[item]);
+      }
+      of_group[p].n_samples = static_cast<std::uint32_t>(group.tokens.size()) - of_group[p].first;
+    }
   }
   return groups;
 }
 
 // Samples of at least so many tokens hold the half of the loss tokens which lies in the longest ones, counted
 // once an epoch.
-std::int64_t long_tokens(const std::vector<std::vector<PackedItem>>& groups) {
+std::int32_t long_from_tokens(std::span<const GroupSamples> groups) {
   std::vector<std::int64_t> tokens_of;  // by length
   std::int64_t all = 0;
-  for (const std::vector<PackedItem>& items : groups) {
-    for (const PackedItem& item : items) {
-      const auto length = static_cast<std::size_t>(item.length_tokens);
+  for (const GroupSamples& group : groups) {
+    for (std::size_t i = 0; i < group.tokens.size(); ++i) {
+      const auto length = static_cast<std::size_t>(group.length_tokens[i]);
       if (length >= tokens_of.size()) tokens_of.resize(length + 1);
-      tokens_of[length] += item.loss_tokens;
-      all += item.loss_tokens;
+      tokens_of[length] += group.tokens[i];
+      all += group.tokens[i];
     }
   }
   std::int64_t above = 0;
   for (std::size_t length = tokens_of.size(); length-- > 0;) {
     above += tokens_of[length];
-    if (2 * above >= all) return static_cast<std::int64_t>(length);
+    if (2 * above >= all) return static_cast<std::int32_t>(length);
   }
   return 0;
 }
 
-// The samples with loss tokens of one iteration, those of a pack beside each other.
-struct IterationSamples {
-  std::vector<double> tokens;          // [n_samples] with loss
-  std::vector<double> long_tokens;     // [n_samples] the same of long samples, 0 of others
-  std::vector<std::size_t> pack_ends;  // [n_packs] the number of samples up to the pack's last
-  double all_tokens = 0;
-  double all_long_tokens = 0;
+void count_long(std::span<const GroupSamples> groups, std::vector<std::vector<PackSamples>>& packs) {
+  const std::int32_t from_tokens = long_from_tokens(groups);
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    for (PackSamples& pack : packs[g]) {
+      for (std::size_t i = pack.first; i < pack.first + pack.n_samples; ++i) {
+        if (groups[g].length_tokens[i] >= from_tokens)
+          pack.of_long += {.loss_tokens = groups[g].tokens[i], .n_samples = 1};
+      }
+    }
+  }
+}
 
-  void clear() {
-    tokens.clear();
-    long_tokens.clear();
-    pack_ends.clear();
-    all_tokens = all_long_tokens = 0;
-  }
-  void add(double n, bool is_long) {
-    tokens.push_back(n);
-    long_tokens.push_back(is_long ? n : 0);
-    all_tokens += n;
-    all_long_tokens += long_tokens.back();
-  }
+// A pack of the iteration at hand.
+struct BiasPack {
+  std::span<const std::int32_t> sample_tokens;  // with loss
+  LossCounts of_long;
 };
 
-// One normaliser's sums over iterations.
+// One normaliser's sums over iterations. All samples of a pack weigh the same: as many times the weight of a
+// token as they have tokens, or the same weight for each, so that sums need packs alone.
 class BiasSum {
  public:
   explicit BiasSum(const Normaliser& normaliser) : normaliser_(normaliser) {}
 
-  void add(std::span<const LossPlace> places, const IterationSamples& samples) {
-    const std::size_t n_samples = samples.tokens.size();
-    weights_.resize(n_samples);
+  // places, packs: [n packs of the iteration]
+  void add(std::span<const LossPlace> places, std::span<const BiasPack> packs, std::int64_t all_long_tokens) {
+    weights_.resize(places.size());
     double sum = 0;
     double of_long = 0;
-    std::size_t i = 0;
     for (std::size_t p = 0; p < places.size(); ++p) {
-      if (i == samples.pack_ends[p]) continue;
-      const double weight = normaliser_.pack_weight(places[p]);
-      for (; i < samples.pack_ends[p]; ++i) {
-        weights_[i] = normaliser_.per_sample ? weight / samples.tokens[i] : weight;
-        sum += samples.tokens[i] * weights_[i];
-        of_long += samples.long_tokens[i] * weights_[i];
-      }
+      if (places[p].pack.loss_tokens == 0) continue;
+      weights_[p] = normaliser_.pack_weight(places[p]);
+      sum += weights_[p] * units(places[p].pack);
+      of_long += weights_[p] * units(packs[p].of_long);
     }
-    const double even = 1 / samples.all_tokens;
+    const auto all_tokens = static_cast<double>(places.front().iteration.loss_tokens);
     double differences = 0;
-    for (i = 0; i < n_samples; ++i) differences += samples.tokens[i] * std::abs(weights_[i] / sum - even);
+    for (std::size_t p = 0; p < places.size(); ++p) {
+      if (places[p].pack.loss_tokens > 0) differences += difference(places[p], packs[p], weights_[p] / sum);
+    }
     ++n_iterations_;
     bias_.misplaced_fraction += differences / 2;
     bias_.least_sum = std::min(bias_.least_sum, sum);
     bias_.most_sum = std::max(bias_.most_sum, sum);
     long_share_of_weight_ += of_long / sum;
-    long_share_of_tokens_ += samples.all_long_tokens / samples.all_tokens;
+    long_share_of_tokens_ += static_cast<double>(all_long_tokens) / all_tokens;
   }
 
   LossBias result() const {
@@ -110,12 +125,27 @@ class BiasSum {
   }
 
  private:
+  // What a pack's weight is given to: each of its samples or each of its tokens.
+  double units(const LossCounts& counts) const {
+    return static_cast<double>(normaliser_.per_sample ? counts.n_samples : counts.loss_tokens);
+  }
+
+  // Sum over a pack's tokens of the difference between their share of the weight and 1 / tokens of the
+  // iteration. weight: share of a unit.
+  double difference(const LossPlace& place, const BiasPack& pack, double weight) const {
+    const double even = 1 / static_cast<double>(place.iteration.loss_tokens);
+    if (!normaliser_.per_sample) return static_cast<double>(place.pack.loss_tokens) * std::abs(weight - even);
+    double differences = 0;
+    for (const std::int32_t tokens : pack.sample_tokens) differences += std::abs(weight - even * tokens);
+    return differences;
+  }
+
   const Normaliser& normaliser_;
   LossBias bias_{.least_sum = std::numeric_limits<double>::infinity(), .most_sum = 0};
   double long_share_of_weight_ = 0;
   double long_share_of_tokens_ = 0;
   std::int64_t n_iterations_ = 0;
-  std::vector<double> weights_;  // [n_samples] of a token, in the iteration at hand
+  std::vector<double> weights_;  // [n_packs] of a unit, in the iteration at hand
 };
 
 }  // namespace
@@ -124,25 +154,27 @@ std::vector<LossBias> loss_bias(const Packing& packing, const Schedule& schedule
                                 const LossTokens& loss_tokens,
                                 std::span<const std::vector<LossCounts>> losses,
                                 std::span<const Normaliser> normalisers) {
-  const std::vector<std::vector<PackedItem>> items = packed_items(packing, loss_tokens);
-  const std::int64_t from_tokens = long_tokens(items);
+  std::vector<std::vector<PackSamples>> packs;
+  const std::vector<GroupSamples> samples = group_samples(packing, loss_tokens, packs);
+  count_long(samples, packs);
   std::vector<BiasSum> sums(normalisers.begin(), normalisers.end());
   LossPlaces places(schedule, losses);
-  IterationSamples samples;
+  std::vector<BiasPack> of_iteration;
   for (const Iteration& iteration : schedule.iterations) {
-    samples.clear();
+    of_iteration.clear();
+    std::int64_t all_long_tokens = 0;
     for (const PlacedPack& placed : schedule.packs(iteration)) {
-      const std::vector<std::uint32_t>& offsets = packing.groups[placed.group].offsets;
-      const std::size_t first = offsets[placed.pack];
-      for (const PackedItem& item :
-           std::span(items[placed.group]).subspan(first, offsets[placed.pack + 1] - first)) {
-        if (item.loss_tokens > 0) samples.add(item.loss_tokens, item.length_tokens >= from_tokens);
-      }
-      samples.pack_ends.push_back(samples.tokens.size());
+      schedule.load_ahead<PackSamples>(placed, packs);
+      const PackSamples& pack = packs[placed.group][placed.pack];
+      of_iteration.push_back(
+          {.sample_tokens = std::span(samples[placed.group].tokens).subspan(pack.first, pack.n_samples),
+           .of_long = pack.of_long});
+      __builtin_prefetch(of_iteration.back().sample_tokens.data());
+      all_long_tokens += pack.of_long.loss_tokens;
     }
-    if (samples.tokens.empty()) continue;
     const std::span<const LossPlace> of_packs = places.of(iteration);
-    for (BiasSum& sum : sums) sum.add(of_packs, samples);
+    if (of_packs.empty() || of_packs.front().iteration.loss_tokens == 0) continue;
+    for (BiasSum& sum : sums) sum.add(of_packs, of_iteration, all_long_tokens);
   }
   std::vector<LossBias> biases;
   for (const BiasSum& sum : sums) biases.push_back(sum.result());

@@ -17,6 +17,7 @@ std::span<const LossPlace> LossPlaces::of(const Iteration& iteration) {
   places_.assign(packs.size(), {});
   LossCounts all;
   for (std::size_t i = 0; i < packs.size(); ++i) {
+    schedule_.load_ahead(packs[i], losses_);
     places_[i].pack = losses_[packs[i].group][packs[i].pack];
     all += places_[i].pack;
     for (std::uint32_t& n : gpus_of(packs[i])) ++n;

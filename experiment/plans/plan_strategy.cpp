@@ -82,14 +82,14 @@ void set_groups(const Scenario& scenario, std::span<const GroupSpec> groups,
 
 void count_trained_groups(PlannedStrategy& plan) {
   const bool plans_batches = !plan.packing.planned.iterations.empty();
-  const PackUseCounts counts = count_pack_uses(plan.batches, plan.schedule);
+  plan.uses = count_pack_uses(plan.batches, plan.schedule);
   for (std::size_t g = 0; g < plan.groups.size(); ++g) {
     PlannedGroup& group = plan.groups[g];
     const GroupPlan& scheduled = plan.schedule.groups[g];
     group.packs = static_cast<std::int64_t>(plan.batches[g].size());
     group.n_dp_ranks = scheduled.n_dp_ranks;
     if (!plans_batches) group.micro_batches_per_rank = scheduled.micro_batches_per_rank;
-    group.iterations = counts.iterations[g];
+    group.iterations = plan.uses.iterations[g];
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "experiment/results/report.hpp"
 #include "packing/pack.hpp"
+#include "packing/schedule/pack_use_counts.hpp"
 #include "packing/schedule/schedule.hpp"
 #include "planning/solver/cbc_assignment_solver.hpp"
 #include "scenarios/scenario.hpp"
@@ -21,6 +22,7 @@ struct PlannedStrategy {
   std::vector<ParallelPlan> plans;   ///< [n_groups]
   std::vector<PlannedGroup> groups;  ///< degrees, checkpointing, memory and iterations
   Schedule schedule;
+  PackUseCounts uses;               ///< how often the schedule trains each pack
   std::vector<SolveRecord> solves;  ///< the integer programs that were solved
   /// [n_items], loss tokens of each item as a schedule file gives them; empty: every token of an item has
   /// loss, except the first.
@@ -47,8 +49,8 @@ void set_groups(const Scenario& scenario, std::span<const GroupSpec> groups,
                 std::span<const int> n_micro_batches, Padding padding, std::int64_t pad_multiple_tokens,
                 PlannedStrategy& plan);
 
-/// Fills in, for each group of a scheduled plan, the numbers of its packs, DP ranks, micro-batches for each
-/// rank, and iterations.
+/// Fills in `uses` of a scheduled plan and, for each of its groups, the numbers of packs, DP ranks,
+/// micro-batches for each rank, and iterations.
 void count_trained_groups(PlannedStrategy& plan);
 
 /// The most micro-batches that a GPU trains in an iteration.

@@ -6,7 +6,6 @@
 #include "models/coverage/schedule_kernels.hpp"
 #include "models/step/overlap.hpp"
 #include "models/step/plan_account.hpp"
-#include "packing/schedule/pack_use_counts.hpp"
 
 namespace packsim {
 namespace {
@@ -52,7 +51,7 @@ SimulationOptions simulation_options(const Scenario& scenario, const Topology* t
 
 PricedStrategy price_strategy(const Scenario& scenario, const PlannedStrategy& plan,
                               std::shared_ptr<ScenarioPricers> pricers) {
-  const PackUseCounts counts = count_pack_uses(plan.batches, plan.schedule);
+  const PackUseCounts& counts = plan.uses;
   PricedStrategy priced;
   priced.pricers = pricers ? std::move(pricers) : std::make_shared<ScenarioPricers>(scenario);
   for (std::size_t g = 0; g < plan.plans.size(); ++g) {

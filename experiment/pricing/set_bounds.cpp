@@ -99,8 +99,10 @@ TrainedData trained_data(const PlannedStrategy& plan) {
   }
   for (const Iteration& iteration : plan.schedule.iterations) {
     std::int64_t tokens = 0;
-    for (const PlacedPack& placed : plan.schedule.packs(iteration))
+    for (const PlacedPack& placed : plan.schedule.packs(iteration)) {
+      plan.schedule.load_ahead<MicroBatch>(placed, plan.batches);
       tokens += plan.batches[placed.group][placed.pack].tokens;
+    }
     data.most_iteration_tokens = std::max(data.most_iteration_tokens, tokens);
   }
   for (const PlannedGroup& group : plan.groups) data.sequences.push_back(group.sequence);

@@ -28,7 +28,7 @@ struct TokenBin {
 };
 
 void add_tokens(KernelUses& uses, const StepPlan& plan, std::span<const MicroBatch> batches,
-                std::span<const std::int64_t> trainings, double gpu_fraction, int steps_per_octave) {
+                std::span<const std::uint32_t> trainings, double gpu_fraction, int steps_per_octave) {
   std::map<std::int64_t, TokenBin> bins;
   for (std::size_t p = 0; p < batches.size(); ++p) {
     const std::int64_t padded = batches[p].tokens + batches[p].padded_tokens;
@@ -46,7 +46,7 @@ void add_tokens(KernelUses& uses, const StepPlan& plan, std::span<const MicroBat
 }
 
 void add_sampled_attention(KernelUses& uses, const StepPlan& plan, const Packing& packing, std::size_t group,
-                           std::span<const MicroBatch> batches, std::span<const std::int64_t> trainings,
+                           std::span<const MicroBatch> batches, std::span<const std::uint32_t> trainings,
                            double gpu_fraction, int n_samples) {
   std::vector<std::uint32_t> order = balanced_order(batches);
   std::erase_if(order, [&](std::uint32_t pack) { return batches[pack].computed_pairs == 0; });

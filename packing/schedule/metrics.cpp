@@ -7,23 +7,10 @@
 namespace packsim {
 namespace {
 
-// One value per GPU of an iteration: its micro-batches summed, its part of those that it shares.
-template <typename Value>
-void sum_by_gpu(const Schedule& schedule, const Iteration& iteration,
-                std::span<const std::vector<MicroBatch>> batches, Value value, std::vector<double>& sums) {
-  sums.assign(static_cast<std::size_t>(schedule.n_gpus), 0.0);
-  for (const PlacedPack& placed : schedule.packs(iteration)) {
-    const auto degree = static_cast<std::size_t>(schedule.groups[placed.group].gpus_per_pack);
-    const double share =
-        static_cast<double>(value(batches[placed.group][placed.pack])) / static_cast<double>(degree);
-    for (std::size_t gpu = placed.first_gpu; gpu < placed.first_gpu + degree; ++gpu) sums[gpu] += share;
-  }
-}
-
-void attention_by_gpu(const Schedule& schedule, const Iteration& iteration,
-                      std::span<const std::vector<MicroBatch>> batches, std::vector<double>& work) {
-  sum_by_gpu(
-      schedule, iteration, batches, [](const MicroBatch& b) { return b.attention_pairs; }, work);
+// The part of a pack's value that each of its GPUs has. sums: [n_gpus].
+void add_to_gpus(const PlacedPack& placed, int degree, std::int64_t value, std::span<double> sums) {
+  const double share = static_cast<double>(value) / degree;
+  for (double& sum : sums.subspan(placed.first_gpu, static_cast<std::size_t>(degree))) sum += share;
 }
 
 // Sums neighbouring GPUs into slots of `gpus_per_slot`.
@@ -47,7 +34,11 @@ double imbalance(std::span<const double> work) {
 
 void attention_work(const Schedule& schedule, const Iteration& iteration,
                     std::span<const std::vector<MicroBatch>> batches, std::vector<double>& work) {
-  attention_by_gpu(schedule, iteration, batches, work);
+  work.assign(static_cast<std::size_t>(schedule.n_gpus), 0.0);
+  for (const PlacedPack& placed : schedule.packs(iteration)) {
+    add_to_gpus(placed, schedule.groups[placed.group].gpus_per_pack,
+                batches[placed.group][placed.pack].attention_pairs, work);
+  }
   const auto degree = static_cast<std::size_t>(schedule.gpus_per_pack(iteration).value_or(1));
   for (std::size_t rank = 0; rank * degree < work.size(); ++rank)
     work[rank] = static_cast<double>(degree) * work[rank * degree];
@@ -71,27 +62,28 @@ ScheduleMetrics measure(const Schedule& schedule, std::span<const std::vector<Mi
   double rank_iterations = 0;
   std::int64_t communicated_tokens = 0;
   for (const Iteration& iteration : schedule.iterations) {
-    attention_by_gpu(schedule, iteration, batches, work);
-    abr_sum += imbalance(work);
-    sum_by_slot(work, static_cast<std::size_t>(widest), slots);
-    abr_slots_sum += imbalance(slots);
-    const double most = *std::ranges::max_element(work) * schedule.n_gpus;
-    most_work += most;
-    idle_work += most - std::accumulate(work.begin(), work.end(), 0.0);
-
-    sum_by_gpu(
-        schedule, iteration, batches, [](const MicroBatch& b) { return b.tokens + b.padded_tokens; }, tokens);
-    dbr_sum += imbalance(tokens);
+    work.assign(static_cast<std::size_t>(schedule.n_gpus), 0.0);
+    tokens.assign(static_cast<std::size_t>(schedule.n_gpus), 0.0);
     std::int64_t iteration_tokens = 0;
     double tokens_per_gpu = 0;
     for (const PlacedPack& placed : schedule.packs(iteration)) {
+      schedule.load_ahead(placed, batches);
       const MicroBatch& batch = batches[placed.group][placed.pack];
       const int degree = schedule.groups[placed.group].gpus_per_pack;
+      add_to_gpus(placed, degree, batch.attention_pairs, work);
+      add_to_gpus(placed, degree, batch.tokens + batch.padded_tokens, tokens);
       iteration_tokens += batch.tokens;
       tokens_per_gpu += static_cast<double>(batch.tokens) / degree;
       metrics.padded_tokens += batch.padded_tokens;
       if (degree > 1) communicated_tokens += batch.tokens;
     }
+    abr_sum += imbalance(work);
+    sum_by_slot(work, static_cast<std::size_t>(widest), slots);
+    abr_slots_sum += imbalance(slots);
+    dbr_sum += imbalance(tokens);
+    const double most = *std::ranges::max_element(work) * schedule.n_gpus;
+    most_work += most;
+    idle_work += most - std::accumulate(work.begin(), work.end(), 0.0);
     metrics.trained_tokens += iteration_tokens;
     // Ranks of different degrees count by the tokens that they train.
     if (iteration_tokens > 0)

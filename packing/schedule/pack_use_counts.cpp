@@ -20,6 +20,7 @@ PackUseCounts count_pack_uses(std::span<const std::vector<MicroBatch>> batches, 
       counts.rank_steps[first] += static_cast<double>(schedule.n_gpus) / schedule.groups[first].gpus_per_pack;
     }
     for (const PlacedPack& placed : packs) {
+      schedule.load_ahead<std::uint32_t>(placed, counts.of_pack);
       ++counts.of_pack[placed.group][placed.pack];
       if (std::exchange(latest[placed.group], index) != index) ++counts.iterations[placed.group];
       const int degree = schedule.groups[placed.group].gpus_per_pack;

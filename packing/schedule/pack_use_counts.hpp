@@ -10,8 +10,8 @@ namespace packsim {
 
 /// How often a schedule trains each pack, and what follows from that for each group.
 struct PackUseCounts {
-  std::vector<std::vector<std::int64_t>> of_pack;  ///< [n_groups][n_packs]
-  std::vector<std::int64_t> iterations;            ///< [n_groups] in which packs of the group are trained
+  std::vector<std::vector<std::uint32_t>> of_pack;  ///< [n_groups][n_packs]
+  std::vector<std::int64_t> iterations;             ///< [n_groups] in which packs of the group are trained
   /// Optimizer steps, of ranks of the group's SP degree: [n_groups]. An iteration counts for the group of its
   /// first pack.
   std::vector<double> rank_steps;

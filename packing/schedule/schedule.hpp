@@ -80,6 +80,20 @@ struct Schedule {
   std::span<const PlacedPack> packs(const Iteration& iteration) const {
     return {placed.data() + iteration.first_placed, iteration.n_placed};
   }
+  /// Starts to load the row of the pack that is trained 16 packs after `pack`, an element of `placed`. Loops
+  /// over `placed` call it: packs are trained in random order, so that without it they wait for each row in
+  /// turn.
+  ///
+  /// rows: [n_groups][n_packs].
+  // Always inline: g++ 12 removes calls of functions that do nothing but prefetch.
+  template <typename Row>
+  [[gnu::always_inline]] void load_ahead(const PlacedPack& pack,
+                                         std::span<const std::vector<Row>> rows) const {
+    const std::size_t i = static_cast<std::size_t>(&pack - placed.data());
+    if (i + 32 >= placed.size()) return;
+    __builtin_prefetch(&placed[i + 32]);
+    __builtin_prefetch(&rows[placed[i + 16].group][placed[i + 16].pack]);
+  }
   /// Number of GPUs that share a pack, if it is the same for all packs of the iteration, else none.
   std::optional<int> gpus_per_pack(const Iteration& iteration) const;
 };

@@ -2,45 +2,49 @@
 
 #include <algorithm>
 #include <compare>
+#include <functional>
 #include <numeric>
-#include <tuple>
+#include <unordered_map>
 
 namespace packsim {
 namespace {
 
-auto key_of(const RingPrice& ring) {
-  return std::tuple(ring.steps, ring.compute_ns, ring.transfer_ns, ring.bytes, ring.stride);
+bool is_same(const RingPrice& a, const RingPrice& b) {
+  return a.steps == b.steps && a.compute_ns == b.compute_ns && a.transfer_ns == b.transfer_ns &&
+         a.bytes == b.bytes && a.stride == b.stride;
 }
 
-// Token counts of one pricer are equal where their address is; addresses are compared for being equal alone.
-auto key_of(const MicroBatchPrice& price) {
-  return std::tuple(price.tokens->embedding_forward.total_ns, price.tokens->layers[0].forward.total_ns,
-                    price.tokens->layers[1].forward.total_ns, price.stage_transfer_bytes,
-                    price.stage_transfer_ns, price.stage_transfer_in_node_ns, price.overhead_ns,
-                    key_of(price.attention_forward), key_of(price.attention_backward));
-}
+// Prices by one pricer have the same address for the same number of tokens.
+struct IsSamePrice {
+  bool operator()(const MicroBatchPrice* a, const MicroBatchPrice* b) const {
+    return a->tokens == b->tokens && is_same(a->attention_forward, b->attention_forward) &&
+           is_same(a->attention_backward, b->attention_backward) && a->overhead_ns == b->overhead_ns &&
+           a->stage_transfer_bytes == b->stage_transfer_bytes &&
+           a->stage_transfer_ns == b->stage_transfer_ns &&
+           a->stage_transfer_in_node_ns == b->stage_transfer_in_node_ns;
+  }
+};
+
+// Attention tells prices of as many tokens apart.
+struct PriceHash {
+  std::size_t operator()(const MicroBatchPrice* price) const {
+    constexpr std::size_t kOdd = 0x9E3779B97F4A7C15;
+    std::size_t hash = std::hash<const TokenPrices*>()(price->tokens);
+    hash = hash * kOdd + static_cast<std::size_t>(price->attention_forward.compute_ns);
+    hash = hash * kOdd + static_cast<std::size_t>(price->attention_backward.compute_ns);
+    return hash ^ (hash >> 32U);
+  }
+};
 
 }  // namespace
 
 std::vector<std::uint32_t> price_classes(std::span<const MicroBatchPrice> prices) {
-  std::vector<std::uint32_t> order;
-  for (std::uint32_t i = 0; i < prices.size(); ++i) {
-    if (prices[i].tokens != nullptr) order.push_back(i);
-  }
-  std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) {
-    const auto key_a = key_of(prices[a]);
-    const auto key_b = key_of(prices[b]);
-    return key_a != key_b ? key_a < key_b : a < b;
-  });
+  std::unordered_map<const MicroBatchPrice*, std::uint32_t, PriceHash, IsSamePrice> class_of;
+  class_of.reserve(prices.size());
   std::vector<std::uint32_t> classes(prices.size());
-  std::uint32_t n_classes = 0;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    if (i > 0) {
-      const MicroBatchPrice& before = prices[order[i - 1]];
-      const MicroBatchPrice& price = prices[order[i]];
-      if (price.tokens != before.tokens || key_of(price) != key_of(before)) ++n_classes;
-    }
-    classes[order[i]] = n_classes;
+  for (std::size_t i = 0; i < prices.size(); ++i) {
+    if (prices[i].tokens == nullptr) continue;
+    classes[i] = class_of.try_emplace(&prices[i], static_cast<std::uint32_t>(class_of.size())).first->second;
   }
   return classes;
 }

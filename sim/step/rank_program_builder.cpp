@@ -168,7 +168,9 @@ void RankProgramBuilder::backward(std::size_t chunk_index, const ChunkShape& chu
   StateExchange& states = states_[chunk_index];
   const std::vector<StateUnit>& units = plan_->states[chunk_index].units;
   const ParallelPlan& plan = plan_->plan;
-  const bool reduces = is_last || reduces_every_micro_batch(plan);
+  const bool at_end = reduces_after_backward(plan);
+  const bool reduces = !at_end && (is_last || reduces_every_micro_batch(plan));
+  if (at_end && is_last) states.reduce_at_end();
   const bool in_between = reduces_during_backward(plan, is_last);
   if (!by_stage()) {
     const WorkTime time = backward_time(price, chunk, lane.slow_down());

@@ -12,13 +12,18 @@ void StateExchange::begin(OpGraph& graph, const StatesPrice& states, const Paral
   links_ = links;
   representatives_.clear();
   for (CollectiveSequence* sequence : {&gathers_, &reductions_, &at_end_}) sequence->ids.clear();
+  all_reductions_ns_ = all_gathers_ns_ = 0;
+  for (const StateUnit& unit : states.units) {
+    all_reductions_ns_ += unit.reduce_ns;
+    all_gathers_ns_ += unit.gather_ns;
+  }
 }
 
 void StateExchange::begin_turn(Lane& lane) {
   lane_ = &lane;
   for (CollectiveSequence* sequence : {&gathers_, &reductions_, &at_end_}) sequence->next = 0;
   reduced_.clear();
-  deferred_.clear();
+  reduces_at_end_ = false;
   held_back_.clear();
   before_last_ = OpGraph::kNone;
 }
@@ -38,15 +43,13 @@ OpId StateExchange::join(CollectiveSequence& sequence, const Transfer& transfer)
                       std::span<const OpId>(&transfer.after, waits ? 1 : 0));
 }
 
-OpId StateExchange::join_all(CollectiveSequence& sequence, const std::vector<Transfer>& transfers) {
-  Transfer all{.after = lane_->computed()};
+OpId StateExchange::join_all(CollectiveSequence& sequence, std::int64_t all_ns) {
+  const OpId after = lane_->computed();
   OpId last = OpGraph::kNone;
-  for (const Transfer& transfer : transfers) {
-    if (links_ != nullptr && transfer.time_ns > 0)
-      last = join(sequence, {transfer.op, transfer.time_ns, transfer.bytes, all.after});
-    all.time_ns += transfer.time_ns;
+  if (links_ == nullptr && all_ns > 0) last = join(sequence, {.time_ns = all_ns, .after = after});
+  for (const Transfer& transfer : transfers_) {
+    if (transfer.time_ns > 0) last = join(sequence, {transfer.op, transfer.time_ns, transfer.bytes, after});
   }
-  if (links_ == nullptr && all.time_ns > 0) last = join(sequence, all);
   return last;
 }
 
@@ -78,10 +81,6 @@ StateExchange::Transfer StateExchange::reduction(const StateUnit& unit) const {
 void StateExchange::reduce(const StateUnit& unit) {
   if (unit.reduce_ns == 0) return;
   Transfer transfer = reduction(unit);
-  if (reduces_after_backward(*plan_)) {
-    deferred_.push_back(transfer);
-    return;
-  }
   transfer.after = lane_->computed();
   if (reduces_after_next_gather(*plan_)) {
     held_back_.push_back(transfer);
@@ -93,16 +92,25 @@ void StateExchange::reduce(const StateUnit& unit) {
 
 void StateExchange::wait_for_gradients() {
   send_held_back();
-  if (!deferred_.empty()) reduced_.push_back(join_all(reductions_, deferred_));
+  if (reduces_at_end_ && all_reductions_ns_ > 0) {
+    transfers_.clear();
+    if (links_ != nullptr) {
+      for (auto unit = states_->units.rbegin(); unit != states_->units.rend(); ++unit)
+        transfers_.push_back(reduction(*unit));
+    }
+    reduced_.push_back(join_all(reductions_, all_reductions_ns_));
+  }
   if (!reduced_.empty()) lane_->wait_for(reduced_.back());
 }
 
 void StateExchange::gather_changed() {
   if (!gathers_after_optimizer(*plan_)) return;
-  changed_.clear();
-  for (const StateUnit& unit : states_->units)
-    changed_.push_back({.op = "all_gather", .time_ns = unit.gather_ns, .bytes = unit.gather_bytes});
-  lane_->wait_for(join_all(at_end_, changed_));
+  transfers_.clear();
+  if (links_ != nullptr) {
+    for (const StateUnit& unit : states_->units)
+      transfers_.push_back({.op = "all_gather", .time_ns = unit.gather_ns, .bytes = unit.gather_bytes});
+  }
+  lane_->wait_for(join_all(at_end_, all_gathers_ns_));
 }
 
 }  // namespace packsim

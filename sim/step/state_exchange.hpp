@@ -27,8 +27,12 @@ class StateExchange {
   /// Later computation of the lane waits until the reduction two buckets earlier is done, because ZeRO 2 has
   /// two buffers for gradients.
   void wait_for_buffer();
-  /// Reduces the gradients that the lane has computed for the unit.
+  /// Reduces the gradients that the lane has computed for the unit. Not for plans that reduce after the
+  /// backward pass.
   void reduce(const StateUnit& unit);
+  /// Reduces the gradients of all units once the lane's last backward pass has ended, in
+  /// wait_for_gradients().
+  void reduce_at_end() { reduces_at_end_ = true; }
   /// Later computation of the lane waits for the reductions of all gradients.
   void wait_for_gradients();
   /// Later computation of the lane waits for the gather of the weights that the optimizer has changed, unless
@@ -50,15 +54,17 @@ class StateExchange {
   };
   Transfer reduction(const StateUnit& unit) const;
   OpId join(CollectiveSequence& sequence, const Transfer& transfer);
-  // Joins one collective after another. If transfers do not share links, they are merged into one, which ends
-  // at the same time.
-  OpId join_all(CollectiveSequence& sequence, const std::vector<Transfer>& transfers);
+  // Joins transfers_ one after another. If transfers do not share links, transfers_ is empty and the lane
+  // joins one collective of all_ns, which ends at the same time.
+  OpId join_all(CollectiveSequence& sequence, std::int64_t all_ns);
   void send_held_back();
 
   OpGraph* graph_ = nullptr;
   const StatesPrice* states_ = nullptr;
   const ParallelPlan* plan_ = nullptr;
   GroupLinks* links_ = nullptr;
+  std::int64_t all_reductions_ns_ = 0;  // of all units
+  std::int64_t all_gathers_ns_ = 0;
   std::vector<int> representatives_;
   CollectiveSequence gathers_;
   CollectiveSequence reductions_;
@@ -66,10 +72,10 @@ class StateExchange {
   // The following are of the lane whose turn it is.
   Lane* lane_ = nullptr;
   std::vector<OpId> reduced_;
-  std::vector<Transfer> deferred_;  // reductions that start after the last backward pass
+  bool reduces_at_end_ = false;
   // Under ZeRO 3, reductions that wait for the next gather to be sent.
   std::vector<Transfer> held_back_;
-  std::vector<Transfer> changed_;      // Scratch memory of gather_changed().
+  std::vector<Transfer> transfers_;    // Scratch memory of join_all().
   OpId before_last_ = OpGraph::kNone;  // the last computation before the latest gather
 };
 

@@ -53,7 +53,7 @@ find_path(PACKSIM_CUDNN_FRONTEND_include cudnn_frontend.h HINTS ${prefixes} PATH
 find_library(PACKSIM_NVRTC_library NAMES nvrtc libnvrtc.so.13 libnvrtc.so.12 NAMES_PER_DIR HINTS ${prefixes}
              PATH_SUFFIXES lib lib64)
 
-file(GLOB program_sources CONFIGURE_DEPENDS kernels/*.cu kernels/*.cpp distributed/*.cu)
+file(GLOB program_sources CONFIGURE_DEPENDS kernels/*.cu kernels/verify/*.cu kernels/*.cpp distributed/*.cu)
 list(FILTER program_sources EXCLUDE REGEX "/(gemm|attention)(_absent)?\\.(cu|cpp)$|/reference\\.cpp$")
 set(nccl_sources ${program_sources})
 list(FILTER nccl_sources INCLUDE REGEX "/distributed/")

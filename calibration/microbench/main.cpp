@@ -17,9 +17,9 @@
 #include "calibration/microbench/core/stop_signals.hpp"
 #include "calibration/microbench/distributed/collectives.hpp"
 #include "calibration/microbench/distributed/gpu_choice.hpp"
-#include "calibration/microbench/distributed/processes.hpp"
+#include "calibration/microbench/distributed/processes/processes.hpp"
 #include "calibration/microbench/kernels/families.hpp"
-#include "calibration/microbench/kernels/verify.hpp"
+#include "calibration/microbench/kernels/verify/verify.hpp"
 
 namespace packsim::microbench {
 namespace {

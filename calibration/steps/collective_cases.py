@@ -13,7 +13,7 @@ from calibration.steps.kernel_case import KernelCase
 from calibration.steps.kernel_cases import PreparedKernel
 from calibration.steps.measuring import Unavailable
 from calibration.steps.ranks import Ranks
-from calibration.steps.trainer import Toolbox
+from calibration.steps.training.trainer import Toolbox
 
 Call = Callable[[], object]
 

@@ -15,7 +15,7 @@ from calibration.steps.machine import GpuWatch
 from calibration.steps.measuring import Unavailable, take_samples, together
 from calibration.steps.ranks import Ranks
 from calibration.steps.sampling import StoppingRule
-from calibration.steps.trainer import Toolbox
+from calibration.steps.training.trainer import Toolbox
 
 # A sample is as many calls as take about this long, or one: below it, clocks are too coarse.
 _SAMPLE_S = 2e-3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calibration.steps.architecture import Architecture
+from calibration.steps.training.architecture import Architecture
 
 # The chunked loss turns the logits of so many rows to fp32 at a time: 512 MiB for a vocabulary of 128 256.
 CHUNK_ROWS = 1024

@@ -6,9 +6,9 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from calibration.steps.attention import IMPLEMENTATIONS
+from calibration.steps.training.attention import IMPLEMENTATIONS
 from calibration.steps.errors import UserError
-from calibration.steps.loss import FORMS
+from calibration.steps.training.loss import FORMS
 
 _DESCRIPTION = """Measures whole training steps and single kernels of PyTorch, for packsim calibrate.
 Several GPUs: torchrun --nproc-per-node N calibration/steps/measure_steps.py ..."""

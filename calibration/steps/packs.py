@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import torch
 
-from calibration.steps.attention import DocumentLayout
+from calibration.steps.training.attention import DocumentLayout
 from calibration.steps.documents import Documents
-from calibration.steps.model import PackPart
-from calibration.steps.pointwise import IGNORED_LABEL
+from calibration.steps.training.model import PackPart
+from calibration.steps.training.pointwise import IGNORED_LABEL
 
 
 def label_count(documents: Documents) -> int:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from calibration.steps.architecture import Architecture, known_architectures
+from calibration.steps.training.architecture import Architecture, known_architectures
 from calibration.steps.documents import Documents
 from calibration.steps.errors import MachineError, UserError
 from calibration.steps.kernel_case import KernelCase

@@ -4,8 +4,8 @@
 #include <random>
 #include <vector>
 
-#include "calibration/microbench/kernels/formulas.hpp"
-#include "calibration/microbench/kernels/reference.hpp"
+#include "calibration/microbench/kernels/verify/formulas.hpp"
+#include "calibration/microbench/kernels/verify/reference.hpp"
 
 namespace packsim::microbench {
 namespace {

@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "calibration/microbench/distributed/processes.hpp"
+#include "calibration/microbench/distributed/processes/processes.hpp"
 #include "free_ports.hpp"
 
 using namespace packsim::microbench;

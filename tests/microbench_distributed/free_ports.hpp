@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "calibration/microbench/distributed/connection.hpp"
+#include "calibration/microbench/distributed/processes/connection.hpp"
 
 namespace packsim::microbench {
 

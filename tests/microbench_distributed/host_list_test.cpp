@@ -1,4 +1,4 @@
-#include "calibration/microbench/distributed/host_list.hpp"
+#include "calibration/microbench/distributed/processes/host_list.hpp"
 
 #include <catch2/catch.hpp>
 #include <stdexcept>

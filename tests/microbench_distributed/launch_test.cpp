@@ -1,4 +1,4 @@
-#include "calibration/microbench/distributed/launch.hpp"
+#include "calibration/microbench/distributed/processes/launch.hpp"
 
 #include <catch2/catch.hpp>
 #include <map>

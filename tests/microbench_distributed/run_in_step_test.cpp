@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "calibration/microbench/core/runner.hpp"
-#include "calibration/microbench/distributed/processes.hpp"
+#include "calibration/microbench/distributed/processes/processes.hpp"
 #include "free_ports.hpp"
 
 using namespace packsim;

@@ -7,15 +7,15 @@ import unittest
 import reference_run as reference
 import torch
 
-from calibration.steps.attention import IMPLEMENTATIONS, DocumentLayout, choose_attention
+from calibration.steps.training.attention import IMPLEMENTATIONS, DocumentLayout, choose_attention
 from calibration.steps.documents import Documents
 from calibration.steps.kernel_case import KERNEL_KINDS, KernelCase
 from calibration.steps.kernel_cases import KERNELS
-from calibration.steps.model import PackPart
-from calibration.steps.optimizer import AdamW, WeightShard
+from calibration.steps.training.model import PackPart
+from calibration.steps.training.optimizer import AdamW, WeightShard
 from calibration.steps.packs import label_count, make_part
-from calibration.steps.pointwise import IGNORED_LABEL, rope
-from calibration.steps.trainer import Parallelism, Trainer
+from calibration.steps.training.pointwise import IGNORED_LABEL, rope
+from calibration.steps.training.trainer import Parallelism, Trainer
 
 _CPU = reference.CPU
 _PACK = Documents.parse("2x8+1x24+1x1")

@@ -13,9 +13,9 @@ from collections import Counter
 import reference_run as reference
 import torch.distributed as dist
 
-from calibration.steps import data_parallel
+from calibration.steps.training import data_parallel
 from calibration.steps.ranks import Ranks
-from calibration.steps.trainer import Parallelism, Trainer
+from calibration.steps.training.trainer import Parallelism, Trainer
 
 N_STEPS = 2
 # Several buckets for the small models too.

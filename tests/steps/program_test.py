@@ -20,7 +20,7 @@ import torch
 
 from calibration.steps.kernel_case import KernelCase
 from calibration.steps.main import main
-from calibration.steps.trainer import Trainer
+from calibration.steps.training.trainer import Trainer
 
 _TINY = str(reference.FOLDER / "tiny.json")
 _STEP = "step model=tiny layers=2 gc_layers=1 sp=1 dp=1 zero=0 packs=2x8+1x16/1x24"

@@ -12,13 +12,13 @@ FOLDER = Path(__file__).resolve().parent
 REPOSITORY = FOLDER.parents[1]
 sys.path.insert(0, str(REPOSITORY))
 
-from calibration.steps.architecture import Architecture, load_architecture
-from calibration.steps.attention import IMPLEMENTATIONS
+from calibration.steps.training.architecture import Architecture, load_architecture
+from calibration.steps.training.attention import IMPLEMENTATIONS
 from calibration.steps.documents import Documents
-from calibration.steps.optimizer import AdamW, AdamWSettings
+from calibration.steps.training.optimizer import AdamW, AdamWSettings
 from calibration.steps.packs import make_part
-from calibration.steps.pointwise import Pointwise
-from calibration.steps.trainer import Parallelism, Toolbox, Trainer
+from calibration.steps.training.pointwise import Pointwise
+from calibration.steps.training.trainer import Parallelism, Toolbox, Trainer
 
 CPU = torch.device("cpu")
 # An epsilon of the size of the gradients: AdamW divides their scale out otherwise, and a sum that should be

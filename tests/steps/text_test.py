@@ -14,7 +14,7 @@ from pathlib import Path
 _REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(_REPOSITORY))
 
-from calibration.steps.architecture import known_architectures, load_architecture
+from calibration.steps.training.architecture import known_architectures, load_architecture
 from calibration.steps.documents import Documents
 from calibration.steps.errors import UserError
 from calibration.steps.kernel_case import KERNEL_KINDS, KernelCase

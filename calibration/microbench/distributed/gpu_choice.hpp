@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "calibration/microbench/distributed/processes.hpp"
+#include "calibration/microbench/distributed/processes/processes.hpp"
 
 namespace packsim::microbench {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "calibration/microbench/distributed/cuda_handles.hpp"
-#include "calibration/microbench/distributed/processes.hpp"
+#include "calibration/microbench/distributed/processes/processes.hpp"
 #include "calibration/microbench/distributed/topology.hpp"
 
 namespace packsim::microbench {

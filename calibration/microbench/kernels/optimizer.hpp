@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "calibration/microbench/core/family.hpp"
-#include "calibration/microbench/kernels/formulas.hpp"
+#include "calibration/microbench/kernels/verify/formulas.hpp"
 
 namespace packsim::microbench {
 

@@ -2,8 +2,8 @@
 
 #include "calibration/microbench/kernels/device.hpp"
 #include "calibration/microbench/kernels/elementwise.hpp"
-#include "calibration/microbench/kernels/formulas.hpp"
 #include "calibration/microbench/kernels/vectors.cuh"
+#include "calibration/microbench/kernels/verify/formulas.hpp"
 
 namespace packsim::microbench {
 namespace {

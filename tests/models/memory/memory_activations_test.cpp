@@ -1,0 +1,154 @@
+#include "models/memory/activations.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "tests/models/closed_forms.hpp"
+#include "tests/models/expert_models.hpp"
+#include "tests/models/llama_8b.hpp"
+
+using namespace packsim;
+using namespace packsim_test;
+
+namespace {
+
+LayerActivations dense(const Transformer& model, const ParallelPlan& plan = {}) {
+  return layer_activations(model, plan, LayerKind::dense);
+}
+
+LayerActivations expert(const Transformer& model, const ParallelPlan& plan = {}) {
+  return layer_activations(model, plan, LayerKind::expert);
+}
+
+}  // namespace
+
+TEST_CASE("A dense layer keeps what counting its tensors says") {
+  CHECK(dense(kLlama8b).kept_bytes == packsim_test::activation_bytes_per_token(kLlama8b));
+  // Norms 2 x 8 h = 65 536; queries, keys, values, output twice 28 672; MLP 8 x 14 336.
+  CHECK(dense(kLlama8b).kept_bytes == 65536 + 28672 + 114688);
+  CHECK(dense(kLlama8b).input_bytes == 8192);
+  for (const int degree : {2, 4, 8}) {
+    // Splits of heads, tokens and columns leave the bytes of a token that the GPU has between the blocks.
+    CHECK(dense(kLlama8b, {.n_gpus = 8, .sequence = {.ulysses = degree}}).kept_bytes ==
+          dense(kLlama8b).kept_bytes);
+    CHECK(dense(kLlama8b, {.n_gpus = 8, .tp_degree = degree}).kept_bytes == dense(kLlama8b).kept_bytes);
+    CHECK(dense(kLlama8b, {.n_gpus = 8, .sequence = {.ring = degree}}).kept_bytes ==
+          dense(kLlama8b).kept_bytes);
+  }
+}
+
+TEST_CASE("Key-value heads that are copied take their room") {
+  // 32 GPUs share 8 heads: four copies of keys and values, 3 x 2 x 1024 values more.
+  const double more = 2.0 * 3 * 2 * 1024;
+  CHECK(dense(kLlama8b, {.n_gpus = 32, .sequence = {.ulysses = 32}}).kept_bytes ==
+        dense(kLlama8b).kept_bytes + more);
+  CHECK(dense(kLlama8b, {.n_gpus = 32, .tp_degree = 4, .sequence = {.ulysses = 8}}).kept_bytes ==
+        dense(kLlama8b).kept_bytes + more);
+}
+
+TEST_CASE(
+    "A layer of equal heads keeps Korthikanti's 34 h but for what the architectures and kernels differ in") {
+  // arXiv 2205.05198, equation 1 without the scores, 5 a s / h: attention 11 h, MLP 19 h, norms 4 h, at 16
+  // bits. A gated MLP of 2 h columns keeps 4 tensors of 2 h, as much as their GELU's two of 4 h: 16 h.
+  Transformer model = kLlama8b;
+  model.n_kv_heads = model.n_heads;
+  model.ffn_size = 2 * model.hidden_size;
+  const double h = model.hidden_size;
+  const double dropout_masks = 2 * h;      // theirs, a byte a value behind attention and behind the MLP
+  const double second_output = 2 * h;      // ours: attention's output once more, behind the all-to-all
+  const double unfused_norms = 2 * 4 * h;  // ours: fp32 copy and normalised input where they have one input
+  CHECK(dense(model).kept_bytes == 34 * h - dropout_masks + second_output + unfused_norms);
+}
+
+TEST_CASE("Latent attention keeps the heads' queries, keys and values, and the latents") {
+  // 128 heads: queries and keys of 192, values and twice the output of 128.
+  const double heads = 2.0 * 128 * (2 * 192 + 3 * 128);
+  const double latents = 8.0 * (1536 + 512);
+  const double norms = 16.0 * 5120;
+  const double mlp = 8.0 * 12288;
+  CHECK(dense(kDeepseekV2).kept_bytes == norms + heads + latents + mlp);
+  // Every GPU of a tensor-parallel group makes the latents of all the group's tokens.
+  CHECK(dense(kDeepseekV2, {.n_gpus = 4, .tp_degree = 4}).kept_bytes == norms + heads + 4 * latents + mlp);
+  // Sent instead of heads, the latents (512 and 64 values) of all 8 GPUs' tokens are kept too.
+  const ParallelPlan sends{.n_gpus = 8, .sequence = {.ulysses = 8}, .latent_exchange = true};
+  CHECK(dense(kDeepseekV2, sends).kept_bytes == norms + heads + latents + 8 * 2 * 576 + mlp);
+  CHECK(dense(kDeepseekV2, {.n_gpus = 1, .latent_exchange = true}).kept_bytes ==
+        norms + heads + latents + mlp);
+}
+
+TEST_CASE("A query and key norm keeps an fp32 copy and the normalised heads") {
+  Transformer plain = kQwen3Moe;
+  plain.qk_norm = false;
+  // 32 query heads and 4 key heads of 128.
+  CHECK(expert(kQwen3Moe).kept_bytes - expert(plain).kept_bytes == 6.0 * 36 * 128);
+}
+
+TEST_CASE("Experts keep every routed copy of a token") {
+  // Router: 128 fp32 probabilities, 8 fp32 weights and 8 64-bit numbers. A copy: input and output of 2048,
+  // four tensors of 768.
+  const double router = 4 * 128 + 12 * 8;
+  const double copies = 8 * 2.0 * (2 * 2048 + 4 * 768);
+  const double attention = 2.0 * 128 * (3 * 32 + 2 * 4) + 6.0 * 36 * 128;
+  CHECK(expert(kQwen3Moe).kept_bytes == 16.0 * 2048 + attention + router + copies);
+  // Balanced, each GPU gets as many copies as it sends.
+  CHECK(expert(kQwen3Moe, {.n_gpus = 8, .ep_degree = 8}).kept_bytes == expert(kQwen3Moe).kept_bytes);
+
+  // The shared experts' tensors; their gate's value and the output that it weighs.
+  Transformer bare = kTinyMixture;
+  bare.experts.shared_ffn_size = 0;
+  bare.experts.shared_gate = false;
+  CHECK(expert(kTinyMixture).kept_bytes - expert(bare).kept_bytes == 8 * 12 + 2 * (16 + 1));
+}
+
+TEST_CASE("Fused kernels keep the inputs of norms and activations alone") {
+  // Norms 2 x 4 h, attention as before, three MLP tensors.
+  CHECK(layer_activations(kLlama8b, {}, LayerKind::dense, true).kept_bytes == 32768 + 28672 + 6 * 14336);
+  // Two norms of 2048 and those of 36 heads of 128 lose 4 bytes a value, 8 experts a tensor of 768 each.
+  CHECK(expert(kQwen3Moe).kept_bytes - layer_activations(kQwen3Moe, {}, LayerKind::expert, true).kept_bytes ==
+        4.0 * (2 * 2048 + 36 * 128) + 8 * 2 * 768);
+  // Two norms of 5120 and those of the latents; the dense MLP's activation.
+  CHECK(dense(kDeepseekV2).kept_bytes -
+            layer_activations(kDeepseekV2, {}, LayerKind::dense, true).kept_bytes ==
+        4.0 * (2 * 5120 + 1536 + 512) + 2 * 12288);
+}
+
+TEST_CASE("Adapters keep their narrow tensors") {
+  CHECK(dense(kLlama8b, {.lora_rank = 16}).kept_bytes == dense(kLlama8b).kept_bytes + 2 * 16 * 7);
+  // q, k, v, o and the router; three in each of 8 experts.
+  CHECK(expert(kQwen3Moe, {.lora_rank = 4}).kept_bytes == expert(kQwen3Moe).kept_bytes + 2 * 4 * (5 + 24));
+}
+
+TEST_CASE("Selective checkpointing saves the output of the attention kernel") {
+  CHECK(dense(kLlama8b).kept_bytes - dense(kLlama8b).selective_bytes == 2 * 4096);
+  CHECK(dense(kDeepseekV2).kept_bytes - dense(kDeepseekV2).selective_bytes == 2 * 128 * 128);
+}
+
+TEST_CASE("A window changes nothing that a layer keeps") {
+  Transformer windowed = kLlama8b;
+  windowed.sliding_window_tokens = 4096;
+  windowed.n_windowed_layers = 16;
+  CHECK(dense(windowed).kept_bytes == dense(kLlama8b).kept_bytes);
+}
+
+TEST_CASE("Gradients of activations are those of two hidden and two MLP tensors") {
+  CHECK(dense(kLlama8b).gradient_bytes == 2.0 * (2 * 4096 + 2 * 14336));
+  CHECK(expert(kQwen3Moe).gradient_bytes == 2.0 * (2 * 2048 + 2 * 8 * 768));
+}
+
+TEST_CASE("A layer needs buffers for its largest exchange") {
+  CHECK(dense(kLlama8b).exchange_bytes == 0);
+  // Ulysses: queries, keys and values in the order they are sent in.
+  CHECK(dense(kLlama8b, {.n_gpus = 8, .sequence = {.ulysses = 8}}).exchange_bytes == 2 * (4096 + 2 * 1024));
+  // Tensor parallel: the whole group's inputs, and as many partial sums.
+  CHECK(dense(kLlama8b, {.n_gpus = 8, .tp_degree = 8}).exchange_bytes == 2 * 2 * 8 * 4096);
+  // Ring: two blocks of keys and values in bf16, and of their gradients in fp32.
+  CHECK(dense(kLlama8b, {.n_gpus = 8, .sequence = {.ring = 8}}).exchange_bytes == 2 * (2 + 4) * 2 * 1024);
+  // Experts: copies of tokens, sent and received.
+  CHECK(expert(kQwen3Moe, {.n_gpus = 8, .ep_degree = 8}).exchange_bytes == 2 * 2 * 8 * 2048);
+  // A stage's neighbours, beside it.
+  CHECK(dense(kLlama8b, {.n_gpus = 16, .sequence = {.ulysses = 8}, .pp_degree = 2}).exchange_bytes ==
+        2 * (4096 + 2 * 1024) + 2 * 2 * 4096);
+  // The latent instead of keys and values.
+  CHECK(
+      dense(kDeepseekV2, {.n_gpus = 8, .sequence = {.ulysses = 8}, .latent_exchange = true}).exchange_bytes ==
+      2 * (128 * 192 + 576));
+}

@@ -1,0 +1,232 @@
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "tests/models/closed_forms.hpp"
+#include "tests/models/expert_models.hpp"
+#include "tests/models/llama_8b.hpp"
+#include "models/memory/activations.hpp"
+#include "models/memory/peak_memory.hpp"
+#include "models/memory/states.hpp"
+#include "tests/models/gibibyte.hpp"
+
+using namespace packsim;
+using namespace packsim_test;
+
+namespace {
+
+using packsim_test::kGibibyte;
+constexpr double kLlamaParameters = 8030261248;
+constexpr double kKept = 208896;      // bytes of a LLaMA-8B layer and token: norms, attention, MLP
+constexpr double kInput = 8192;       // of its checkpoint
+constexpr double kGradients = 73728;  // of activations, 2 (2 x 4096 + 2 x 14336)
+constexpr MemoryAssumptions kAssumptions{.reserved_bytes = 5e9, .logits_bytes_per_vocab_entry = 4};
+
+const Cluster kCluster{.name = "",
+                       .source = "",
+                       .gpu = "",
+                       .nodes = 4,
+                       .gpus_per_node = 8,
+                       .gpu_memory_bytes = static_cast<std::int64_t>(79.6 * kGibibyte),
+                       .host_memory_bytes = 2e12};
+
+MemoryPeak llama(const ParallelPlan& plan, double tokens, const MemoryAssumptions& assumptions = kAssumptions,
+                 int n_micro_batches = 1) {
+  return peak_memory(kLlama8b, kCluster, plan, assumptions, tokens, n_micro_batches);
+}
+
+}  // namespace
+
+TEST_CASE("At the loss all activations and the logits are there, as the model of plain plans has it") {
+  for (const int gc_layers : {0, 8, 31, 32}) {
+    const MemoryPeak peak = llama({.n_gpus = 32,
+                                   .sequence = {.ulysses = 4},
+                                   .execution = {.fp32_gradients = true},
+                                   .gc_layers = gc_layers},
+                                  8192);
+    const double activations_bytes =
+        8192 * (32 - gc_layers) * packsim_test::activation_bytes_per_token(kLlama8b);
+    const double checkpoints_bytes = 8192 * gc_layers * 2.0 * 4096;
+    const double logits_bytes = 8192 * 128256 * kAssumptions.logits_bytes_per_vocab_entry;
+    CHECK(peak.moment == PeakMoment::loss);
+    CHECK(peak.activations_bytes == Approx(activations_bytes).epsilon(1e-12));
+    CHECK(peak.checkpoints_bytes == checkpoints_bytes);
+    CHECK(peak.logits_bytes == Approx(logits_bytes).epsilon(1e-12));
+    CHECK(peak.total_bytes() == Approx(packsim_test::model_state_bytes(kLlama8b, 1, 32) + activations_bytes +
+                                       checkpoints_bytes + logits_bytes + kAssumptions.reserved_bytes)
+                                    .epsilon(1e-12));
+  }
+}
+
+TEST_CASE("Where the loss needs no room, the peak is in the backward pass of a layer") {
+  const MemoryAssumptions fused{.reserved_bytes = 0, .logits_bytes_per_vocab_entry = 0};
+  const ParallelPlan plan{
+      .n_gpus = 32, .sequence = {.ulysses = 8}, .execution = {.fp32_gradients = true}, .gc_layers = 32};
+  // All checkpointed: 32 inputs and the last layer, recomputed; its gradients and its all-to-all's buffers.
+  const MemoryPeak peak = llama(plan, 8192, fused);
+  CHECK(peak.moment == PeakMoment::backward);
+  CHECK(peak.checkpoints_bytes == 8192 * 32 * kInput);
+  CHECK(peak.recomputed_bytes == 8192 * kKept);
+  CHECK(peak.activation_gradient_bytes == 8192 * kGradients);
+  CHECK(peak.exchange_bytes == 8192 * 2 * (4096 + 2 * 1024.0));
+  CHECK(peak.activations_bytes == 0);
+  CHECK(peak.logits_bytes == 0);
+
+  // 8 checkpointed: the last layer's backward pass, with all 24 that keep everything still there.
+  ParallelPlan some = plan;
+  some.gc_layers = 8;
+  const MemoryPeak early = llama(some, 8192, fused);
+  CHECK(early.moment == PeakMoment::backward);
+  CHECK(early.activations_bytes == 8192 * 24 * kKept);
+  CHECK(early.recomputed_bytes == 0);
+}
+
+TEST_CASE("Without tokens the optimizer's step needs most") {
+  const MemoryPeak peak = llama({.n_gpus = 32, .zero_stage = 1}, 0);
+  CHECK(peak.moment == PeakMoment::optimizer_step);
+  // 4 bytes of weights and gradients, 12 / 32 of states and 4 / 32 of fp32 gradients.
+  CHECK(peak.total_bytes() == Approx(kLlamaParameters * (4 + 16.0 / 32) + 5e9));
+  CHECK(moment_name(peak.moment) == "optimizer step");
+  CHECK(moment_name(PeakMoment::loss) == "loss");
+  CHECK(moment_name(PeakMoment::backward) == "backward");
+}
+
+TEST_CASE("ZeRO-3 holds the gathered weights of two layers, at the loss of the head and a layer") {
+  const double layer = 2 * kLlama8b.layer_parameters();
+  const double head = 2 * 128256.0 * 4096;
+  const ParallelPlan plan{.n_gpus = 32, .zero_stage = 3, .gc_layers = 32};
+  const MemoryPeak loss = llama(plan, 8192);
+  REQUIRE(loss.moment == PeakMoment::loss);
+  CHECK(loss.gathered_weights_bytes == head + layer);
+  const MemoryPeak backward = llama(plan, 8192, {});
+  REQUIRE(backward.moment == PeakMoment::backward);
+  CHECK(backward.gathered_weights_bytes == 2 * layer);
+  CHECK(llama({.n_gpus = 32, .zero_stage = 2}, 8192).gathered_weights_bytes == 0);
+  CHECK(peak_memory(kLlama8b, kCluster, {.n_gpus = 1, .zero_stage = 3}, {}, 8192).gathered_weights_bytes ==
+        0);
+  // Experts that nobody else holds need no gathering: 64 GPUs hold 64 parts of them.
+  const ParallelPlan alone{.n_gpus = 64, .ep_degree = 64, .zero_stage = 3};
+  ParallelPlan shared = alone;
+  shared.ep_degree = 32;
+  const double experts = 128.0 * 3 * 2048 * 768;
+  const auto gathered = [](const ParallelPlan& with) {
+    return peak_memory(kQwen3Moe, kCluster, with, {}, 8192).gathered_weights_bytes;
+  };
+  CHECK(gathered(shared) - gathered(alone) == Approx(2 * 2 * experts / 32));
+}
+
+TEST_CASE("Gradients that are sharded fill one bucket while another travels") {
+  ParallelPlan plan{.n_gpus = 32, .zero_stage = 2, .execution = {.bucket_elements = 200'000'000}};
+  CHECK(llama(plan, 8192).bucket_bytes == 2 * 2 * 2e8);
+  plan.execution.fp32_gradients = true;
+  CHECK(llama(plan, 8192).bucket_bytes == 2 * 4 * 2e8);
+  plan.zero_stage = 3;
+  CHECK(llama(plan, 8192).bucket_bytes == 2 * 4 * 2e8);
+  plan.lora_rank = 16;  // 41.9 M adapters are all that there is
+  CHECK(llama(plan, 8192).bucket_bytes == 2 * 4 * 41943040.0);
+  plan = {.n_gpus = 32, .zero_stage = 1};
+  CHECK(llama(plan, 8192).bucket_bytes == 0);
+  plan = {.n_gpus = 1, .zero_stage = 2};
+  CHECK(llama(plan, 8192).bucket_bytes == 0);  // nobody to send them to
+}
+
+TEST_CASE("The first stage of a pipeline holds most activations, the last one the logits") {
+  // 4 stages of 8 layers and 8 micro-batches: 4 x 8 layers on the first stage, 8 on the last.
+  const ParallelPlan plan{.n_gpus = 32, .pp_degree = 4, .zero_stage = 1};
+  const MemoryPeak first = llama(plan, 8192, {}, 8);
+  CHECK(first.stage == 0);
+  CHECK(first.moment == PeakMoment::backward);
+  CHECK(first.activations_bytes == 4 * 8 * 8192 * kKept);
+  CHECK(first.exchange_bytes == 8192 * 2 * 2 * 4096.0);
+  const MemoryPeak last = llama(plan, 8192, {.logits_bytes_per_vocab_entry = 100}, 8);
+  CHECK(last.stage == 3);
+  CHECK(last.moment == PeakMoment::loss);
+  CHECK(last.activations_bytes == 8 * 8192 * kKept);
+  // One micro-batch is on one stage at a time.
+  CHECK(llama(plan, 8192, {}, 1).activations_bytes == 8 * 8192 * kKept);
+
+  // Interleaved in two chunks of 4: 2 x 3 + 4 + 1 = 11 chunks of 4 layers.
+  ParallelPlan interleaved = plan;
+  interleaved.virtual_stages = 2;
+  CHECK(llama(interleaved, 8192, {}, 8).activations_bytes == 11 * 4 * 8192 * kKept);
+}
+
+TEST_CASE(
+    "A checkpointed stage recomputes a layer of one micro-batch while it holds the inputs of the others") {
+  const ParallelPlan plan{.n_gpus = 32, .pp_degree = 4, .zero_stage = 1, .gc_layers = 32};
+  const MemoryPeak peak = llama(plan, 8192, {}, 8);
+  CHECK(peak.stage == 0);
+  CHECK(peak.checkpoints_bytes == 4 * 8 * 8192 * kInput);
+  CHECK(peak.recomputed_bytes == 8192 * kKept);
+}
+
+TEST_CASE("Selective checkpointing drops the kernel's output, which comes back while the layer is at work") {
+  ParallelPlan plan{.n_gpus = 32, .gc_layers = 32, .checkpointing = Checkpointing::selective};
+  const MemoryPeak peak = llama(plan, 8192, {});
+  CHECK(peak.checkpoints_bytes == 0);
+  CHECK(peak.activations_bytes == 8192 * 32 * (kKept - kInput));
+  CHECK(peak.recomputed_bytes == 8192 * kInput);  // as wide as the layer's input
+}
+
+TEST_CASE("What is offloaded must fit into the node") {
+  const ParallelPlan plan{.n_gpus = 32, .zero_stage = 1, .offload = Offload::optimizer};
+  const MemoryPeak peak = llama(plan, 1024);
+  // 8 GPUs of a node have 8 of the 32 shards.
+  CHECK(peak.host_bytes == Approx(16 * kLlamaParameters * 8 / 32));
+  CHECK(peak.optimizer_bytes == 0);
+  CHECK(fits(kCluster, peak));
+  Cluster small = kCluster;
+  small.host_memory_bytes = 30e9;
+  CHECK_FALSE(fits(small, peak));
+  CHECK(fewest_gc_layers(kLlama8b, small, plan, kAssumptions, 1024) == std::nullopt);
+  small.host_memory_bytes = std::nullopt;
+  CHECK(fits(small, peak));
+  // One GPU of a node that has eight.
+  CHECK(llama({.offload = Offload::optimizer}, 1024).host_bytes == 16 * kLlamaParameters);
+  CHECK(llama({.n_gpus = 32}, 1024).host_bytes == 0);
+  // Of a pipeline the stage that offloads most, here the last one: head and last norm. The peak is the
+  // first's.
+  const ParallelPlan stages{.n_gpus = 32, .pp_degree = 4, .zero_stage = 1, .offload = Offload::optimizer};
+  const MemoryPeak first = llama(stages, 8192, {}, 8);
+  CHECK(first.stage == 0);
+  CHECK(first.host_bytes ==
+        Approx(16 * (8 * kLlama8b.layer_parameters() + 128256.0 * 4096 + 4096)).epsilon(1e-9));
+}
+
+TEST_CASE("A token of a checkpointed LLaMA-8B takes what was published for fused kernels, within 5 %") {
+  // stas00/ml-engineering, insights/when-to-upgrade-gpus: 8 H200, ZeRO-3, optimizer on the host, all layers
+  // checkpointed, Liger's kernels and loss: 37.5 GiB of a GPU at 64 Ki tokens, 124.5 GiB at 256 Ki.
+  const double published = (124.5 - 37.5) * kGibibyte / (192 * 1024);  // 475 KB
+  const ParallelPlan plan{.n_gpus = 8, .zero_stage = 3, .gc_layers = 32, .offload = Offload::optimizer};
+  const MemoryAssumptions liger{.fused_kernels = true};
+  const double predicted =
+      (llama(plan, 256 * 1024, liger).total_bytes() - llama(plan, 64 * 1024, liger).total_bytes()) /
+      (192 * 1024);
+  // 32 inputs, one layer of 147 456 bytes and 73 728 of gradients: 483 KB.
+  CHECK(predicted == Approx(32 * kInput + 147456 + kGradients));
+  CHECK(predicted == Approx(published).epsilon(0.05));
+  // What is left at 64 Ki is context, NCCL and fragmentation.
+  const double rest = 37.5 * kGibibyte - llama(plan, 64 * 1024, liger).total_bytes();
+  CHECK(rest > 0);
+  CHECK(rest < 5 * kGibibyte);
+}
+
+TEST_CASE("The fewest checkpointed layers fit, and one fewer does not") {
+  ParallelPlan plan{.n_gpus = 32, .zero_stage = 2};
+  for (const double tokens : {8192.0, 12000.0, 16384.0, 24000.0}) {
+    plan.gc_layers = fewest_gc_layers(kLlama8b, kCluster, plan, kAssumptions, tokens).value();
+    REQUIRE(plan.gc_layers > 0);
+    CHECK(fits(kCluster, llama(plan, tokens)));
+    --plan.gc_layers;
+    CHECK_FALSE(fits(kCluster, llama(plan, tokens)));
+  }
+  CHECK(fewest_gc_layers(kLlama8b, kCluster, plan, kAssumptions, 1024) == 0);
+  CHECK(fewest_gc_layers(kLlama8b, kCluster, plan, kAssumptions, 1e6) == std::nullopt);
+}
+
+TEST_CASE("Amounts that cannot be are refused") {
+  CHECK_THROWS_WITH(llama({}, -1), Catch::Contains("tokens_per_gpu"));
+  CHECK_THROWS_AS(llama({}, std::nan("")), std::invalid_argument);
+  CHECK_THROWS_WITH(llama({}, 1, {}, 0), Catch::Contains("n_micro_batches"));
+  CHECK_THROWS_WITH(llama({.gc_layers = 33}, 1), Catch::Contains("gc_layers"));
+  CHECK_THROWS_WITH(llama({.gc_layers = -1}, 1), Catch::Contains("gc_layers"));
+}

@@ -1,0 +1,105 @@
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "tests/models/attention_profile.hpp"
+#include "models/kernels/make_case.hpp"
+#include "models/step/attention_pricer.hpp"
+
+using namespace packsim;
+using packsim_test::attention_profile;
+
+namespace {
+
+using Lengths = std::vector<std::int32_t>;
+
+KernelTime as_kernel(const HardwareProfile& profile, const std::string& pass, const AttentionShape& shape,
+                     const Lengths& lengths) {
+  Documents documents;
+  for (const std::int32_t length : lengths) documents.runs.push_back({1, length});
+  return kernel_time(profile, attention_case(pass, documents, shape.heads, shape.kv_heads, shape.head_dim));
+}
+
+Lengths random_pack(std::mt19937& generator) {
+  Lengths lengths(1 + generator() % 30);
+  const std::uint32_t longest = 1U << (4 + generator() % 14);
+  for (std::int32_t& length : lengths) length = static_cast<std::int32_t>(1 + generator() % longest);
+  return lengths;
+}
+
+}  // namespace
+
+TEST_CASE("A pack's attention is that of the kernel, with its error and evidence") {
+  const HardwareProfile profile = attention_profile({"bwd", "fwd"});
+  std::mt19937 generator(1);
+  // With a curve of their own, without, other head_dims, far outside.
+  const std::vector<AttentionShape> shapes = {{32, 8, 128}, {16, 16, 128}, {20, 4, 128},
+                                              {16, 16, 64}, {8, 8, 160},   {256, 2, 128}};
+  for (const AttentionShape& shape : shapes) {
+    for (const std::string pass : {"fwd", "bwd"}) {
+      AttentionPricer pricer(profile, pass, shape);
+      for (int i = 0; i < 200; ++i) {
+        const Lengths pack = random_pack(generator);
+        const KernelTime expected = as_kernel(profile, pass, shape, pack);
+        const TimeEstimate price = pricer.pack(pack);
+        REQUIRE(price.time_s == Approx(expected.time_s).epsilon(1e-12));
+        REQUIRE(price.error_s == Approx(expected.time_s * expected.relative_error).epsilon(1e-12));
+        REQUIRE(price.evidence == expected.evidence);
+        REQUIRE(pricer.pack(pack, 1 << 20).time_s == price.time_s);  // no document is longer than the window
+      }
+    }
+  }
+}
+
+TEST_CASE("A window leaves the pairs that can be counted") {
+  for (std::int64_t length = 1; length <= 40; ++length) {
+    for (std::int64_t window = 1; window <= 45; ++window) {
+      int seen = 0;
+      for (std::int64_t token = 0; token < length; ++token) {
+        for (std::int64_t before = 0; before <= token; ++before) seen += token - before < window ? 1 : 0;
+      }
+      const double all = static_cast<double>(length * (length + 1)) / 2;
+      REQUIRE(windowed_share(length, window) == Approx(seen / all).epsilon(1e-15));
+    }
+    REQUIRE(windowed_share(length, 0) == 1);
+  }
+}
+
+TEST_CASE("Windowed documents take their share of the work, and of the longest one's tail") {
+  const HardwareProfile profile = attention_profile({"fwd"});
+  AttentionPricer pricer(profile, "fwd", {32, 8, 128});
+  const double launch_s = 9e-6;
+  const double whole_s = pricer.pack(Lengths{8192}).time_s - launch_s;
+  const double share = windowed_share(8192, 1000);
+  CHECK(pricer.pack(Lengths{8192}, 1000).time_s == Approx(launch_s + share * whole_s).epsilon(1e-12));
+  CHECK(pricer.pack(Lengths{8192, 500}, 1000).time_s < pricer.pack(Lengths{8192, 500}).time_s);
+}
+
+TEST_CASE("Where a pass was not measured, the other one stands in: missing, at the ratio of their flop") {
+  const AttentionShape shape{32, 8, 128};
+  const Lengths pack = {100, 4000, 20000};
+  const HardwareProfile forward = attention_profile({"fwd"});
+  const TimeEstimate known = AttentionPricer(forward, "fwd", shape).pack(pack);
+  const TimeEstimate other = AttentionPricer(forward, "bwd", shape).pack(pack);
+  CHECK(other.time_s == Approx(2.5 * known.time_s));
+  CHECK(other.evidence == Evidence::missing);
+  CHECK(other.error_s > 0.3 * other.time_s);
+  const HardwareProfile backward = attention_profile({"bwd"});
+  CHECK(AttentionPricer(backward, "fwd", shape).pack(pack).time_s ==
+        Approx(AttentionPricer(backward, "bwd", shape).pack(pack).time_s / 2.5));
+}
+
+TEST_CASE("Without any attention its flop have a price") {
+  const HardwareProfile nothing;
+  AttentionPricer forward(nothing, "fwd", {32, 8, 128});
+  // 2 products of 2 flop over half of the square, 32 heads of 128, at 400 TFLOP/s.
+  const double flop = 2.0 * 32 * 128 * (4000.0 * 4000 + 100.0 * 100);
+  CHECK(forward.pack(Lengths{4000, 100}).time_s == Approx(flop / 400e12));
+  CHECK(forward.pack(Lengths{4000, 100}).evidence == Evidence::missing);
+  AttentionPricer backward(nothing, "bwd", {32, 8, 128});
+  CHECK(backward.pack(Lengths{4000, 100}).time_s == Approx(2.5 * flop / 400e12));
+}
+
+TEST_CASE("A pack without documents takes no time") {
+  const HardwareProfile profile = attention_profile({"fwd"});
+  CHECK(AttentionPricer(profile, "fwd", {32, 8, 128}).pack({}).time_s == 0);
+}

@@ -1,0 +1,365 @@
+#include "models/layers/layer_ops.hpp"
+
+#include <catch2/catch.hpp>
+#include <functional>
+#include <map>
+#include <random>
+#include <string>
+
+#include "tests/models/expert_models.hpp"
+#include "tests/models/llama_8b.hpp"
+#include "models/coverage/step_kernels.hpp"
+#include "models/layers/linear_layers.hpp"
+
+using namespace packsim;
+using namespace packsim_test;
+
+namespace {
+
+using Ops = std::vector<LayerOp>;
+using Kernels = std::function<std::vector<CountedKernel>(const LayerOp&)>;
+
+double flop(const Ops& ops, const Kernels& kernels = forward_kernels) {
+  double flop = 0;
+  for (const LayerOp& op : ops) {
+    if (op.kind != LayerOp::Kind::linear) continue;
+    for (const CountedKernel& use : kernels(op)) flop += use.count * kernel_flop(use.kernel);
+  }
+  return flop;
+}
+
+// Payload of the exchanges with a cause.
+double payload(const Ops& ops, Cause cause, std::string_view op = "") {
+  double bytes = 0;
+  for (const LayerOp& each : ops) {
+    if (each.kind == LayerOp::Kind::exchange && each.cause == cause && (op.empty() || each.op == op))
+      bytes += static_cast<double>(each.bytes) * each.count;
+  }
+  return bytes;
+}
+
+ParallelPlan plan_of(int tp, int sp, int ep = 1) {
+  ParallelPlan plan;
+  plan.tp_degree = tp;
+  plan.sequence.ulysses = sp;
+  plan.ep_degree = ep;
+  plan.n_gpus = 64;
+  return plan;
+}
+
+constexpr std::int64_t kTokens =
+    3840;  // of a GPU; whole numbers of them go to every expert of every model here
+
+Ops forward(const Transformer& model, const ParallelPlan& plan, LayerKind kind = LayerKind::dense) {
+  return layer_forward(model, plan, 8, kind, kTokens);
+}
+
+// Of a layer, for one token, over all GPUs that share its sequence.
+double flop_per_token(const Transformer& model, const ParallelPlan& plan, LayerKind kind) {
+  return flop(forward(model, plan, kind)) / kTokens;
+}
+
+}  // namespace
+
+TEST_CASE("A layer's products add up to the model's flop a token, however it is cut") {
+  // LLaMA 8B: q and o 4096 x 4096, k and v 4096 x 1024, gate, up and down 4096 x 14336, 2 flop a weight.
+  const double llama = 2.0 * 4096 * (2 * 4096 + 2 * 1024 + 3 * 14336);
+  CHECK(32 * llama == kLlama8b.layers_flop_per_token());
+  for (const int tp : {1, 2, 4, 8}) {
+    for (const int sp : {1, 2, 4}) {
+      CAPTURE(tp, sp);
+      CHECK(flop_per_token(kLlama8b, plan_of(tp, sp), LayerKind::dense) == Approx(llama).epsilon(1e-12));
+    }
+  }
+  // 16 GPUs for 8 key-value heads: each is made twice.
+  CHECK(flop_per_token(kLlama8b, plan_of(16, 1), LayerKind::dense) ==
+        Approx(llama + 2.0 * 4096 * 2 * 1024).epsilon(1e-12));
+}
+
+TEST_CASE("Experts see the tokens that are sent to them, wherever they are") {
+  for (const Transformer* model : {&kQwen3Moe, &kDeepseekV2, &kTinyMixture}) {
+    const double active = 2 * model->active_layer_matmul_parameters(LayerKind::expert);
+    for (const int ep : {1, 2, 4, 8}) {
+      for (const int sp : {1, 4}) {
+        CAPTURE(model->name, ep, sp);
+        CHECK(flop_per_token(*model, plan_of(1, sp, ep), LayerKind::expert) == Approx(active).epsilon(1e-12));
+      }
+    }
+  }
+  // By hand, Qwen3: 128 experts of 768, 8 a token; of the 3840 tokens each sees 240, on 8 GPUs 8 x 240 are
+  // sent to each of the 16 that a GPU has.
+  const Ops ops = forward(kQwen3Moe, plan_of(1, 1, 8), LayerKind::expert);
+  int n_expert_products = 0;
+  for (const LayerOp& op : ops) {
+    if (op.kind != LayerOp::Kind::linear || (op.out != 768 && op.in != 768)) continue;
+    CHECK(op.rows == 8 * 240);
+    CHECK(op.count == (op.out == 768 ? 2 * 16 : 16));
+    ++n_expert_products;
+  }
+  CHECK(n_expert_products == 2);
+}
+
+TEST_CASE("Tensor parallelism makes the latents on every GPU, and cuts the rest") {
+  const double whole = 2 * kDeepseekV2.active_layer_matmul_parameters(LayerKind::dense);
+  // q_a 5120 x 1536 and kv_a 5120 x (512 + 64).
+  const double latents = 2.0 * 5120 * (1536 + 512 + 64);
+  for (const int tp : {1, 2, 4}) {
+    for (const bool latent_exchange : {false, true}) {
+      ParallelPlan plan = plan_of(tp, 4);
+      plan.latent_exchange = latent_exchange;
+      CAPTURE(tp, latent_exchange);
+      CHECK(flop_per_token(kDeepseekV2, plan, LayerKind::dense) ==
+            Approx(whole + (tp - 1) * latents).epsilon(1e-12));
+    }
+  }
+  // Queries from the hidden state: no q_a.
+  CHECK(flop_per_token(kTinyLatent, plan_of(1, 2), LayerKind::dense) ==
+        Approx(2 * kTinyLatent.active_layer_matmul_parameters(LayerKind::dense)).epsilon(1e-12));
+}
+
+TEST_CASE("Backward every product is two, one where the weight is frozen") {
+  for (const Transformer* model : {&kLlama8b, &kDeepseekV2}) {
+    ParallelPlan plan = plan_of(2, 2);
+    const Ops ops = forward(*model, plan);
+    CHECK(flop(ops, backward_kernels) == Approx(2 * flop(ops)));
+    plan.lora_rank = 16;
+    double adapters = 0;
+    const Ops with_adapters = forward(*model, plan);
+    for (const LayerOp& op : ops) {
+      if (op.kind == LayerOp::Kind::linear)
+        adapters += 2.0 * op.count * 16 * static_cast<double>(op.rows * (op.in + op.out));
+    }
+    CHECK(flop(with_adapters) == Approx(flop(ops) + adapters));
+    CHECK(flop(with_adapters, backward_kernels) == Approx(flop(ops) + 2 * adapters));
+  }
+}
+
+TEST_CASE("Ulysses exchanges: bytes a token and layer by hand") {
+  const auto per_token = [](const Transformer& model, const ParallelPlan& plan) {
+    return payload(forward(model, plan), Cause::sequence) / kTokens;
+  };
+  CHECK(per_token(kLlama8b, plan_of(1, 1)) == 0);
+  // 2 bytes x 128 x (2 x 32 heads of q and o, 2 x 8 of k and v); on 16 GPUs each key-value head twice.
+  for (const int sp : {2, 4, 8}) CHECK(per_token(kLlama8b, plan_of(1, sp)) == 20480);
+  CHECK(per_token(kLlama8b, plan_of(1, 16)) == 24576);
+  CHECK(per_token(kLlama8b, plan_of(1, 32)) == 32768);
+  // Tensor parallelism: a half of the heads of twice the tokens.
+  CHECK(per_token(kLlama8b, plan_of(2, 4)) == 20480);
+  // Two GPUs of 8 key-value heads hold 4; 8 more each twice.
+  CHECK(per_token(kLlama8b, plan_of(2, 8)) == 24576);
+  // 2 x 128 heads x (192 + 192 + 128 + 128).
+  CHECK(per_token(kDeepseekV2, plan_of(1, 8)) == 163840);
+  // Queries and outputs, and 2 x (512 + 64) of each of 8 GPUs' tokens.
+  ParallelPlan latent = plan_of(1, 8);
+  latent.latent_exchange = true;
+  CHECK(per_token(kDeepseekV2, latent) == 2 * 128 * (192 + 128) + 8 * 1152);
+  CHECK(payload(forward(kDeepseekV2, latent), Cause::sequence, "all_gather") / kTokens == 8 * 1152);
+}
+
+TEST_CASE("Every all-to-all of Ulysses comes with one copy of its bytes") {
+  for (const Transformer* model : {&kLlama8b, &kDeepseekV2}) {
+    std::map<std::int64_t, int> copies;
+    for (const LayerOp& op : forward(*model, plan_of(1, 8))) {
+      if (op.cause != Cause::sequence) continue;
+      copies[op.bytes] += op.kind == LayerOp::Kind::copy ? 1 : -1;
+      CHECK((op.kind == LayerOp::Kind::copy || op.op == "all_to_all"));
+    }
+    for (const auto& [bytes, n] : copies) CHECK(n == 0);
+  }
+}
+
+TEST_CASE("Tensor parallelism gathers and scatters the hidden states around either block") {
+  const Ops ops = forward(kLlama8b, plan_of(4, 1));
+  // 2 bytes x 4096 of the group's tokens.
+  CHECK(payload(ops, Cause::tensor, "all_gather") == 2 * 2.0 * 4096 * 4 * kTokens);
+  CHECK(payload(ops, Cause::tensor, "reduce_scatter") == 2 * 2.0 * 4096 * 4 * kTokens);
+  CHECK(payload(forward(kLlama8b, plan_of(1, 4)), Cause::tensor) == 0);
+  // The embedding adds up what each GPU's part of the vocabulary gives, the head gathers all tokens.
+  const Ops embedding = embedding_forward(kLlama8b, plan_of(4, 1), 8, kTokens);
+  CHECK(payload(embedding, Cause::tensor, "reduce_scatter") == 2.0 * 4096 * 4 * kTokens);
+  CHECK(embedding.front().rows == 4 * kTokens);
+  CHECK(embedding_forward(kLlama8b, plan_of(1, 4), 8, kTokens).size() == 1);
+  const Ops head = head_forward(kLlama8b, plan_of(4, 1), 8, kTokens);
+  CHECK(payload(head, Cause::tensor, "all_gather") == 2.0 * 4096 * 4 * kTokens);
+  CHECK(flop(head) == kTokens * kLlama8b.head_flop_per_token());
+}
+
+TEST_CASE("Experts: every token goes to as many GPUs as it has experts, and back") {
+  const Ops ops = forward(kDeepseekV2, plan_of(1, 1, 8), LayerKind::expert);
+  CHECK(payload(ops, Cause::expert) == 2 * 2.0 * kTokens * 6 * 5120);
+  CHECK(payload(forward(kDeepseekV2, plan_of(1, 1, 1), LayerKind::expert), Cause::expert) == 0);
+}
+
+TEST_CASE("Nodes of a group") {
+  CHECK(nodes_of_group(8, 1, 8) == 1);
+  CHECK(nodes_of_group(8, 2, 8) == 2);
+  CHECK(nodes_of_group(4, 8, 8) == 4);
+  CHECK(nodes_of_group(4, 16, 8) == 4);
+  CHECK(nodes_of_group(1, 64, 8) == 1);
+  // A tensor-parallel group of 4 and a Ulysses group of 8 across four of these: 32 GPUs, 4 nodes.
+  for (const LayerOp& op : forward(kLlama8b, plan_of(4, 8))) {
+    if (op.kind != LayerOp::Kind::exchange) continue;
+    CHECK(op.gpus == (op.cause == Cause::tensor ? 4 : 8));
+    CHECK(op.nodes == (op.cause == Cause::tensor ? 1 : 4));
+  }
+}
+
+TEST_CASE("Exchanges are transposed backward, and cost the same bytes") {
+  for (const LayerOp& op : forward(
+           kDeepseekV2,
+           [] {
+             ParallelPlan plan = plan_of(2, 4, 4);
+             plan.latent_exchange = true;
+             return plan;
+           }(),
+           LayerKind::expert)) {
+    if (op.kind != LayerOp::Kind::exchange) continue;
+    const KernelCase there = forward_kernels(op).at(0).kernel;
+    const KernelCase back = backward_kernels(op).at(0).kernel;
+    const std::string& name = there.value("op");
+    CHECK(back.value("op") == (name == "all_gather"       ? "reduce_scatter"
+                               : name == "reduce_scatter" ? "all_gather"
+                                                          : name));
+    CHECK(back.value("bytes") == there.value("bytes"));
+    CHECK(back.value("gpus") == there.value("gpus"));
+  }
+}
+
+TEST_CASE("Recomputation: all of a layer, less its last product, or attention alone") {
+  ParallelPlan plan = plan_of(2, 4);
+  const Ops whole = forward(kLlama8b, plan);
+  const auto recomputed = [&](LayerKind kind = LayerKind::dense, const Transformer& model = kLlama8b) {
+    return layer_recompute(model, plan, 8, kind, kTokens);
+  };
+  CHECK(recomputed().size() == whole.size());
+  CHECK(flop(recomputed()) == flop(whole));
+  for (const LayerOp& op : recomputed()) CHECK((op.cause != Cause::linear && op.cause != Cause::attention));
+  CHECK(payload(recomputed(), Cause::sequence) == payload(whole, Cause::sequence));
+
+  plan.execution.recompute_stops_early = true;
+  // Without down, its reduce-scatter and the residual add.
+  CHECK(recomputed().size() == whole.size() - 3);
+  CHECK(flop(whole) - flop(recomputed()) == 2.0 * kTokens * 14336 * 4096);
+  plan.lora_rank = 8;
+  // The adapter's second product alone: the first one's output has a gradient.
+  const Ops adapted = forward(kLlama8b, plan);
+  CHECK(flop(adapted) - flop(recomputed()) == 2.0 * kTokens * 8 * 4096 * 2);
+  plan.lora_rank = 0;
+  // Behind the experts' products their outputs are weighed.
+  plan = plan_of(1, 4, 4);
+  plan.execution.recompute_stops_early = true;
+  CHECK(recomputed(LayerKind::expert, kQwen3Moe).size() ==
+        forward(kQwen3Moe, plan, LayerKind::expert).size());
+
+  plan.checkpointing = Checkpointing::selective;
+  const Ops selective = recomputed();
+  REQUIRE(selective.size() == 1);
+  CHECK(selective[0].kind == LayerOp::Kind::attention);
+  CHECK(selective[0].cause == Cause::recompute);
+}
+
+TEST_CASE("Query and key norms, shared experts and their gate are there") {
+  const auto count = [](const Ops& ops, std::string_view op) {
+    double n = 0;
+    for (const LayerOp& each : ops) n += each.op == op ? each.count : 0;
+    return n;
+  };
+  CHECK(count(forward(kLlama8b, plan_of(1, 1)), "rms_norm") == 2);
+  CHECK(count(forward(kQwen3Moe, plan_of(1, 1), LayerKind::expert), "rms_norm") == 4);
+  CHECK(count(forward(kDeepseekV2, plan_of(1, 1)), "rms_norm") == 4);  // with both latents'
+  CHECK(count(forward(kTinyLatent, plan_of(1, 1)), "rms_norm") == 3);
+  CHECK(count(forward(kLlama8b, plan_of(1, 1)), "residual_add") == 2);
+  CHECK(count(forward(kDeepseekV2, plan_of(1, 1), LayerKind::expert), "residual_add") == 3);
+  CHECK(count(forward(kDeepseekV2, plan_of(1, 1), LayerKind::expert), "swiglu") == 160 + 1);
+}
+
+TEST_CASE("Rotary positions: of all queries and keys, of latent attention of their rotated parts") {
+  const auto values = [](const Transformer& model) {
+    double sum = 0;
+    for (const LayerOp& op : forward(model, plan_of(1, 1))) {
+      if (op.op == "rope") sum += static_cast<double>(op.rows * op.out);
+    }
+    return sum / kTokens;
+  };
+  CHECK(values(kLlama8b) == 128 * (32 + 8));
+  CHECK(values(kDeepseekV2) == 64 * (128 + 1));
+}
+
+TEST_CASE("What attention sees of the heads") {
+  CHECK(attention_shape(kLlama8b, plan_of(1, 1)) == AttentionShape{32, 8, 128});
+  CHECK(attention_shape(kLlama8b, plan_of(2, 2)) == AttentionShape{8, 2, 128});
+  CHECK(attention_shape(kLlama8b, plan_of(2, 8)) == AttentionShape{2, 1, 128});
+  // Keys of 192, values of 128.
+  CHECK(attention_shape(kDeepseekV2, plan_of(2, 8)) == AttentionShape{8, 8, 160});
+}
+
+namespace {
+
+using Counts = std::map<std::string, double>;  // by part and kernel
+
+void count(Counts& counts, const std::string& part, const Ops& ops, const Kernels& kernels, double times) {
+  for (const LayerOp& op : ops) {
+    if (op.kind == LayerOp::Kind::attention) continue;
+    for (const CountedKernel& use : kernels(op)) counts[part + " " + use.kernel.text()] += times * use.count;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Data parallel x Ulysses: the same kernels, as often, as the step that is measured and validated") {
+  std::mt19937 generator(1);
+  const auto below = [&](int n) { return static_cast<int>(generator() % static_cast<std::uint32_t>(n)); };
+  for (int i = 0; i < 300; ++i) {
+    Transformer model = kLlama8b;
+    model.n_layers = 1 + below(5);
+    model.n_kv_heads = 1 << below(4);
+    model.n_heads = model.n_kv_heads << below(4);
+    model.head_dim = 32 * (1 + below(4));
+    model.hidden_size = 64 * (1 + below(40));
+    model.ffn_size = 32 * (1 + below(200));
+    StepPlan step;
+    step.model = model;
+    step.sequence.ulysses = 1 << below(5);
+    if (model.n_heads % step.sequence.ulysses != 0) continue;
+    step.dp_degree = 1 + below(3);
+    step.gc_layers = below(model.n_layers + 1);
+    step.execution.recompute_stops_early = below(2) == 0;
+    // One: later ones' gradients are added up, which no layer does.
+    step.micro_batches = {{.runs = {{1 + below(5), 1 + below(3000)}}}};
+    CAPTURE(i, step.sequence.ulysses, model.n_heads, model.n_kv_heads, step.gc_layers);
+
+    ParallelPlan plan;
+    plan.n_gpus = step.sequence.ulysses * step.dp_degree;
+    plan.sequence.ulysses = step.sequence.ulysses;
+    plan.execution.recompute_stops_early = step.execution.recompute_stops_early;
+    Counts counts;
+    for (const Documents& documents : step.micro_batches) {
+      const std::int64_t tokens = (documents.tokens() + step.sequence.ulysses - 1) / step.sequence.ulysses;
+      const Ops layer = layer_forward(model, plan, 8, LayerKind::dense, tokens);
+      const Ops again = layer_recompute(model, plan, 8, LayerKind::dense, tokens);
+      const Ops embedding = embedding_forward(model, plan, 8, tokens);
+      const Ops head = head_forward(model, plan, 8, tokens);
+      for (const Ops& ops : {embedding, head}) {
+        count(counts, "forward", ops, forward_kernels, 1);
+        count(counts, "backward", ops, backward_kernels, 1);
+      }
+      count(counts, "forward", layer, forward_kernels, model.n_layers);
+      count(counts, "backward", layer, backward_kernels, model.n_layers);
+      if (step.gc_layers > 0) count(counts, "recompute", again, forward_kernels, step.gc_layers);
+    }
+    Counts expected;
+    for (const KernelUse& use : step_kernels(step)) {
+      const bool is_layer = use.part == "forward" || use.part == "recompute" || use.part == "backward";
+      const bool is_state = use.kernel.kernel() == "collective" && use.kernel.value("op") != "all_to_all";
+      if (is_layer && !is_state && use.kernel.kernel() != "attention")
+        expected[use.part + " " + use.kernel.text()] += use.count;
+    }
+    std::string differences;
+    for (const auto& [kernel, n] : expected) {
+      if (counts.count(kernel) == 0 || counts.at(kernel) != n)
+        differences += kernel + ": " + std::to_string(counts[kernel]) + " for " + std::to_string(n) + "\n";
+    }
+    REQUIRE(differences == "");
+    REQUIRE(counts == expected);
+  }
+}

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from calibration.steps.training.attention import DocumentLayout
 from calibration.steps.documents import Documents
 from calibration.steps.kernel_case import KernelCase
 from calibration.steps.machine import cache_bytes
-from calibration.steps.memory_estimate import CHUNK_ROWS
 from calibration.steps.measuring import Unavailable
+from calibration.steps.memory_estimate import CHUNK_ROWS
+from calibration.steps.training.attention import DocumentLayout
 from calibration.steps.training.optimizer import WeightShard
 from calibration.steps.training.trainer import Toolbox
 

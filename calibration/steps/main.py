@@ -14,21 +14,21 @@ from typing import Any
 import torch
 
 from calibration.steps import step_cases
-from calibration.steps.training.architecture import Architecture, known_architectures, load_architecture
-from calibration.steps.training.attention import IMPLEMENTATIONS, choose_attention
 from calibration.steps.errors import Interrupted, MachineError, UserError
 from calibration.steps.kernel_case import KernelCase
 from calibration.steps.kernel_measurer import KernelMeasurer
 from calibration.steps.machine import GpuWatch, device_name, library_versions
 from calibration.steps.measurement_file import MeasurementFile
 from calibration.steps.measuring import Unavailable
-from calibration.steps.training.optimizer import AdamW, AdamWSettings
 from calibration.steps.options import parse_options
 from calibration.steps.plan_file import read_plan
-from calibration.steps.training.pointwise import Pointwise
 from calibration.steps.ranks import Ranks, pick_device
 from calibration.steps.sampling import StoppingRule
 from calibration.steps.step_cases import StepMeasurer
+from calibration.steps.training.architecture import Architecture, known_architectures, load_architecture
+from calibration.steps.training.attention import IMPLEMENTATIONS, choose_attention
+from calibration.steps.training.optimizer import AdamW, AdamWSettings
+from calibration.steps.training.pointwise import Pointwise
 from calibration.steps.training.trainer import Toolbox
 
 _EXIT_USER, _EXIT_MACHINE, _EXIT_INTERRUPTED = 2, 3, 130

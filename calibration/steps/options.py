@@ -6,8 +6,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from calibration.steps.training.attention import IMPLEMENTATIONS
 from calibration.steps.errors import UserError
+from calibration.steps.training.attention import IMPLEMENTATIONS
 from calibration.steps.training.loss import FORMS
 
 _DESCRIPTION = """Measures whole training steps and single kernels of PyTorch, for packsim calibrate.

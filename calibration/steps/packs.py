@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from calibration.steps.training.attention import DocumentLayout
 from calibration.steps.documents import Documents
+from calibration.steps.training.attention import DocumentLayout
 from calibration.steps.training.model import PackPart
 from calibration.steps.training.pointwise import IGNORED_LABEL
 

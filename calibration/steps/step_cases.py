@@ -7,13 +7,13 @@ from typing import Any
 
 import torch
 
-from calibration.steps.training import sequence_parallel
-from calibration.steps.training.architecture import Architecture
 from calibration.steps.kernel_case import KernelCase
 from calibration.steps.machine import GpuWatch
 from calibration.steps.measuring import Unavailable, take_samples, together
 from calibration.steps.ranks import Ranks
 from calibration.steps.sampling import StoppingRule
+from calibration.steps.training import sequence_parallel
+from calibration.steps.training.architecture import Architecture
 from calibration.steps.training.trainer import Parallelism, StepTimes, Toolbox, Trainer
 
 

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from calibration.steps.training.architecture import Architecture, known_architectures
 from calibration.steps.documents import Documents
 from calibration.steps.errors import MachineError, UserError
 from calibration.steps.kernel_case import KernelCase
 from calibration.steps.memory_estimate import step_memory_bytes
+from calibration.steps.training.architecture import Architecture, known_architectures
 
 LENGTHS_FOLDER = Path(__file__).resolve().parents[2] / "scenarios" / "lengths"
 # From short tasks to whole books.

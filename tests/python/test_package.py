@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from cases import REPOSITORY, rows
+from cases import REPOSITORY
 from run_command import run
 
 import packsim

@@ -6,9 +6,10 @@ import re
 from pathlib import Path
 
 import numpy as np
-import packsim
 import pytest
 from cases import REPOSITORY
+
+import packsim
 
 
 def test_the_python_block_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

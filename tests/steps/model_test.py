@@ -7,13 +7,13 @@ import unittest
 import reference_run as reference
 import torch
 
-from calibration.steps.training.attention import IMPLEMENTATIONS, DocumentLayout, choose_attention
 from calibration.steps.documents import Documents
 from calibration.steps.kernel_case import KERNEL_KINDS, KernelCase
 from calibration.steps.kernel_cases import KERNELS
+from calibration.steps.packs import label_count, make_part
+from calibration.steps.training.attention import IMPLEMENTATIONS, DocumentLayout, choose_attention
 from calibration.steps.training.model import PackPart
 from calibration.steps.training.optimizer import AdamW, WeightShard
-from calibration.steps.packs import label_count, make_part
 from calibration.steps.training.pointwise import IGNORED_LABEL, rope
 from calibration.steps.training.trainer import Parallelism, Trainer
 

@@ -13,8 +13,8 @@ from collections import Counter
 import reference_run as reference
 import torch.distributed as dist
 
-from calibration.steps.training import data_parallel
 from calibration.steps.ranks import Ranks
+from calibration.steps.training import data_parallel
 from calibration.steps.training.trainer import Parallelism, Trainer
 
 N_STEPS = 2

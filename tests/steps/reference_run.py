@@ -12,11 +12,11 @@ FOLDER = Path(__file__).resolve().parent
 REPOSITORY = FOLDER.parents[1]
 sys.path.insert(0, str(REPOSITORY))
 
+from calibration.steps.documents import Documents
+from calibration.steps.packs import make_part
 from calibration.steps.training.architecture import Architecture, load_architecture
 from calibration.steps.training.attention import IMPLEMENTATIONS
-from calibration.steps.documents import Documents
 from calibration.steps.training.optimizer import AdamW, AdamWSettings
-from calibration.steps.packs import make_part
 from calibration.steps.training.pointwise import Pointwise
 from calibration.steps.training.trainer import Parallelism, Toolbox, Trainer
 

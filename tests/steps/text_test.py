@@ -14,7 +14,6 @@ from pathlib import Path
 _REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(_REPOSITORY))
 
-from calibration.steps.training.architecture import known_architectures, load_architecture
 from calibration.steps.documents import Documents
 from calibration.steps.errors import UserError
 from calibration.steps.kernel_case import KERNEL_KINDS, KernelCase
@@ -22,6 +21,7 @@ from calibration.steps.measurement_file import MeasurementFile
 from calibration.steps.plan_file import read_plan
 from calibration.steps.sampling import StoppingRule, relative_noise
 from calibration.steps.step_plan import main as step_plan
+from calibration.steps.training.architecture import known_architectures, load_architecture
 
 _SOURCE = {"id": "", "gpu": "H100", "provenance": "test", "details": {}}
 

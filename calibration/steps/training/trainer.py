@@ -8,16 +8,16 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
+from calibration.steps.clock import Clock
+from calibration.steps.documents import Documents
+from calibration.steps.packs import label_count, make_part
+from calibration.steps.ranks import Ranks
 from calibration.steps.training.architecture import Architecture
 from calibration.steps.training.attention import Attention
-from calibration.steps.clock import Clock
 from calibration.steps.training.data_parallel import Replicated, Sharded, sharding_of
-from calibration.steps.documents import Documents
 from calibration.steps.training.model import Operations, PackPart, Transformer
 from calibration.steps.training.optimizer import AdamW
-from calibration.steps.packs import label_count, make_part
 from calibration.steps.training.pointwise import Pointwise
-from calibration.steps.ranks import Ranks
 from calibration.steps.training.sequence_parallel import Ulysses, kv_repeats
 
 

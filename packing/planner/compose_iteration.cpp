@@ -1,6 +1,7 @@
 #include "packing/planner/compose_iteration.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <numeric>
 #include <queue>
@@ -66,14 +67,22 @@ class Composer {
     by_degree_.resize(costs.n_degrees());
   }
 
-  // goal_s: items that take longer at their cheapest degree get more GPUs, where that helps. Returns the GPU
-  // time of all shares.
-  // relieves: see relieve_busiest(), which costs GPU time.
-  double place(double goal_s, bool relieves) {
+  // Gives each item its degree. Items that take longer than goal_s at their cheapest degree get more GPUs,
+  // where that helps. Returns false if an earlier goal gave all items the same degrees.
+  bool assign(double goal_s) {
+    std::vector<std::uint8_t> degrees(order_.size());
+    for (const Rank rank : order_) degrees[rank] = static_cast<std::uint8_t>(cheapest_degree(rank, goal_s));
+    if (std::ranges::find(assigned_, degrees) != assigned_.end()) return false;
+    assigned_.push_back(std::move(degrees));
+    return true;
+  }
+
+  // Places the items at their latest degrees. Returns the GPU time of all shares.
+  double place() {
     clear();
     double shares_s = 0;
     for (const Rank rank : order_) {
-      const std::size_t degree = cheapest_degree(rank, goal_s);
+      const std::size_t degree = assigned_.back()[rank];
       by_degree_[degree].emplace_back(items_.share_s(degree, rank), rank);
       shares_s += costs_.gpus_per_pack(degree) * by_degree_[degree].back().first;
     }
@@ -84,14 +93,25 @@ class Composer {
       });
       place_degree(d, by_degree_[d], loads);
     }
+    even_out_all();
+    placed_ = blocks_;
+    return shares_s;
+  }
+
+  // Evens out what place() left, and packs it. With relieves, the busiest GPUs are relieved, which costs GPU
+  // time; returns false, without packs, if there is nothing to relieve.
+  bool finish(bool relieves) {
+    if (relieves) blocks_ = placed_;
+    bool relieved = false;
     for (int pass = 0; pass < 3; ++pass) {
-      for (std::size_t d = blocks_.size(); d-- > 0;) even_out(d);
-      if (relieves) relieve_busiest();
+      if (pass > 0) even_out_all();
+      if (relieves && relieve_busiest()) relieved = true;
     }
+    if (relieves && !relieved) return false;
     for (std::size_t d = 0; d < blocks_.size(); ++d) {
       for (Block& block : blocks_[d]) pack(d, block);
     }
-    return shares_s;
+    return true;
   }
 
   // Moves items of the smallest degree between GPUs.
@@ -226,6 +246,10 @@ class Composer {
     return loads;
   }
 
+  void even_out_all() {
+    for (std::size_t d = blocks_.size(); d-- > 0;) even_out(d);
+  }
+
   // Items of a degree, one for another or for nothing, between the blocks with most and with least to do, as
   // long as that brings the two nearer to each other.
   void even_out(std::size_t degree) {
@@ -288,7 +312,8 @@ class Composer {
   }
 
   // Items of the busiest GPU go to other blocks, of whatever degree, as long as nobody is as busy afterwards.
-  void relieve_busiest() {
+  // Returns whether any did.
+  bool relieve_busiest() {
     std::vector<double> loads = gpu_loads();
     for (int moves = 0; moves < 4 * n_gpus_; ++moves) {
       const auto busiest = std::ranges::max_element(loads);
@@ -298,7 +323,7 @@ class Composer {
         const std::size_t b = gpu / static_cast<std::size_t>(costs_.gpus_per_pack(d));
         for (std::size_t i = 0; i < blocks_[d][b].items.size(); ++i) consider({d, b, i}, loads, best);
       }
-      if (best.to_degree >= blocks_.size()) return;
+      if (best.to_degree >= blocks_.size()) return moves > 0;
       std::vector<Rank>& from = blocks_[best.from.degree][best.from.block].items;
       const Rank moved = from[best.from.position];
       from.erase(from.begin() + static_cast<std::ptrdiff_t>(best.from.position));
@@ -308,6 +333,7 @@ class Composer {
       for (double& load : gpus_of(loads, best.to_degree, best.to_block))
         load += items_.share_s(best.to_degree, moved);
     }
+    return true;
   }
 
   struct Place {
@@ -485,7 +511,9 @@ class Composer {
   std::span<const Rank> order_;
   int n_gpus_;
   std::vector<std::vector<Block>> blocks_;                       // [n_degrees][n_gpus / SP degree]
+  std::vector<std::vector<Block>> placed_;                       // the blocks as place() left them
   std::vector<std::vector<std::pair<double, Rank>>> by_degree_;  // share and item
+  std::vector<std::vector<std::uint8_t>> assigned_;              // degrees by rank, of each goal so far
   std::vector<double> take_s_;                                   // scratch of even_out()
   std::vector<Swap> swaps_;                                      // scratch of exchange()
   Block new_from_;
@@ -519,20 +547,22 @@ ComposedIteration compose_iteration(const DegreeCosts& costs, std::span<const st
   const ItemCosts item_costs(costs, lengths_tokens, items);
   const std::vector<Rank> order = ranks_of(items, item_costs);
   Composer composer(costs, item_costs, order, n_gpus);
-  bool is_done = false;
   for (const double part : {1.0, 0.7, 1.5, 2.5, 5.0, 0.4, 0.2}) {
+    if (!composer.assign(part * even_s)) continue;
+    const double shares_s = composer.place();
     for (const bool relieves : {false, true}) {
-      if (is_done) break;
-      const double shares_s = composer.place(part * even_s, relieves);
+      if (!composer.finish(relieves)) continue;
       composer.level();
       ComposedIteration attempt = composer.times();
       // Next to nothing to be had from other degrees, and from levelling.
       constexpr double kNextToNothing = 0.004;
-      is_done = shares_s < (1 + kNextToNothing) * even_s * n_gpus &&
-                attempt.time_s * n_gpus < (1 + kNextToNothing) * attempt.gpu_s;
-      if (attempt.time_s >= best.time_s) continue;
-      attempt.packs = composer.packs();
-      best = std::move(attempt);
+      const bool is_done = shares_s < (1 + kNextToNothing) * even_s * n_gpus &&
+                           attempt.time_s * n_gpus < (1 + kNextToNothing) * attempt.gpu_s;
+      if (attempt.time_s < best.time_s) {
+        attempt.packs = composer.packs();
+        best = std::move(attempt);
+      }
+      if (is_done) return best;
     }
   }
   return best;

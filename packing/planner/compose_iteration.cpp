@@ -7,61 +7,17 @@
 #include <queue>
 #include <utility>
 
+#include "packing/planner/block_packer.hpp"
+#include "packing/planner/item_costs.hpp"
 #include "packing/planner/never.hpp"
 
 namespace packsim {
 namespace {
 
-// An item of the iteration, by its place in the order of packing: longest first, then by index.
-using Rank = std::uint32_t;
-
-// What is asked of an iteration's items again and again, side by side.
-class ItemCosts {
- public:
-  ItemCosts(const DegreeCosts& costs, std::span<const std::int32_t> lengths_tokens,
-            std::span<const ItemIndex> items)
-      : items_(items.begin(), items.end()), by_degree_(costs.n_degrees()) {
-    std::ranges::sort(items_, [&](ItemIndex a, ItemIndex b) {
-      return lengths_tokens[a] != lengths_tokens[b] ? lengths_tokens[a] > lengths_tokens[b] : a < b;
-    });
-    for (const ItemIndex item : items_) lengths_.push_back(lengths_tokens[item]);
-    for (std::size_t d = 0; d < by_degree_.size(); ++d) {
-      for (const std::int32_t length : lengths_) {
-        by_degree_[d].share_s.push_back(costs.share_s(d, length));
-        by_degree_[d].alone_s.push_back(costs.alone_s(d, length));
-      }
-    }
-  }
-
-  std::size_t n_items() const { return items_.size(); }
-  ItemIndex item(Rank rank) const { return items_[rank]; }
-  std::int32_t length(Rank rank) const { return lengths_[rank]; }
-  double share_s(std::size_t degree, Rank rank) const { return by_degree_[degree].share_s[rank]; }
-  double alone_s(std::size_t degree, Rank rank) const { return by_degree_[degree].alone_s[rank]; }
-
- private:
-  struct Degree {
-    std::vector<double> share_s;  // [n_items]
-    std::vector<double> alone_s;
-  };
-  std::vector<ItemIndex> items_;       // by rank
-  std::vector<std::int32_t> lengths_;  // [n_items]
-  std::vector<Degree> by_degree_;
-};
-
-// A block of neighbouring GPUs of some degree, and what it trains.
-struct Block {
-  std::vector<Rank> items;
-  std::size_t n_packs = 0;     // that the items are split into
-  std::vector<double> pack_s;  // of those with items
-  double time_s = 0;
-};
-
 class Composer {
  public:
-  // order: the iteration's items as they are to be added up.
-  Composer(const DegreeCosts& costs, const ItemCosts& items, std::span<const Rank> order, int n_gpus)
-      : costs_(costs), items_(items), order_(order), n_gpus_(n_gpus) {
+  Composer(const DegreeCosts& costs, ItemCosts& items, int n_gpus)
+      : costs_(costs), items_(items), packer_(costs, items), n_gpus_(n_gpus) {
     for (std::size_t d = 0; d < costs.n_degrees(); ++d)
       blocks_.emplace_back(static_cast<std::size_t>(n_gpus / costs.gpus_per_pack(d)));
     by_degree_.resize(costs.n_degrees());
@@ -70,8 +26,9 @@ class Composer {
   // Gives each item its degree. Items that take longer than goal_s at their cheapest degree get more GPUs,
   // where that helps. Returns false if an earlier goal gave all items the same degrees.
   bool assign(double goal_s) {
-    std::vector<std::uint8_t> degrees(order_.size());
-    for (const Rank rank : order_) degrees[rank] = static_cast<std::uint8_t>(cheapest_degree(rank, goal_s));
+    std::vector<std::uint8_t> degrees(items_.n_items());
+    for (ItemRank rank = 0; rank < degrees.size(); ++rank)
+      degrees[rank] = static_cast<std::uint8_t>(items_.cheapest_degree(rank, goal_s));
     if (std::ranges::find(assigned_, degrees) != assigned_.end()) return false;
     assigned_.push_back(std::move(degrees));
     return true;
@@ -80,17 +37,19 @@ class Composer {
   // Places the items at their latest degrees. Returns the GPU time of all shares.
   double place() {
     clear();
+    const std::vector<std::uint8_t>& degrees = assigned_.back();
     double shares_s = 0;
-    for (const Rank rank : order_) {
-      const std::size_t degree = assigned_.back()[rank];
-      by_degree_[degree].emplace_back(items_.share_s(degree, rank), rank);
-      shares_s += costs_.gpus_per_pack(degree) * by_degree_[degree].back().first;
-    }
+    for (const ItemRank rank : items_.order())
+      shares_s += costs_.gpus_per_pack(degrees[rank]) * items_.share_s(degrees[rank], rank);
+    for (ItemRank rank = 0; rank < degrees.size(); ++rank)
+      by_degree_[degrees[rank]].emplace_back(items_.share_s(degrees[rank], rank), rank);
     std::vector<double> loads(static_cast<std::size_t>(n_gpus_));
     for (std::size_t d = by_degree_.size(); d-- > 0;) {
-      std::ranges::sort(by_degree_[d], [&](const auto& a, const auto& b) {
+      const auto is_before = [&](const TimedItem& a, const TimedItem& b) {
         return a.first != b.first ? a.first > b.first : items_.item(a.second) < items_.item(b.second);
-      });
+      };
+      // Longer items mostly have more work, so that they are sorted already.
+      if (!std::ranges::is_sorted(by_degree_[d], is_before)) std::ranges::sort(by_degree_[d], is_before);
       place_degree(d, by_degree_[d], loads);
     }
     even_out_all();
@@ -109,7 +68,7 @@ class Composer {
     }
     if (relieves && !relieved) return false;
     for (std::size_t d = 0; d < blocks_.size(); ++d) {
-      for (Block& block : blocks_[d]) pack(d, block);
+      for (PlannerBlock& block : blocks_[d]) packer_.pack(d, block);
     }
     return true;
   }
@@ -149,15 +108,11 @@ class Composer {
     for (std::size_t d = blocks_.size(); d-- > 0;) {
       const int gpus = costs_.gpus_per_pack(d);
       for (std::size_t b = 0; b < blocks_[d].size(); ++b) {
-        const Block& block = blocks_[d][b];
+        const PlannerBlock& block = blocks_[d][b];
         if (block.n_packs == 0) continue;
         const int first_gpu = static_cast<int>(b) * gpus;
         const auto first = static_cast<std::size_t>(first_gpu);
-        split(d, block.items, block.n_packs);
-        std::vector<std::vector<ItemIndex>> of_block(block.n_packs);
-        for (std::size_t i = 0; i < block.items.size(); ++i)
-          of_block[pack_of_[i]].push_back(items_.item(block.items[i]));
-        std::erase_if(of_block, [](const auto& pack) { return pack.empty(); });
+        std::vector<std::vector<ItemIndex>> of_block = packer_.packs(d, block);
         for (std::size_t p = 0; p < of_block.size(); ++p) {
           packs.push_back({d, first_gpu, rounds[first], block.pack_s[p], std::move(of_block[p])});
           for (std::size_t gpu = first; gpu < first + static_cast<std::size_t>(gpus); ++gpu) ++rounds[gpu];
@@ -169,10 +124,12 @@ class Composer {
   }
 
  private:
+  using TimedItem = std::pair<double, ItemRank>;  // its share, and the item
+
   void clear() {
     for (auto& of_degree : by_degree_) of_degree.clear();
-    for (std::vector<Block>& blocks : blocks_) {
-      for (Block& block : blocks) {
+    for (std::vector<PlannerBlock>& blocks : blocks_) {
+      for (PlannerBlock& block : blocks) {
         block.items.clear();
         block.pack_s.clear();
         block.n_packs = 0;
@@ -181,29 +138,8 @@ class Composer {
     }
   }
 
-  // In GPU time, of those at which the item alone takes at most goal_s; the fastest where there is none.
-  std::size_t cheapest_degree(Rank rank, double goal_s) const {
-    std::size_t best = 0;
-    double best_s = kNever;
-    std::size_t fastest = 0;
-    double fastest_s = kNever;
-    for (std::size_t d = 0; d < costs_.n_degrees(); ++d) {
-      const double alone_s = items_.alone_s(d, rank);
-      if (alone_s < fastest_s) {
-        fastest_s = alone_s;
-        fastest = d;
-      }
-      const double gpu_s = costs_.gpus_per_pack(d) * items_.share_s(d, rank);
-      if (alone_s > goal_s || gpu_s >= best_s) continue;
-      best_s = gpu_s;
-      best = d;
-    }
-    return best_s < kNever ? best : fastest;
-  }
-
   // Longest first, to the block whose last GPU is free first.
-  void place_degree(std::size_t degree, std::span<const std::pair<double, Rank>> items,
-                    std::vector<double>& loads) {
+  void place_degree(std::size_t degree, std::span<const TimedItem> items, std::vector<double>& loads) {
     if (items.empty()) return;
     using Free = std::pair<double, std::size_t>;
     const auto gpus = static_cast<std::size_t>(costs_.gpus_per_pack(degree));
@@ -234,7 +170,7 @@ class Composer {
       const auto own_gpus = static_cast<std::size_t>(costs_.gpus_per_pack(d));
       for (std::size_t b = 0; b < blocks_[d].size(); ++b) {
         double time_s = 0;
-        for (const Rank rank : blocks_[d][b].items) time_s += items_.share_s(d, rank);
+        for (const ItemRank rank : blocks_[d][b].items) time_s += items_.share_s(d, rank);
         if (own_gpus <= gpus) {
           loads[b * own_gpus / gpus] += time_s * static_cast<double>(own_gpus) / static_cast<double>(gpus);
         } else {
@@ -253,8 +189,9 @@ class Composer {
   // Items of a degree, one for another or for nothing, between the blocks with most and with least to do, as
   // long as that brings the two nearer to each other.
   void even_out(std::size_t degree) {
-    std::vector<Block>& blocks = blocks_[degree];
-    const bool is_empty = std::ranges::all_of(blocks, [](const Block& block) { return block.items.empty(); });
+    std::vector<PlannerBlock>& blocks = blocks_[degree];
+    const bool is_empty =
+        std::ranges::all_of(blocks, [](const PlannerBlock& block) { return block.items.empty(); });
     if (blocks.size() < 2 || is_empty) return;
     std::vector<double> loads = mean_loads(degree);
     for (std::size_t moves = 0; moves < 8 * blocks.size(); ++moves) {
@@ -262,10 +199,10 @@ class Composer {
       const auto least = static_cast<std::size_t>(std::ranges::min_element(loads) - loads.begin());
       const double apart_s = loads[most] - loads[least];
       if (apart_s < 1e-3 * loads[most]) return;
-      std::vector<Rank>& from = blocks[most].items;
-      std::vector<Rank>& to = blocks[least].items;
+      std::vector<ItemRank>& from = blocks[most].items;
+      std::vector<ItemRank>& to = blocks[least].items;
       take_s_.clear();
-      for (const Rank rank : to) take_s_.push_back(items_.share_s(degree, rank));
+      for (const ItemRank rank : to) take_s_.push_back(items_.share_s(degree, rank));
       take_s_.push_back(0);
       double best_off_s = apart_s / 2;
       std::size_t give = from.size();
@@ -283,7 +220,7 @@ class Composer {
       }
       if (give == from.size()) return;
       const double moved_s = items_.share_s(degree, from[give]) - take_s_[take];
-      const Rank given = from[give];
+      const ItemRank given = from[give];
       if (take < to.size()) {
         std::swap(from[give], to[take]);
       } else {
@@ -300,7 +237,7 @@ class Composer {
     for (std::size_t d = 0; d < blocks_.size(); ++d) {
       for (std::size_t b = 0; b < blocks_[d].size(); ++b) {
         double time_s = 0;
-        for (const Rank rank : blocks_[d][b].items) time_s += items_.share_s(d, rank);
+        for (const ItemRank rank : blocks_[d][b].items) time_s += items_.share_s(d, rank);
         for (double& load : gpus_of(loads, d, b)) load += time_s;
       }
     }
@@ -324,8 +261,8 @@ class Composer {
         for (std::size_t i = 0; i < blocks_[d][b].items.size(); ++i) consider({d, b, i}, loads, best);
       }
       if (best.to_degree >= blocks_.size()) return moves > 0;
-      std::vector<Rank>& from = blocks_[best.from.degree][best.from.block].items;
-      const Rank moved = from[best.from.position];
+      std::vector<ItemRank>& from = blocks_[best.from.degree][best.from.block].items;
+      const ItemRank moved = from[best.from.position];
       from.erase(from.begin() + static_cast<std::ptrdiff_t>(best.from.position));
       blocks_[best.to_degree][best.to_block].items.push_back(moved);
       for (double& load : gpus_of(loads, best.from.degree, best.from.block))
@@ -350,7 +287,7 @@ class Composer {
 
   // All other places of an item.
   void consider(const Place& from, std::vector<double>& loads, Move& best) const {
-    const Rank rank = blocks_[from.degree][from.block].items[from.position];
+    const ItemRank rank = blocks_[from.degree][from.block].items[from.position];
     const double own_s = items_.share_s(from.degree, rank);
     for (double& load : gpus_of(loads, from.degree, from.block)) load -= own_s;
     const double left_s = std::ranges::max(gpus_of(loads, from.degree, from.block));
@@ -364,74 +301,6 @@ class Composer {
       }
     }
     for (double& load : gpus_of(loads, from.degree, from.block)) load += own_s;
-  }
-
-  // One item of a pack more.
-  struct PackSum {
-    std::int64_t tokens = 0;
-    std::int32_t longest_tokens = 0;
-    std::uint32_t n_items = 0;
-    std::size_t group = 0;
-    double documents_s = 0;
-  };
-
-  // Into so many packs, longest first, to the pack with the fewest tokens. False where one gets too long.
-  bool split(std::size_t degree, std::span<const Rank> items, std::size_t n_packs) {
-    packs_.assign(n_packs, {});
-    pack_of_.resize(items.size());
-    const std::int64_t most_tokens = costs_.most_tokens(degree);
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      const auto emptiest = std::ranges::min_element(packs_, {}, &PackSum::tokens);
-      const std::int32_t length = items_.length(items[i]);
-      pack_of_[i] = static_cast<std::uint32_t>(emptiest - packs_.begin());
-      emptiest->tokens += length;
-      emptiest->longest_tokens = std::max(emptiest->longest_tokens, length);
-      ++emptiest->n_items;
-      if (emptiest->tokens > most_tokens) return false;
-    }
-    return true;
-  }
-
-  // Of the packs of the latest split, which was of these items: into pack_s_, and their sum.
-  double time_packs(std::size_t degree, std::span<const Rank> items) {
-    for (PackSum& pack : packs_) pack.group = costs_.group_of(degree, pack.tokens);
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      PackSum& pack = packs_[pack_of_[i]];
-      pack.documents_s += costs_.document_s(pack.group, items_.length(items[i]));
-    }
-    double time_s = 0;
-    pack_s_.clear();
-    for (const PackSum& pack : packs_) {
-      if (pack.n_items == 0) continue;
-      pack_s_.push_back(costs_.pack_s(pack.group, pack.tokens, pack.documents_s, pack.longest_tokens));
-      time_s += pack_s_.back();
-    }
-    return time_s;
-  }
-
-  // Into the number of packs that takes least.
-  void pack(std::size_t degree, Block& block) {
-    block.n_packs = 0;
-    block.pack_s.clear();
-    block.time_s = 0;
-    if (block.items.empty()) return;
-    std::ranges::sort(block.items);
-    std::int64_t tokens = 0;
-    for (const Rank rank : block.items) tokens += items_.length(rank);
-    const std::int64_t best = costs_.best_tokens(degree);
-    const auto middle = static_cast<std::size_t>((tokens + best - 1) / best);
-    const std::size_t fewest = std::min(middle > 2 ? middle - 2 : 1, block.items.size());
-    for (std::size_t n = fewest; n <= block.items.size(); ++n) {
-      if (split(degree, block.items, n)) {
-        const double time_s = time_packs(degree, block.items);
-        if (block.n_packs == 0 || time_s < block.time_s) {
-          block.n_packs = n;
-          block.time_s = time_s;
-          block.pack_s = pack_s_;
-        }
-      }
-      if (block.n_packs > 0 && n > middle) break;
-    }
   }
 
   // Of the blocks of a degree, with all that other degrees have on their busiest GPU.
@@ -457,10 +326,10 @@ class Composer {
   };
 
   // The few swaps that come nearest to moving so much, into swaps_.
-  void find_swaps(std::size_t degree, const Block& from, const Block& to, double wanted_s) {
+  void find_swaps(std::size_t degree, const PlannerBlock& from, const PlannerBlock& to, double wanted_s) {
     constexpr std::size_t kTries = 4;
     take_s_.clear();
-    for (const Rank rank : to.items) take_s_.push_back(items_.share_s(degree, rank));
+    for (const ItemRank rank : to.items) take_s_.push_back(items_.share_s(degree, rank));
     take_s_.push_back(0);
     swaps_.clear();
     for (std::size_t i = 0; i < from.items.size(); ++i) {
@@ -480,8 +349,8 @@ class Composer {
 
   // One item to the idlest block, or one against another; what levels the two best by their shares.
   bool exchange(std::size_t degree, std::size_t busiest, std::size_t idlest, std::vector<double>& loads) {
-    Block& from = blocks_[degree][busiest];
-    Block& to = blocks_[degree][idlest];
+    PlannerBlock& from = blocks_[degree][busiest];
+    PlannerBlock& to = blocks_[degree][idlest];
     find_swaps(degree, from, to, (loads[busiest] - loads[idlest]) / 2);
     for (const Swap& swap : swaps_) {
       new_from_.items = from.items;
@@ -492,8 +361,8 @@ class Composer {
         new_from_.items.push_back(to.items[swap.take]);
         new_to_.items.erase(new_to_.items.begin() + static_cast<std::ptrdiff_t>(swap.take));
       }
-      pack(degree, new_from_);
-      pack(degree, new_to_);
+      packer_.pack(degree, new_from_);
+      packer_.pack(degree, new_to_);
       const double from_s = loads[busiest] - from.time_s + new_from_.time_s;
       const double to_s = loads[idlest] - to.time_s + new_to_.time_s;
       if (std::max(from_s, to_s) >= loads[busiest]) continue;
@@ -507,46 +376,30 @@ class Composer {
   }
 
   const DegreeCosts& costs_;
-  const ItemCosts& items_;
-  std::span<const Rank> order_;
+  ItemCosts& items_;
+  BlockPacker packer_;
   int n_gpus_;
-  std::vector<std::vector<Block>> blocks_;                       // [n_degrees][n_gpus / SP degree]
-  std::vector<std::vector<Block>> placed_;                       // the blocks as place() left them
-  std::vector<std::vector<std::pair<double, Rank>>> by_degree_;  // share and item
-  std::vector<std::vector<std::uint8_t>> assigned_;              // degrees by rank, of each goal so far
-  std::vector<double> take_s_;                                   // scratch of even_out()
-  std::vector<Swap> swaps_;                                      // scratch of exchange()
-  Block new_from_;
-  Block new_to_;
-  // Of the latest split(): the pack of each item, and what each pack holds.
-  std::vector<std::uint32_t> pack_of_;
-  std::vector<PackSum> packs_;
-  std::vector<double> pack_s_;
+  std::vector<std::vector<PlannerBlock>> blocks_;  // [n_degrees][n_gpus / SP degree]
+  std::vector<std::vector<PlannerBlock>> placed_;  // the blocks as place() left them
+  std::vector<std::vector<TimedItem>> by_degree_;
+  std::vector<std::vector<std::uint8_t>> assigned_;  // degrees by rank, of each goal so far
+  std::vector<double> take_s_;                       // scratch of even_out()
+  std::vector<Swap> swaps_;                          // scratch of exchange()
+  PlannerBlock new_from_;
+  PlannerBlock new_to_;
 };
-
-// The ranks of items in their own order.
-std::vector<Rank> ranks_of(std::span<const ItemIndex> items, const ItemCosts& costs) {
-  std::vector<std::pair<ItemIndex, Rank>> by_item;
-  for (Rank rank = 0; rank < costs.n_items(); ++rank) by_item.emplace_back(costs.item(rank), rank);
-  std::ranges::sort(by_item);
-  std::vector<Rank> ranks;
-  for (const ItemIndex item : items)
-    ranks.push_back(std::ranges::lower_bound(by_item, item, {}, &std::pair<ItemIndex, Rank>::first)->second);
-  return ranks;
-}
 
 }  // namespace
 
 ComposedIteration compose_iteration(const DegreeCosts& costs, std::span<const std::int32_t> lengths_tokens,
                                     std::span<const ItemIndex> items, int n_gpus) {
-  const double even_s = even_time_s(costs, lengths_tokens, items, n_gpus);
+  ItemCosts item_costs(costs, lengths_tokens, items);
+  const double even_s = item_costs.even_s(n_gpus);
   ComposedIteration best;
-  best.time_s = std::numeric_limits<double>::infinity();
+  best.time_s = kNever;
+  Composer composer(costs, item_costs, n_gpus);
   // Items may take as long as the others together; a little less where they crowd, longer where they are
   // many.
-  const ItemCosts item_costs(costs, lengths_tokens, items);
-  const std::vector<Rank> order = ranks_of(items, item_costs);
-  Composer composer(costs, item_costs, order, n_gpus);
   for (const double part : {1.0, 0.7, 1.5, 2.5, 5.0, 0.4, 0.2}) {
     if (!composer.assign(part * even_s)) continue;
     const double shares_s = composer.place();

@@ -11,21 +11,21 @@ DegreeCosts::DegreeCosts(std::span<const BatchGroup> groups) : groups_(groups), 
     const auto known = std::ranges::find(degrees_, groups[g].gpus_per_pack, &Degree::gpus_per_pack);
     Degree& degree = known == degrees_.end() ? degrees_.emplace_back() : *known;
     degree.gpus_per_pack = groups[g].gpus_per_pack;
-    degree.groups.push_back(g);
+    degree.groups.push_back({groups[g].capacity_tokens, g});
   }
   std::ranges::sort(degrees_, {}, &Degree::gpus_per_pack);
   for (Degree& degree : degrees_) {
     std::int64_t before_tokens = 0;
-    for (const std::size_t g : degree.groups) {
+    for (const auto& [capacity_tokens, g] : degree.groups) {
       const CostCurve& curve = groups[g].cost.tokens_s;
       const auto add = [&](std::int64_t tokens) {
         degree.points.push_back({tokens, curve.at(tokens) / static_cast<double>(tokens)});
       };
       for (const std::int64_t tokens : curve.tokens) {
-        if (tokens > before_tokens && tokens < groups[g].capacity_tokens) add(tokens);
+        if (tokens > before_tokens && tokens < capacity_tokens) add(tokens);
       }
-      if (groups[g].capacity_tokens > before_tokens) add(groups[g].capacity_tokens);
-      before_tokens = groups[g].capacity_tokens;
+      if (capacity_tokens > before_tokens) add(capacity_tokens);
+      before_tokens = capacity_tokens;
     }
     const auto best = std::ranges::min_element(degree.points, {}, &Point::least_s_per_token);
     degree.best_tokens = best->tokens;
@@ -37,17 +37,24 @@ DegreeCosts::DegreeCosts(std::span<const BatchGroup> groups) : groups_(groups), 
 }
 
 std::size_t DegreeCosts::group_of(std::size_t degree, std::int64_t tokens) const {
-  const std::vector<std::size_t>& groups = degrees_[degree].groups;
-  const auto fits = [&](std::size_t g) { return groups_[g].capacity_tokens >= tokens; };
-  return *std::ranges::find_if(groups, fits);
+  const auto fits = [&](const Group& group) { return group.capacity_tokens >= tokens; };
+  return std::ranges::find_if(degrees_[degree].groups, fits)->index;
 }
 
-const DegreeCosts::LengthCost& DegreeCosts::keep_cost(std::size_t degree, std::int64_t length_tokens) const {
+std::span<const DegreeCosts::LengthCost> DegreeCosts::make_costs(std::int64_t length_tokens) const {
   const auto index = static_cast<std::size_t>(length_tokens);
-  if (index >= kMostKept) return too_long_to_keep_ = make_cost(degree, length_tokens);
-  std::vector<LengthCost>& kept = degrees_[degree].by_length;
-  if (index >= kept.size()) kept.resize(std::min(kMostKept, std::max(index + 1, 2 * kept.size())));
-  return kept[index] = make_cost(degree, length_tokens);
+  std::span<LengthCost> costs;
+  if (index < kMostKept) {
+    const std::size_t n_kept = by_length_.size() / n_degrees();
+    if (index >= n_kept)
+      by_length_.resize(std::min(kMostKept, std::max(index + 1, 2 * n_kept)) * n_degrees());
+    costs = std::span(by_length_).subspan(index * n_degrees(), n_degrees());
+  } else {
+    too_long_to_keep_.resize(n_degrees());
+    costs = too_long_to_keep_;
+  }
+  for (std::size_t d = 0; d < n_degrees(); ++d) costs[d] = make_cost(d, length_tokens);
+  return costs;
 }
 
 double DegreeCosts::make_document_s(std::size_t group, std::int64_t length_tokens) const {

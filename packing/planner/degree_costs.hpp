@@ -16,6 +16,7 @@ class DegreeCosts {
   /// priced.
   explicit DegreeCosts(std::span<const BatchGroup> groups);
 
+  std::size_t n_groups() const { return groups_.size(); }
   std::size_t n_degrees() const { return degrees_.size(); }
   /// Ascending.
   int gpus_per_pack(std::size_t degree) const { return degrees_[degree].gpus_per_pack; }
@@ -25,14 +26,25 @@ class DegreeCosts {
 
   /// The pack length at which a token costs least.
   std::int64_t best_tokens(std::size_t degree) const { return degrees_[degree].best_tokens; }
-  /// Time that a document adds to its pack, if the pack has the cheapest length per token among those that
-  /// can hold the document. Infinite if no pack of the degree can hold it.
-  double share_s(std::size_t degree, std::int64_t length_tokens) const {
-    return of_length(degree, length_tokens).share_s;
+  /// The cost of a document at one degree. Infinite if no pack of the degree can hold it.
+  struct LengthCost {
+    /// Time that the document adds to its pack, if the pack has the cheapest length per token among those
+    /// that can hold the document.
+    double share_s = -1;  // below 0: not asked for yet
+    double alone_s = 0;   ///< time of a pack that holds only this document
+  };
+  /// [n_degrees], valid until the next call.
+  std::span<const LengthCost> of_length(std::int64_t length_tokens) const {
+    const auto first = static_cast<std::size_t>(length_tokens) * n_degrees();
+    if (first < by_length_.size() && by_length_[first].share_s >= 0)
+      return std::span(by_length_).subspan(first, n_degrees());
+    return make_costs(length_tokens);
   }
-  /// Time of a pack that holds only this document. Infinite if no pack of the degree can hold it.
+  double share_s(std::size_t degree, std::int64_t length_tokens) const {
+    return of_length(length_tokens)[degree].share_s;
+  }
   double alone_s(std::size_t degree, std::int64_t length_tokens) const {
-    return of_length(degree, length_tokens).alone_s;
+    return of_length(length_tokens)[degree].alone_s;
   }
   /// Attention time of a document in a pack of this many tokens.
   double attention_s(std::size_t degree, std::int64_t length_tokens, std::int64_t pack_tokens) const;
@@ -55,17 +67,7 @@ class DegreeCosts {
  private:
   // Costs of shorter lengths are cached; those of longer ones are computed every time.
   static constexpr std::size_t kMostKept = std::size_t{1} << 18;
-  struct LengthCost {
-    double share_s = -1;  // below 0: not asked for yet
-    double alone_s = 0;
-  };
-  const LengthCost& of_length(std::size_t degree, std::int64_t length_tokens) const {
-    const std::vector<LengthCost>& kept = degrees_[degree].by_length;
-    const auto index = static_cast<std::size_t>(length_tokens);
-    if (index < kept.size() && kept[index].share_s >= 0) return kept[index];
-    return keep_cost(degree, length_tokens);
-  }
-  const LengthCost& keep_cost(std::size_t degree, std::int64_t length_tokens) const;
+  std::span<const LengthCost> make_costs(std::int64_t length_tokens) const;
   double make_document_s(std::size_t group, std::int64_t length_tokens) const;
   LengthCost make_cost(std::size_t degree, std::int64_t length_tokens) const;
 
@@ -73,18 +75,22 @@ class DegreeCosts {
     std::int64_t tokens = 0;
     double least_s_per_token = 0;  // the least of all packs with at least this many tokens
   };
+  struct Group {
+    std::int64_t capacity_tokens = 0;
+    std::size_t index = 0;  // in groups_
+  };
   struct Degree {
     int gpus_per_pack = 1;
-    std::vector<std::size_t> groups;
+    std::vector<Group> groups;  // in ascending order of capacity
     std::vector<Point> points;  // ascending
     std::int64_t best_tokens = 0;
-    mutable std::vector<LengthCost> by_length = {};  // cache, by length
   };
 
   std::span<const BatchGroup> groups_;
   std::vector<Degree> degrees_;
+  mutable std::vector<LengthCost> by_length_;            // cache: [longest length so far + 1][n_degrees]
   mutable std::vector<std::vector<double>> document_s_;  // [n_groups] by length; below 0: not asked for yet
-  mutable LengthCost too_long_to_keep_;
+  mutable std::vector<LengthCost> too_long_to_keep_;
 };
 
 /// Time that the items would take on all GPUs, each at its cheapest degree, if they could be divided evenly.

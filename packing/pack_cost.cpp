@@ -5,11 +5,14 @@
 namespace packsim {
 
 double CostCurve::at(std::int64_t tokens_at) const {
+  const auto above = std::ranges::lower_bound(tokens, tokens_at);
+  return between(static_cast<std::size_t>(above - tokens.begin()), tokens_at);
+}
+
+double CostCurve::between(std::size_t above, std::int64_t tokens_at) const {
   if (tokens.empty()) return 0;
   if (tokens.size() == 1) return time_s.front();
-  const auto above = std::ranges::lower_bound(tokens, tokens_at);
-  const auto last = static_cast<std::ptrdiff_t>(tokens.size()) - 1;
-  const auto high = static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(above - tokens.begin(), 1, last));
+  const std::size_t high = std::clamp<std::size_t>(above, 1, tokens.size() - 1);
   const std::size_t low = high - 1;
   const double part =
       static_cast<double>(tokens_at - tokens[low]) / static_cast<double>(tokens[high] - tokens[low]);

@@ -14,6 +14,9 @@ struct CostCurve {
   std::vector<double> time_s;        ///< [n_points]
 
   double at(std::int64_t tokens_at) const;
+  /// The same for who knows the first point of at least so many tokens. above: its index; n_points if there
+  /// is none.
+  double between(std::size_t above, std::int64_t tokens_at) const;
 };
 
 /// Time of a pack on each of its GPUs, forward and backward, once all of them have started. One curve has
@@ -29,11 +32,15 @@ struct PackCost {
 
   /// documents_s: the sum over the pack's documents.
   double pack_s(std::int64_t pack_tokens, double documents_s, std::int64_t longest_tokens = 0) const {
+    return tokens_s.at(pack_tokens) + attention_s(documents_s, longest_tokens);
+  }
+  /// The part of pack_s() that is attention.
+  double attention_s(double documents_s, std::int64_t longest_tokens) const {
     const double longest_s = longest_s_per_token * static_cast<double>(longest_tokens);
-    if (longest_s <= 0) return tokens_s.at(pack_tokens) + documents_s;
+    if (longest_s <= 0) return documents_s;
     const double square = documents_s * documents_s;
     const double longest_square = longest_s * longest_s;
-    return tokens_s.at(pack_tokens) + std::sqrt(std::sqrt(square * square + longest_square * longest_square));
+    return std::sqrt(std::sqrt(square * square + longest_square * longest_square));
   }
 };
 

@@ -332,17 +332,20 @@ class Composer {
     for (const ItemRank rank : to.items) take_s_.push_back(items_.share_s(degree, rank));
     take_s_.push_back(0);
     swaps_.clear();
+    double most_off_s = wanted_s;  // of a swap that is kept
     for (std::size_t i = 0; i < from.items.size(); ++i) {
       const double give_s = items_.share_s(degree, from.items[i]);
       for (std::size_t j = 0; j < take_s_.size(); ++j) {
         const double moved_s = give_s - take_s_[j];
-        if (!(moved_s > 0 && moved_s < 2 * wanted_s)) continue;
         const Swap swap{std::abs(moved_s - wanted_s), i, j};
+        if (swap.off_s > most_off_s) continue;
+        if (!(moved_s > 0 && moved_s < 2 * wanted_s)) continue;
         if (swaps_.size() == kTries) {
           if (swap > swaps_.back()) continue;
           swaps_.pop_back();
         }
         swaps_.insert(std::ranges::upper_bound(swaps_, swap), swap);
+        if (swaps_.size() == kTries) most_off_s = swaps_.back().off_s;
       }
     }
   }
@@ -355,17 +358,18 @@ class Composer {
     for (const Swap& swap : swaps_) {
       new_from_.items = from.items;
       new_to_.items = to.items;
-      new_to_.items.push_back(from.items[swap.give]);
-      new_from_.items.erase(new_from_.items.begin() + static_cast<std::ptrdiff_t>(swap.give));
       if (swap.take < to.items.size()) {
-        new_from_.items.push_back(to.items[swap.take]);
-        new_to_.items.erase(new_to_.items.begin() + static_cast<std::ptrdiff_t>(swap.take));
+        std::swap(new_from_.items[swap.give], new_to_.items[swap.take]);
+      } else {
+        new_from_.items.erase(new_from_.items.begin() + static_cast<std::ptrdiff_t>(swap.give));
+        new_to_.items.push_back(from.items[swap.give]);
       }
       packer_.pack(degree, new_from_);
-      packer_.pack(degree, new_to_);
       const double from_s = loads[busiest] - from.time_s + new_from_.time_s;
+      if (from_s >= loads[busiest]) continue;
+      packer_.pack(degree, new_to_);
       const double to_s = loads[idlest] - to.time_s + new_to_.time_s;
-      if (std::max(from_s, to_s) >= loads[busiest]) continue;
+      if (to_s >= loads[busiest]) continue;
       std::swap(from, new_from_);
       std::swap(to, new_to_);
       loads[busiest] = from_s;

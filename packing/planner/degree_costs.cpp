@@ -8,6 +8,8 @@ namespace packsim {
 
 DegreeCosts::DegreeCosts(std::span<const BatchGroup> groups) : groups_(groups), document_s_(groups.size()) {
   for (std::size_t g = 0; g < groups.size(); ++g) {
+    token_curves_.emplace_back(groups[g].cost.tokens_s);
+    document_curves_.emplace_back(groups[g].cost.document_s);
     const auto known = std::ranges::find(degrees_, groups[g].gpus_per_pack, &Degree::gpus_per_pack);
     Degree& degree = known == degrees_.end() ? degrees_.emplace_back() : *known;
     degree.gpus_per_pack = groups[g].gpus_per_pack;
@@ -58,7 +60,7 @@ std::span<const DegreeCosts::LengthCost> DegreeCosts::make_costs(std::int64_t le
 }
 
 double DegreeCosts::make_document_s(std::size_t group, std::int64_t length_tokens) const {
-  const double time_s = groups_[group].cost.document_s.at(length_tokens);
+  const double time_s = document_curves_[group].at(length_tokens);
   const auto index = static_cast<std::size_t>(length_tokens);
   if (index >= kMostKept) return time_s;
   std::vector<double>& kept = document_s_[group];
@@ -70,20 +72,20 @@ DegreeCosts::LengthCost DegreeCosts::make_cost(std::size_t degree, std::int64_t 
   const Degree& own = degrees_[degree];
   const auto at = std::ranges::lower_bound(own.points, length_tokens, {}, &Point::tokens);
   if (at == own.points.end()) return {.share_s = kNever, .alone_s = kNever};
-  const BatchGroup& group = groups_[group_of(degree, std::max(length_tokens, own.best_tokens))];
+  const std::size_t group = group_of(degree, std::max(length_tokens, own.best_tokens));
   const auto length = static_cast<std::int32_t>(length_tokens);
   return {.share_s = static_cast<double>(length_tokens) * at->least_s_per_token +
-                     group.cost.document_s.at(length_tokens),
+                     document_curves_[group].at(length_tokens),
           .alone_s = pack_s(degree, {&length, 1})};
 }
 
 double DegreeCosts::attention_s(std::size_t degree, std::int64_t length_tokens,
                                 std::int64_t pack_tokens) const {
-  return groups_[group_of(degree, std::max(length_tokens, pack_tokens))].cost.document_s.at(length_tokens);
+  return document_curves_[group_of(degree, std::max(length_tokens, pack_tokens))].at(length_tokens);
 }
 
 double DegreeCosts::tokens_s(std::size_t degree, std::int64_t tokens) const {
-  return groups_[group_of(degree, tokens)].cost.tokens_s.at(tokens);
+  return token_curves_[group_of(degree, tokens)].at(tokens);
 }
 
 double DegreeCosts::pack_s(std::size_t degree, std::span<const std::int32_t> lengths_tokens) const {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "packing/batch_problem.hpp"
+#include "packing/planner/indexed_curve.hpp"
 
 namespace packsim {
 
@@ -21,6 +22,12 @@ class DegreeCosts {
   /// Ascending.
   int gpus_per_pack(std::size_t degree) const { return degrees_[degree].gpus_per_pack; }
   std::int64_t most_tokens(std::size_t degree) const { return degrees_[degree].points.back().tokens; }
+  struct Group {
+    std::int64_t capacity_tokens = 0;
+    std::size_t index = 0;  ///< in the setting
+  };
+  /// The groups of a degree, in ascending order of capacity.
+  std::span<const Group> groups(std::size_t degree) const { return degrees_[degree].groups; }
   /// The group of a pack of this many tokens, which may be at most most_tokens().
   std::size_t group_of(std::size_t degree, std::int64_t tokens) const;
 
@@ -51,7 +58,12 @@ class DegreeCosts {
   /// Time of a pack of this many tokens, at most most_tokens(), without its attention.
   double tokens_s(std::size_t degree, std::int64_t tokens) const;
   double pack_s(std::size_t degree, std::span<const std::int32_t> lengths_tokens) const;
-  /// Attention time that one document adds to a pack of a group.
+  /// Attention time that one document adds to a pack of a group. If many lengths are asked for once each, it
+  /// is better not to keep the answers.
+  double document_once_s(std::size_t group, std::int64_t length_tokens) const {
+    return document_curves_[group].at(length_tokens);
+  }
+  /// The same, and keeps it.
   double document_s(std::size_t group, std::int64_t length_tokens) const {
     const std::vector<double>& kept = document_s_[group];
     const auto index = static_cast<std::size_t>(length_tokens);
@@ -61,7 +73,7 @@ class DegreeCosts {
   /// Time of a pack of a group. documents_s: the sum of document_s() over its documents.
   double pack_s(std::size_t group, std::int64_t tokens, double documents_s,
                 std::int64_t longest_tokens) const {
-    return groups_[group].cost.pack_s(tokens, documents_s, longest_tokens);
+    return token_curves_[group].at(tokens) + groups_[group].cost.attention_s(documents_s, longest_tokens);
   }
 
  private:
@@ -75,18 +87,16 @@ class DegreeCosts {
     std::int64_t tokens = 0;
     double least_s_per_token = 0;  // the least of all packs with at least this many tokens
   };
-  struct Group {
-    std::int64_t capacity_tokens = 0;
-    std::size_t index = 0;  // in groups_
-  };
   struct Degree {
     int gpus_per_pack = 1;
-    std::vector<Group> groups;  // in ascending order of capacity
+    std::vector<Group> groups;
     std::vector<Point> points;  // ascending
     std::int64_t best_tokens = 0;
   };
 
   std::span<const BatchGroup> groups_;
+  std::vector<IndexedCurve> token_curves_;     // [n_groups]
+  std::vector<IndexedCurve> document_curves_;  // [n_groups]
   std::vector<Degree> degrees_;
   mutable std::vector<LengthCost> by_length_;            // cache: [longest length so far + 1][n_degrees]
   mutable std::vector<std::vector<double>> document_s_;  // [n_groups] by length; below 0: not asked for yet

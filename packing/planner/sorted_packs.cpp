@@ -14,6 +14,61 @@ struct Form {
   std::int64_t capacity_tokens = 0;
 };
 
+// Lower bound of the GPU time that a document adds to packs of a form. A pack takes at least its tokens times
+// the least time per token of its group, and the time of each of its documents.
+class FormFloor {
+ public:
+  FormFloor(const BatchSetting& setting, const DegreeCosts& costs, const Form& form)
+      : costs_(costs),
+        capacity_tokens_(form.capacity_tokens),
+        factor_(costs.gpus_per_pack(form.degree) * (1 + setting.rounds.fill_rounds / form.n_rounds)) {
+    std::int64_t fewest_tokens = 1;
+    for (const DegreeCosts::Group& group : costs.groups(form.degree)) {
+      const std::int64_t most_tokens = std::min(group.capacity_tokens, form.capacity_tokens);
+      if (fewest_tokens > most_tokens) continue;
+      const CostCurve& curve = setting.groups[group.index].cost.tokens_s;
+      groups_.push_back({group, least_s_per_token(curve, fewest_tokens, most_tokens)});
+      fewest_tokens = group.capacity_tokens + 1;
+    }
+  }
+
+  // Infinite if no pack of the form can hold it.
+  double gpu_s(std::int64_t length_tokens) const {
+    double least_s = kNever;
+    if (length_tokens > capacity_tokens_) return least_s;
+    for (const auto& [group, s_per_token] : groups_) {
+      if (group.capacity_tokens < length_tokens) continue;
+      const double tokens_s = static_cast<double>(length_tokens) * s_per_token;
+      least_s = std::min(least_s, tokens_s + costs_.document_once_s(group.index, length_tokens));
+    }
+    return factor_ * least_s;
+  }
+
+ private:
+  // On a straight line, the time per token is least at one of the ends.
+  static double least_s_per_token(const CostCurve& curve, std::int64_t fewest_tokens,
+                                  std::int64_t most_tokens) {
+    double least = kNever;
+    const auto try_tokens = [&](std::int64_t tokens) {
+      if (tokens >= fewest_tokens && tokens <= most_tokens)
+        least = std::min(least, curve.at(tokens) / static_cast<double>(tokens));
+    };
+    try_tokens(fewest_tokens);
+    try_tokens(most_tokens);
+    std::ranges::for_each(curve.tokens, try_tokens);
+    return least;
+  }
+
+  struct Group {
+    DegreeCosts::Group group;
+    double s_per_token = 0;  // the least of all packs of the form
+  };
+  const DegreeCosts& costs_;
+  std::int64_t capacity_tokens_;
+  double factor_;
+  std::vector<Group> groups_;
+};
+
 class Former {
  public:
   Former(const BatchProblem& problem, const DegreeCosts& costs)
@@ -22,14 +77,21 @@ class Former {
         costs_(costs),
         gpu_tokens_(problem.setting.tokens_per_iteration / problem.setting.n_gpus) {
     for (const std::int32_t length : problem.items.lengths_tokens) {
-      if (!problem.items.skips(length)) longest_ = std::max<std::int64_t>(longest_, length);
+      if (problem.items.skips(length)) continue;
+      const auto index = static_cast<std::size_t>(length);
+      if (index >= n_of_length_.size()) n_of_length_.resize(index + 1);
+      ++n_of_length_[index];
     }
+    longest_ = std::max<std::int64_t>(std::ssize(n_of_length_) - 1, 0);
   }
 
-  std::vector<ComposedIteration> best() const {
+  // limit_s: what other iterations take in total.
+  std::vector<ComposedIteration> best(double limit_s) const {
+    constexpr double kRounding = 1e-9;
     std::vector<ComposedIteration> best;
-    double best_s = kNever;
+    double best_s = limit_s * (1 + kRounding);
     for (const std::vector<Form>& forms : choices()) {
+      if (least_s(forms) * (1 - kRounding) >= best_s) continue;
       // Best fit packs long samples better.
       for (const std::string_view packer : {"isf", "bfd"}) {
         std::vector<ComposedIteration> iterations = form(forms, packer);
@@ -44,6 +106,27 @@ class Former {
   }
 
  private:
+  // Lower bound of the total time of iterations of such packs.
+  double least_s(const std::vector<Form>& forms) const {
+    // More iterations than needed would take less time, or packs without tokens could take any time.
+    if (setting_.step_s < 0 || setting_.rounds.fill_rounds < 0 || n_of_length_.empty() || n_of_length_[0] > 0)
+      return 0;
+    std::vector<FormFloor> floors;
+    for (const Form& form : forms) floors.emplace_back(setting_, costs_, form);
+    double gpu_s = 0;
+    double tokens = 0;
+    for (std::size_t length = 0; length < n_of_length_.size(); ++length) {
+      if (n_of_length_[length] == 0) continue;
+      double least_s = kNever;
+      for (const FormFloor& floor : floors)
+        least_s = std::min(least_s, floor.gpu_s(static_cast<std::int64_t>(length)));
+      gpu_s += static_cast<double>(n_of_length_[length]) * least_s;
+      tokens += static_cast<double>(n_of_length_[length]) * static_cast<double>(length);
+    }
+    return gpu_s / setting_.n_gpus +
+           setting_.step_s * tokens / static_cast<double>(setting_.tokens_per_iteration);
+  }
+
   // Where a pipeline has to be filled, more and smaller packs.
   std::vector<Form> forms_of(std::size_t degree) const {
     std::vector<Form> forms;
@@ -129,12 +212,14 @@ class Former {
   const DegreeCosts& costs_;
   std::int64_t gpu_tokens_ = 0;  // of an iteration
   std::int64_t longest_ = 0;
+  std::vector<std::uint32_t> n_of_length_;  // [longest length + 1]
 };
 
 }  // namespace
 
-std::vector<ComposedIteration> sorted_packs(const BatchProblem& problem, const DegreeCosts& costs) {
-  return Former(problem, costs).best();
+std::vector<ComposedIteration> sorted_packs(const BatchProblem& problem, const DegreeCosts& costs,
+                                            double limit_s) {
+  return Former(problem, costs).best(limit_s);
 }
 
 }  // namespace packsim

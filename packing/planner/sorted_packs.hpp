@@ -13,7 +13,8 @@ namespace packsim {
 /// groups can have. Also packs of one length at each degree that holds all samples; packed by ISF and by best
 /// fit: what takes least of these. Where pipelines have to be filled, of the number of rounds that takes
 /// least. Empty where the packs do not fit an iteration, or do not fill the rounds of an interleaved
-/// pipeline.
-std::vector<ComposedIteration> sorted_packs(const BatchProblem& problem, const DegreeCosts& costs);
+/// pipeline, or where they would take limit_s or more in total.
+std::vector<ComposedIteration> sorted_packs(const BatchProblem& problem, const DegreeCosts& costs,
+                                            double limit_s);
 
 }  // namespace packsim

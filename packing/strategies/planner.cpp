@@ -131,10 +131,9 @@ BatchPlan plan_planner(const BatchProblem& problem) {
                                                   : mixed_iterations(problem, costs, order);
   // Packs sorted over the whole data set may leave less to wait for.
   if (!problem.items.options[kWindowIterations]) {
-    std::vector<ComposedIteration> sorted = sorted_packs(problem, costs);
-    const double step_s = setting.step_s;
-    if (!sorted.empty() && total_s(sorted, step_s) < total_s(iterations, step_s))
-      iterations = std::move(sorted);
+    const double limit_s = total_s(iterations, setting.step_s);
+    std::vector<ComposedIteration> sorted = sorted_packs(problem, costs, limit_s);
+    if (!sorted.empty() && total_s(sorted, setting.step_s) < limit_s) iterations = std::move(sorted);
   }
   return plan_of(iterations, costs, lengths, setting);
 }

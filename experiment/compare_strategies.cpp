@@ -17,6 +17,7 @@
 #include "experiment/plans/plan_of_file.hpp"
 #include "experiment/plans/plan_strategy.hpp"
 #include "experiment/pricing/set_bounds.hpp"
+#include "experiment/results/job_differences.hpp"
 #include "experiment/results/length_summary.hpp"
 #include "experiment/simulate_plan.hpp"
 #include "scenarios/loader/lengths/draw_lengths.hpp"
@@ -82,13 +83,30 @@ LengthSummary summarize(const DrawnLengths& drawn) {
   return summary;
 }
 
-// How much faster each run is than the baseline.
+// How much faster each run is than the baseline for the tokens that it trains. Repeating tokens to fill last
+// iterations makes no run faster.
 void set_speedups(Report& report) {
   const auto baseline = std::ranges::find(report.runs, report.baseline, &StrategyResult::name);
   if (baseline == report.runs.end() || !baseline->times) return;
+  const auto tokens = [](const StrategyResult& run) {
+    return static_cast<double>(run.counts.trained_tokens - run.counts.repeated_tokens);
+  };
   for (StrategyResult& run : report.runs) {
-    if (run.times) run.speedup = baseline->times->wall_hours / run.times->wall_hours;
+    if (!run.times) continue;
+    run.speedup = baseline->times->wall_hours / run.times->wall_hours * (tokens(run) / tokens(*baseline));
   }
+}
+
+// One strategy's failure is that strategy's result. If there is no other, it is the caller's.
+void throw_if_all_failed(const Scenario& scenario, const Report& report) {
+  std::string all;
+  for (std::size_t i = 0; i < report.runs.size(); ++i) {
+    const StrategyResult& run = report.runs[i];
+    if (!run.failure) return;
+    all += fmt::format("{}{}: /strategies/{}: {}: {}", all.empty() ? "" : "\n", scenario.path, i, run.name,
+                       *run.failure);
+  }
+  if (!all.empty()) throw std::invalid_argument(all);
 }
 
 // Runs all strategies of a scenario, each as make_plan says.
@@ -112,11 +130,20 @@ Report run_plans(const Scenario& scenario, const LengthSummary& lengths, const R
       const PlannedStrategy plan = make_plan(spec);
       trained[i] = trained_data(plan);
       report.runs[i] = simulate_plan(scenario, spec, plan, prices, options.level, say);
-    } catch (const std::invalid_argument& error) {
-      throw std::invalid_argument(
-          fmt::format("{}: /strategies/{}: {}: {}", scenario.path, i, spec.name, error.what()));
+    } catch (const std::logic_error& error) {
+      const bool is_ours = dynamic_cast<const std::invalid_argument*>(&error) == nullptr;
+      report.runs[i] = {.name = spec.name,
+                        .strategy = spec.strategy,
+                        .order = spec.order,
+                        .last_iteration = spec.last_iteration,
+                        .padding = spec.padding,
+                        .over_long = spec.over_long,
+                        .failure = (is_ours ? "a bug in packsim: " : "") + std::string(error.what()),
+                        .feasible = false};
+      trained[i] = {};
     }
   });
+  throw_if_all_failed(scenario, report);
   if (options.progress) options.progress("computing lower bounds");
   set_bounds(scenario, trained, prices, report);
 
@@ -125,6 +152,7 @@ Report run_plans(const Scenario& scenario, const LengthSummary& lengths, const R
                       std::back_inserter(report.manifest.warnings));
   }
 
+  set_differences(report);
   set_speedups(report);
   return report;
 }

@@ -25,6 +25,11 @@ constexpr std::size_t kSampledIterations = 8;
 
 DataCounts count_samples(const Packing& packing, const Schedule& schedule, const ScheduleMetrics& metrics) {
   const PackCounts& counts = packing.counts;
+  std::int64_t longest = 0;
+  for (const PackSet& packs : packing.groups) {
+    for (const ItemIndex item : packs.items)
+      longest = std::max<std::int64_t>(longest, packing.lengths_tokens[item]);
+  }
   return {.dropped_samples = counts.dropped_samples,
           .dropped_tokens = counts.dropped_tokens * schedule.epochs + schedule.dropped_tokens,
           .empty_samples = counts.empty_samples,
@@ -34,7 +39,8 @@ DataCounts count_samples(const Packing& packing, const Schedule& schedule, const
           .own_pack_samples = counts.own_pack_samples,
           .repeated_tokens = schedule.repeated_tokens,
           .padded_tokens = metrics.padded_tokens,
-          .trained_tokens = metrics.trained_tokens};
+          .trained_tokens = metrics.trained_tokens,
+          .longest_tokens = longest};
 }
 
 std::optional<Reordering> reordering_of(const Packing& packing, const StrategySpec& spec) {
@@ -128,6 +134,7 @@ StrategyResult simulate_plan(const Scenario& scenario, const StrategySpec& spec,
                         .padding = spec.padding,
                         .over_long = spec.over_long,
                         .feasible = std::ranges::all_of(plan.groups, &PlannedGroup::feasible),
+                        .overlaps_states = plan.plans.front().execution.overlaps_states,
                         .groups = plan.groups,
                         .packs = static_cast<std::int64_t>(packing.n_packs()),
                         .iterations = metrics.iterations,

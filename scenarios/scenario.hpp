@@ -43,7 +43,8 @@ struct StrategySpec {
   std::optional<int> micro_batches_per_rank;  ///< if not set, as many as fit in tokens_per_iteration
   /// ZeRO stages to try, for a strategy that chooses its groups; empty: only the scenario's.
   std::vector<int> zero_stages = {};
-  /// Longest sample, for a strategy that chooses its groups; if not set, the longest that fits in memory.
+  /// Longest sample, for a strategy that chooses its groups; if not set, the longest that fits in memory. The
+  /// loader sets it to the largest capacity of the scenario's other strategies where the file does not.
   std::optional<std::int64_t> longest_tokens = {};
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "experiment/plans/batch_run.hpp"
+#include "experiment/results/job_differences.hpp"
 #include "models/state_traffic.hpp"
 
 namespace packsim {
@@ -30,12 +31,16 @@ std::vector<LengthCount> count_lengths(const Packing& packing) {
   return lengths;
 }
 
-BoundSpace space_of(const Scenario& scenario, std::span<const TrainedData> trained) {
+// What all schedules may do that train the job that was asked for: iterations as large as the largest of
+// those runs whose iterations have the size asked for.
+BoundSpace space_of(const Scenario& scenario, std::span<const TrainedData> trained, const Report& report) {
   BoundSpace space{.tokens_per_iteration = scenario.training.tokens_per_iteration,
                    .epochs = scenario.training.epochs};
-  for (const TrainedData& data : trained) {
+  for (std::size_t i = 0; i < trained.size(); ++i) {
+    const TrainedData& data = trained[i];
     space.sequences.insert(space.sequences.end(), data.sequences.begin(), data.sequences.end());
-    space.tokens_per_iteration = std::max(space.tokens_per_iteration, data.most_iteration_tokens);
+    if (has_asked_iterations(report.manifest, report.runs[i]))
+      space.tokens_per_iteration = std::max(space.tokens_per_iteration, data.most_iteration_tokens);
     space.most_pack_tokens = std::max(space.most_pack_tokens, data.most_pack_tokens);
     if (!data.lengths.empty())
       space.most_pack_tokens =
@@ -114,13 +119,16 @@ TrainedData trained_data(const PlannedStrategy& plan) {
 void set_bounds(const Scenario& scenario, std::span<const TrainedData> trained, SharedPrices& prices,
                 Report& report) {
   const std::shared_ptr<ScenarioPricers> pricers = prices.lend();
-  StageBounds bounds(scenario, space_of(scenario, trained), pricers->kernels());
+  const BoundSpace space = space_of(scenario, trained, report);
+  StageBounds bounds(scenario, space, pricers->kernels());
   const int zero_stage = scenario.plan.zero_stage;
   // Strategies that treat over-long samples alike train the same.
   for (std::size_t i = 0; i < trained.size(); ++i) {
     StrategyResult& run = report.runs[i];
+    if (trained[i].most_iteration_tokens > space.tokens_per_iteration) continue;
     const auto same = std::ranges::find_if(trained, [&](const TrainedData& data) {
-      return data.zero_stage == trained[i].zero_stage && data.overlaps_states == trained[i].overlaps_states &&
+      return data.most_iteration_tokens <= space.tokens_per_iteration &&
+             data.zero_stage == trained[i].zero_stage && data.overlaps_states == trained[i].overlaps_states &&
              data.lengths == trained[i].lengths;
     });
     const auto first = static_cast<std::size_t>(same - trained.begin());

@@ -133,6 +133,7 @@ struct DataCounts {
   std::int64_t repeated_tokens = 0;  ///< tokens that are trained again to fill last iterations
   std::int64_t padded_tokens = 0;
   std::int64_t trained_tokens = 0;  ///< with repeated tokens, without padding
+  std::int64_t longest_tokens = 0;  ///< of the longest sample that is packed, or piece of a cut sample
 };
 
 /// Times that packsim itself took on this machine. They are not part of a result.
@@ -154,7 +155,15 @@ struct StrategyResult {
   Padding padding = Padding::none;
   OverLong over_long = OverLong::error;
 
+  /// Why there is nothing below; none if the strategy could be planned and simulated.
+  std::optional<std::string> failure = {};
+  /// How the job that this run trains differs from the one that was asked for (set_differences()). Empty: the
+  /// run may be compared with other runs of which this is empty.
+  std::vector<std::string> differences = {};
+
   bool feasible = true;  ///< whether every group fits in memory
+  /// Whether gradients and weights travel while the GPUs compute.
+  bool overlaps_states = false;
   std::vector<PlannedGroup> groups = {};
   std::int64_t packs = 0;                  ///< number of packs of one epoch
   std::int64_t iterations = 0;             ///< number of iterations over all epochs
@@ -164,8 +173,11 @@ struct StrategyResult {
   std::optional<ScheduleMetrics> balance = {};  ///< none if no iteration is trained
   /// None if the run does not fit in memory or no iteration is trained.
   std::optional<RunTimes> times = {};
-  std::optional<double> speedup = {};  ///< wall time of the baseline over that of this run
-  /// None if last iterations leave packs out, or a sample fits in no pack.
+  /// Wall time of the baseline over that of this run, each divided by the tokens that the run trains at least
+  /// once in an epoch.
+  std::optional<double> speedup = {};
+  /// None if last iterations leave packs out, a sample fits in no pack, or iterations are larger than the
+  /// scenario asks for.
   std::optional<BoundGap> bound = {};
   std::optional<Reordering> reordering = {};  ///< none for strategies that shuffle packs
   std::optional<PlanningCost> planning = {};  ///< none if the scenario sets no time for plans

@@ -1,6 +1,7 @@
 #include "packing/algorithms/cp_blocks.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <stdexcept>
 #include <string>
 
@@ -65,6 +66,10 @@ bool CpGroups::grow_a_block(std::vector<CpBlock>& blocks) const {
   least->work = 0;
   for (const ItemIndex item : least->items) least->work += work(item, grown);
   return true;
+}
+
+void CpGroups::sort_side_by_side(std::vector<CpBlock>& blocks) const {
+  std::ranges::stable_sort(blocks, std::greater{}, &CpBlock::group);
 }
 
 }  // namespace packsim

@@ -52,6 +52,10 @@ class CpGroups {
   /// false if that block is at the largest degree already or too few GPUs are idle.
   bool grow_a_block(std::vector<CpBlock>& blocks) const;
 
+  /// The order in which blocks lie side by side on the GPUs: widest first, and as they are where degrees are
+  /// equal. Each block then begins at a multiple of its degree.
+  void sort_side_by_side(std::vector<CpBlock>& blocks) const;
+
  private:
   const BatchProblem& problem_;
   std::size_t n_gpus_;

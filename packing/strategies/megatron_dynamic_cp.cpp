@@ -45,6 +45,7 @@ class DynamicCpScheduler {
     }
     if (n_free() > 0 && groups_.degree(groups_.n_groups() - 1) == groups_.n_gpus()) return share_all_gpus();
     left_ = std::move(passed);
+    groups_.sort_side_by_side(blocks_);
     return std::move(blocks_);
   }
 

@@ -47,6 +47,7 @@ class HybridCpScheduler {
     trim_overload();
     while (groups_.grow_a_block(blocks_)) {
     }
+    groups_.sort_side_by_side(blocks_);
     return std::move(blocks_);
   }
 

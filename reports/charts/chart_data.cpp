@@ -28,6 +28,7 @@ double five_digits(double value) {
 }
 
 std::string gpu_days_label(const StrategyResult& run, const Report& report) {
+  if (run.failure) return "failed: " + *run.failure;
   if (!run.feasible) return "does not fit: " + memory_excess(run);
   const std::string days = run.times ? quantity(run.times->gpu_days) : "-";
   if (run.name == report.baseline) return days + " (baseline)";

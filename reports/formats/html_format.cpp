@@ -13,6 +13,7 @@
 #include "reports/tables/bound_rows.hpp"
 #include "reports/tables/conclusion.hpp"
 #include "reports/tables/loss_rows.hpp"
+#include "reports/tables/run_notes.hpp"
 #include "reports/text/html_text.hpp"
 #include "reports/text/numbers.hpp"
 #include "reports/text/plan_text.hpp"
@@ -76,8 +77,7 @@ std::string cards(const Report& report) {
 
   std::string text;
   if (compares && baseline_has_time) {
-    text += card("Speed-up over the baseline",
-                 fmt::format("{:.2f}x", baseline->times->gpu_days / winner->times->gpu_days),
+    text += card("Speed-up over the baseline", fmt::format("{:.2f}x", winner->speedup.value_or(0)),
                  html_escaped(fmt::format("{} over {}", winner->name, baseline->name)));
   } else {
     text += card("Fastest run", html_escaped(winner->name), "");
@@ -98,12 +98,10 @@ std::string cards(const Report& report) {
   return fmt::format("<div class=\"cards\">\n{}</div>\n", text);
 }
 
-std::string misfits_html(const Report& report) {
+std::string run_notes_html(const Report& report) {
   std::string items;
-  for (const StrategyResult& run : report.runs) {
-    if (run.feasible) continue;
-    items += fmt::format("<li><b>{}</b> does not fit in GPU memory: {}.</li>\n", html_escaped(run.name),
-                         memory_excess(run));
+  for (const RunNote& note : run_notes(report)) {
+    items += fmt::format("<li><b>{}</b> {}.</li>\n", html_escaped(note.run), html_escaped(note.text));
   }
   return items.empty() ? "" : fmt::format("<ul class=\"oom\">\n{}</ul>\n", items);
 }
@@ -157,7 +155,7 @@ std::string body(const Report& report, std::span<const Chart> charts) {
       "<h2>Comparison</h2>\n<p class=\"note\">Ratios are fractions from 0 to 1, and 0 is best; 0 stands for "
       "exactly none. k, M and B are powers of 1000, K is 1024. Column heads explain themselves on hover, and "
       "below. The fastest run is bold.</p>\n";
-  text += comparison_table(report) + misfits_html(report);
+  text += comparison_table(report) + run_notes_html(report);
   for (const Chart& chart : charts) text += figure(chart);
   if (!report.bounds.empty()) {
     text += fmt::format("<h2>Lower bound</h2>\n<p class=\"note\">{}</p>\n", kBoundNote) + bound_table(report);

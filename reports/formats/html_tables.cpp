@@ -25,7 +25,12 @@ namespace {
 std::string run_header(const StrategyResult& run, const Report& report, std::size_t n_rows = 1) {
   std::string tags;
   if (run.name == report.baseline) tags += " <span class=\"tag\">baseline</span>";
-  if (!run.feasible) tags += " <span class=\"tag oom\">does not fit</span>";
+  if (run.failure) {
+    tags += " <span class=\"tag oom\">failed</span>";
+  } else if (!run.feasible) {
+    tags += " <span class=\"tag oom\">does not fit</span>";
+  }
+  if (!run.differences.empty()) tags += " <span class=\"tag oom\">another job</span>";
   return fmt::format("<th scope=\"row\" rowspan=\"{}\">{}{}</th>", n_rows, html_escaped(run.name), tags);
 }
 
@@ -55,7 +60,7 @@ std::string comparison_row(const StrategyResult& run, const Report& report,
   for (std::size_t c = 0; c < shown.size(); ++c) {
     const Column& column = shown[c];
     const std::string text = column.text(run);
-    const std::string_view style = text == "OOM" ? " oom" : "";
+    const std::string_view style = text == "OOM" || text == "failed" ? " oom" : "";
     cells += fmt::format("<td class=\"{}{}\" title=\"{}: {} {} {}\">{}</td>",
                          starts_group(shown, c) ? "starts-group" : "", style, html_escaped(run.name),
                          column.title, text, column.unit, text);

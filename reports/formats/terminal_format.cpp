@@ -10,6 +10,7 @@
 #include "reports/tables/bound_rows.hpp"
 #include "reports/tables/conclusion.hpp"
 #include "reports/tables/loss_rows.hpp"
+#include "reports/tables/run_notes.hpp"
 #include "reports/tables/run_values.hpp"
 #include "reports/tables/shown_groups.hpp"
 #include "reports/text/numbers.hpp"
@@ -78,25 +79,25 @@ std::string comparison(const Report& report) {
   }
   for (const StrategyResult& run : report.runs) {
     std::vector<std::string>& row = rows.emplace_back();
-    row.push_back(printable(run.name) + (run.name == report.baseline ? " *" : ""));
+    row.push_back(printable(run.name) + (run.name == report.baseline ? " *" : "") +
+                  (run.differences.empty() ? "" : " !"));
     for (const Column& column : shown) row.push_back(column.text(run));
   }
   return text_table(rows);
 }
 
-std::string misfits_text(const Report& report) {
+std::string run_notes_text(const Report& report, int width_columns) {
   std::string text;
-  for (const StrategyResult& run : report.runs) {
-    if (!run.feasible) text += fmt::format("{} does not fit: {}\n", printable(run.name), memory_excess(run));
-  }
+  for (const RunNote& note : run_notes(report))
+    text += wrapped(printable(note.run + " " + note.text), width_columns, 2);
   return text;
 }
 
 std::string notes(const Report& report, int width_columns) {
   std::string text =
-      "* the baseline. OOM: does not fit in GPU memory. 0 means exactly none. k, M, B are powers of 1000; K "
-      "is "
-      "1024.";
+      "* the baseline. ! trains another job than the others, for the reason below the table. OOM: does not "
+      "fit "
+      "in GPU memory. 0 means exactly none. k, M, B are powers of 1000; K is 1024.";
   text = wrapped(text, width_columns, 0);
   for (const Column& column : columns(report)) {
     text += labelled(column.title, column.definition, width_columns);
@@ -193,9 +194,9 @@ std::string worth_measuring(const Report& report, int width_columns) {
 
 std::string to_terminal(const Report& report, int width_columns) {
   const int wrap_columns = std::max(width_columns, kNarrowestWrap_columns);
-  const std::string misfit_lines = misfits_text(report);
+  const std::string note_lines = run_notes_text(report, wrap_columns);
   std::string text = header(report, wrap_columns) + "\n" + comparison(report) + "\n";
-  if (!misfit_lines.empty()) text += misfit_lines + "\n";
+  if (!note_lines.empty()) text += note_lines + "\n";
   const std::string changes = sample_changes(report, wrap_columns);
   if (!changes.empty()) text += changes + "\n";
   const std::string measurements = worth_measuring(report, wrap_columns);

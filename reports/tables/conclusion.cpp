@@ -31,11 +31,11 @@ std::string data_caveat(const StrategyResult& fast, const StrategyResult* other)
   return caveats.empty() ? "." : fmt::format(", but {} {}.", fast.name, fmt::join(caveats, " and "));
 }
 
-// The fastest feasible run besides `excluded`.
+// The fastest run besides `excluded` among those that train the job that was asked for.
 const StrategyResult* fastest_besides(const Report& report, const StrategyResult* excluded) {
   const StrategyResult* fastest = nullptr;
   for (const StrategyResult& run : report.runs) {
-    if (&run == excluded || !has_time(run)) continue;
+    if (&run == excluded || !has_time(run) || !run.differences.empty()) continue;
     if (fastest == nullptr || run.times->gpu_days < fastest->times->gpu_days) fastest = &run;
   }
   return fastest;
@@ -60,27 +60,35 @@ const StrategyResult* fastest_run(const Report& report) {
 
 namespace {
 
+// Why a run is not compared; continues its name.
+std::string obstacle(const StrategyResult& run) {
+  if (run.failure) return "failed";
+  if (!run.feasible) return "does not fit in memory";
+  if (!has_time(run)) return "has no iteration";
+  return "trains another job";
+}
+
+std::string why_none_wins(const Report& report) {
+  if (std::ranges::none_of(report.runs, &StrategyResult::feasible)) return "No run fits in GPU memory.";
+  if (std::ranges::none_of(report.runs, has_time)) return "No run has an iteration.";
+  return "No run trains the job that was asked for; the reasons are below the table.";
+}
+
 std::string verdict(const Report& report) {
   if (report.runs.empty()) return "Nothing was compared.";
   const StrategyResult* winner = fastest_run(report);
-  if (winner == nullptr) {
-    const bool any_fits = std::ranges::any_of(report.runs, &StrategyResult::feasible);
-    return any_fits ? "No run has an iteration." : "No run fits in GPU memory.";
-  }
+  if (winner == nullptr) return why_none_wins(report);
   const StrategyResult* baseline = baseline_run(report);
-  if (baseline == nullptr || !has_time(*baseline)) {
+  if (baseline == nullptr || !has_time(*baseline) || !baseline->differences.empty()) {
     const std::string reason =
-        baseline == nullptr ? ""
-                            : fmt::format("; the baseline {} {}", baseline->name,
-                                          baseline->feasible ? "has no iteration" : "does not fit in memory");
+        baseline == nullptr ? "" : fmt::format("; the baseline {} {}", baseline->name, obstacle(*baseline));
     return fmt::format("{} takes the least of what fits, {} GPU-days{}{}", winner->name,
                        quantity(winner->times->gpu_days), reason, data_caveat(*winner, nullptr));
   }
   if (winner != baseline) {
     return fmt::format("{} is {:.2f}x faster than {}: {} vs {} GPU-days{}", winner->name,
-                       baseline->times->gpu_days / winner->times->gpu_days, baseline->name,
-                       quantity(winner->times->gpu_days), quantity(baseline->times->gpu_days),
-                       data_caveat(*winner, baseline));
+                       winner->speedup.value_or(0), baseline->name, quantity(winner->times->gpu_days),
+                       quantity(baseline->times->gpu_days), data_caveat(*winner, baseline));
   }
   const StrategyResult* next = fastest_besides(report, baseline);
   if (next == nullptr) {
@@ -89,8 +97,7 @@ std::string verdict(const Report& report) {
   }
   return fmt::format("Nothing is faster than the baseline {}: {} GPU-days; {} follows with {} ({:.2f}x){}",
                      winner->name, quantity(winner->times->gpu_days), next->name,
-                     quantity(next->times->gpu_days), baseline->times->gpu_days / next->times->gpu_days,
-                     data_caveat(*winner, next));
+                     quantity(next->times->gpu_days), next->speedup.value_or(0), data_caveat(*winner, next));
 }
 
 // What the fastest run takes with failures; nothing where there are none.

@@ -12,7 +12,8 @@ bool has_time(const StrategyResult& run);
 /// The run that the others are compared with, or null where no run has the baseline's name.
 const StrategyResult* baseline_run(const Report& report);
 
-/// The run with the fewest GPU-days, the first of equals, or null where none has a time.
+/// The run with the fewest GPU-days of those that train the job that was asked for, the first of equals, or
+/// null if there is none.
 const StrategyResult* fastest_run(const Report& report);
 
 /// One sentence: who wins, by how much, and what it costs in data.

@@ -35,9 +35,12 @@ Value if_there(const std::optional<Value_>& value) {
   return value ? Value(*value) : Value();
 }
 
-// Text of a value of a run that fits in memory.
+// Text of a value of a run that was simulated.
 std::function<std::string(const Run&)> or_oom(std::function<std::string(const Run&)> text) {
-  return [text = std::move(text)](const Run& run) { return run.feasible ? text(run) : "OOM"; };
+  return [text = std::move(text)](const Run& run) {
+    if (run.failure) return std::string("failed");
+    return run.feasible ? text(run) : "OOM";
+  };
 }
 
 // A number as people read it; "-" where there is none.
@@ -108,6 +111,13 @@ Values names() {
       {"padding", text([](const Run& run) { return policy_name(kPaddingNames, run.padding); })},
       {"over_long", text([](const Run& run) { return policy_name(kOverLongNames, run.over_long); })},
       {"feasible", [](const Run& run) { return Value(run.feasible); }},
+      {"failure", [](const Run& run) { return if_there(run.failure); }},
+      {"differences",
+       [](const Run& run) {
+         return run.differences.empty() ? Value()
+                                        : Value(fmt::format("{}", fmt::join(run.differences, "; ")));
+       }},
+      {"overlaps_states", [](const Run& run) { return Value(run.overlaps_states); }},
   };
 }
 
@@ -182,7 +192,9 @@ Values times() {
             "Simulated time of the whole run, all epochs."),
       timed(
           "speedup", [](const Run& run) { return if_there(run.speedup); }, kTime, "speed-up", "",
-          "Wall time of the baseline over that of the run; above 1 is faster.", times_faster),
+          "Wall time of the baseline over that of the run, for equally many tokens of the data; above 1 is "
+          "faster.",
+          times_faster),
       {"bound_gpu_days", of(&Run::bound, &BoundGap::gpu_days)},
       timed(
           "above_bound_fraction",
@@ -299,6 +311,7 @@ Values data() {
       data_tokens("repeated_tokens", &DataCounts::repeated_tokens, "repeated",
                   "Tokens trained more than once an epoch to fill last iterations. All epochs."),
       data_count("trained_tokens", &DataCounts::trained_tokens),
+      data_count("longest_trained_tokens", &DataCounts::longest_tokens),
       {"curriculum_iterations", [](const Run& run) { return Value(run.curriculum_iterations); }},
   };
 }

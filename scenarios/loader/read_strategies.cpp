@@ -177,6 +177,20 @@ StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKey
   return spec;
 }
 
+// Strategies that choose their groups train the same samples whole as the others do, unless they say otherwise.
+void share_longest_sample(std::vector<StrategySpec>& specs) {
+  std::optional<std::int64_t> longest_tokens;
+  for (const StrategySpec& spec : specs) {
+    for (const GroupSpec& group : spec.groups)
+      longest_tokens = std::max(longest_tokens.value_or(0), group.capacity_tokens);
+  }
+  for (StrategySpec& spec : specs) {
+    const Strategy* strategy = find_strategy(spec.strategy);
+    if (strategy != nullptr && strategy->chooses_groups && !spec.longest_tokens)
+      spec.longest_tokens = longest_tokens;
+  }
+}
+
 }  // namespace
 
 std::vector<StrategySpec> read_strategies(JsonReader& scenario, std::uint32_t seed,
@@ -198,6 +212,7 @@ std::vector<StrategySpec> read_strategies(JsonReader& scenario, std::uint32_t se
     }
     specs.push_back(std::move(spec));
   }
+  share_longest_sample(specs);
   return specs;
 }
 

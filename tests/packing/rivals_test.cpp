@@ -319,6 +319,32 @@ TEST_CASE("on fourteen GPUs Megatron's schedulers leave idle what no block can u
   }
 }
 
+TEST_CASE("Megatron's schedulers place blocks of any mix of degrees side by side") {
+  std::mt19937 draw(31);
+  for (int trial = 0; trial < 200; ++trial) {
+    BatchSetting setting;
+    for (int degree = 1; degree <= 16; degree *= 2)
+      setting.groups.push_back({.capacity_tokens = 8192 * degree, .gpus_per_pack = degree});
+    setting.n_gpus = 32;
+    setting.tokens_per_iteration = 524288;
+    Lengths lengths(20 + draw() % 100);
+    for (std::int32_t& length : lengths) {
+      // Powers of two apart, so that degrees alternate.
+      length = static_cast<std::int32_t>(1 + draw() % (8192U << draw() % 5));
+    }
+    for (const char* name : {"megatron_hybrid_cp", "megatron_dynamic_cp"}) {
+      CAPTURE(trial, name);
+      // pack() throws where a pack does not lie on GPUs of its own.
+      PackRequest request;
+      request.lengths_tokens = lengths;
+      request.setting = &setting;
+      for (const BatchGroup& group : setting.groups)
+        request.capacities_tokens.push_back(group.capacity_tokens);
+      CHECK_NOTHROW(pack(name, request));
+    }
+  }
+}
+
 TEST_CASE("balancing strategies balance better than next-fit") {
   const Lengths lengths = heavy_tailed_lengths(20000, 23, 16384);
   const BatchSetting setting = ranks_of(16384, 8, 8 * 2 * 16384);

@@ -76,7 +76,8 @@ TEST_CASE("a run that does not fit shows OOM for its times and by how much memor
   const std::string text = to_terminal(report, 160);
   CHECK(contains(lines_from(text, "too big ")[0], "OOM"));
   // 96e9 bytes are 89.4 GiB, 80e9 are 74.5 GiB.
-  CHECK(contains(text, "too big does not fit: group 128K needs 89.4 of 74.5 GiB (14.9 GiB too much)"));
+  CHECK(contains(
+      text, "too big does not fit in GPU memory: group 128K needs 89.4 of 74.5 GiB (14.9 GiB too much)"));
   CHECK_FALSE(contains(text, "nan"));
 }
 
@@ -95,6 +96,37 @@ TEST_CASE("the last line says who wins, by how much, and at what loss of data") 
   CHECK(lines_of(to_terminal(report, 160)).back() == "No run fits in GPU memory.");
   report.runs.clear();
   CHECK(lines_of(to_terminal(report, 160)).back() == "Nothing was compared.");
+}
+
+TEST_CASE("a run of another job keeps its numbers, is marked with the reason, and never wins") {
+  Report report = example_report();
+  report.runs[1].differences = {"trains 3.7 % of the data less than isf",
+                                "cuts 9 samples into pieces, isf cuts 0"};
+  const std::string text = to_terminal(report, 180);
+  CHECK(contains(lines_from(text, "hbp !")[0], "4.00"));
+  CHECK(contains(
+      text, "hbp is not compared with the others: trains 3.7 % of the data less than isf; cuts 9 samples"));
+  CHECK(lines_of(text).back() == "isf takes 5.00 GPU-days, 15.0 h of wall time.");
+  report.runs[0].differences = {"iterations train 9 tokens on average, not the 90 of tokens_per_iteration"};
+  CHECK(lines_of(to_terminal(report, 180)).back() ==
+        "No run trains the job that was asked for; the reasons are below the table.");
+  report.runs[1].differences.clear();
+  CHECK(lines_of(to_terminal(report, 180)).back() ==
+        "hbp takes the least of what fits, 4.00 GPU-days; the baseline isf trains another job.");
+}
+
+TEST_CASE("a run that failed says why and takes no other with it") {
+  Report report = example_report();
+  report.runs.push_back({.name = "broken", .strategy = "ffd", .failure = "no\aroom", .feasible = false});
+  const std::string text = to_terminal(report, 180);
+  CHECK(contains(lines_from(text, "broken ")[0], "failed"));
+  CHECK(contains(text, "broken failed: no"));
+  CHECK_FALSE(contains(text, "\a"));
+  CHECK(lines_of(text).back() == "hbp is 1.25x faster than isf: 4.00 vs 5.00 GPU-days.");
+  report.runs = {report.runs.back(), example_run("hbp", 4)};
+  report.baseline = "broken";
+  CHECK(lines_of(to_terminal(report, 180)).back() ==
+        "hbp takes the least of what fits, 4.00 GPU-days; the baseline broken failed.");
 }
 
 TEST_CASE("variability and failures have their columns, lines and sentence where the scenario has them") {

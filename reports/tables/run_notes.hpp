@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "experiment/results/report.hpp"
+
+namespace packsim::formats_detail {
+
+/// What a reader must know about a run beside its numbers.
+struct RunNote {
+  std::string run;   ///< name
+  std::string text;  ///< continues the name: "does not fit in GPU memory: group 128K needs ..."
+};
+
+/// Of all runs that failed, do not fit in memory, or train another job than was asked for.
+std::vector<RunNote> run_notes(const Report& report);
+
+}  // namespace packsim::formats_detail

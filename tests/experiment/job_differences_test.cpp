@@ -1,0 +1,175 @@
+#include "experiment/results/job_differences.hpp"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "experiment/compare_strategies.hpp"
+#include "scenarios/loader/load_scenario.hpp"
+#include "tests/scenarios/temp_folder.hpp"
+#include "tests/shipped_data.hpp"
+
+using namespace packsim;
+using Catch::Matchers::Contains;
+
+namespace {
+
+// Ten iterations of 1 000 tokens, one epoch.
+StrategyResult run_of(const std::string& name) {
+  StrategyResult run{.name = name, .iterations = 10};
+  run.counts.trained_tokens = 10000;
+  run.counts.longest_tokens = 400;
+  return run;
+}
+
+Report report_of(std::vector<StrategyResult> runs) {
+  Report report;
+  report.manifest.tokens_per_iteration = 1000;
+  report.lengths.n_tokens = 10000;
+  report.baseline = "base";
+  report.runs = std::move(runs);
+  set_differences(report);
+  return report;
+}
+
+std::vector<std::string> differences_of(const StrategyResult& run) {
+  return report_of({run_of("base"), run}).runs[1].differences;
+}
+
+Scenario scenario_of(const TempFolder& folder, const std::string& strategies, std::int64_t tokens,
+                     const std::string& training = "") {
+  std::string lengths = "tokens\n";
+  for (int i = 0; i < 400; ++i) lengths += std::to_string(1 + 37 * i * i % 5000) + "\n";
+  folder.write("lengths.csv", lengths + "40000\n30000\n");
+  return load_scenario(folder.write("job.json", R"({"format": 1, "name": "job", "model": "llama3.1-8b",
+    "cluster": {"type": "h100-sxm-80gb", "nodes": 1}, "profile": "deepspeed-ulysses-h100",
+    "training": {"tokens_per_iteration": )" + std::to_string(tokens) +
+                                                    training + R"(, "epochs": 1, "zero_stage": 3},
+    "lengths": {"mix": [{"source": "lengths.csv"}]}, "packing": {"over_long": "truncate"},
+    "strategies": [)" + strategies + "]}"),
+                       packsim_test::kData);
+}
+
+}  // namespace
+
+TEST_CASE("A run of the same job has no differences") {
+  CHECK(differences_of(run_of("same")).empty());
+}
+
+TEST_CASE("Each kind of difference is named, beyond its tolerance alone") {
+  StrategyResult run = run_of("other");
+  run.counts.trained_tokens = 11000;  // 10 % more tokens an iteration, all of them repeated
+  run.counts.repeated_tokens = 1000;
+  CHECK(differences_of(run).empty());
+  run.counts.trained_tokens = 11010;
+  run.counts.repeated_tokens = 1010;
+  CHECK(differences_of(run) ==
+        std::vector<std::string>{
+            "iterations train 1101 tokens on average, not the 1000 of tokens_per_iteration"});
+
+  run = run_of("other");
+  run.counts.trained_tokens = 9950;  // 0.5 %
+  CHECK(differences_of(run).empty());
+  run.counts.trained_tokens = 9940;
+  CHECK(differences_of(run) == std::vector<std::string>{"trains 0.6 % of the data less than base"});
+
+  run = run_of("other");
+  run.counts.longest_tokens = 401;
+  CHECK(differences_of(run) ==
+        std::vector<std::string>{"trains samples of up to 401 tokens, base of up to 400"});
+
+  run = run_of("other");
+  run.counts.split_samples = 3;
+  run.counts.longest_tokens = 100;
+  CHECK(differences_of(run) == std::vector<std::string>{"cuts 3 samples into pieces, base cuts 0"});
+
+  run = run_of("other");
+  run.overlaps_states = true;
+  CHECK(differences_of(run) ==
+        std::vector<std::string>{
+            "overlaps gradients and weights with computation, base waits for gradients and weights"});
+}
+
+TEST_CASE("Runs are compared with the first that trains something where the baseline does not") {
+  StrategyResult longer = run_of("longer");
+  longer.counts.longest_tokens = 500;
+  const Report report = report_of({{.name = "base"}, run_of("first"), longer});
+  CHECK(report.runs[0].differences.empty());
+  CHECK(report.runs[1].differences.empty());
+  CHECK(report.runs[2].differences ==
+        std::vector<std::string>{"trains samples of up to 500 tokens, first of up to 400"});
+}
+
+TEST_CASE("The planner trains the samples that its rivals train, and is marked where it is told otherwise") {
+  const TempFolder folder;
+  const char* rival = R"({"strategy": "isf", "capacity_tokens": 16384, "sp_degree": 4},)";
+  const Report alike =
+      compare_strategies(scenario_of(folder, std::string(rival) + R"({"strategy": "planner"})", 131072));
+  REQUIRE(alike.runs[1].times);
+  CHECK(alike.runs[1].counts.longest_tokens == 16384);
+  CHECK(alike.runs[1].counts.truncated_tokens == alike.runs[0].counts.truncated_tokens);
+  CHECK(alike.runs[1].differences.empty());
+
+  const Report longer = compare_strategies(scenario_of(
+      folder, std::string(rival) + R"({"strategy": "planner", "capacity_tokens": 40000})", 131072));
+  CHECK(longer.runs[1].counts.longest_tokens == 40000);
+  REQUIRE(longer.runs[1].differences.size() == 2);
+  CHECK_THAT(longer.runs[1].differences[0], Contains("of the data more than isf"));
+  CHECK(longer.runs[1].differences[1] == "trains samples of up to 40000 tokens, isf of up to 16384");
+}
+
+TEST_CASE("The planner keeps the tokens of an iteration where GPUs are few") {
+  const TempFolder folder;
+  // 8 GPUs; 402 samples of a million tokens in all, 8 iterations of 131 072 tokens.
+  const Report report =
+      compare_strategies(scenario_of(folder, R"({"strategy": "isf", "capacity_tokens": 65536, "sp_degree": 8},
+                             {"strategy": "planner"})",
+                                     262144));
+  CHECK(report.runs[1].differences.empty());
+  CHECK(report.runs[1].iterations <= report.runs[0].iterations);
+}
+
+TEST_CASE("Speed-ups are for equally many tokens of the data") {
+  const TempFolder folder;
+  const Report report =
+      compare_strategies(scenario_of(folder, R"({"strategy": "isf", "capacity_tokens": 65536, "sp_degree": 8},
+                             {"name": "short", "strategy": "isf", "capacity_tokens": 4096, "sp_degree": 8})",
+                                     131072));
+  const auto tokens = [](const StrategyResult& run) {
+    return static_cast<double>(run.counts.trained_tokens - run.counts.repeated_tokens);
+  };
+  const StrategyResult& base = report.runs[0];
+  const StrategyResult& other = report.runs[1];
+  REQUIRE(tokens(other) < tokens(base));
+  CHECK(*other.speedup ==
+        Approx(base.times->wall_hours / tokens(base) * tokens(other) / other.times->wall_hours));
+  CHECK_FALSE(other.differences.empty());
+}
+
+TEST_CASE("One strategy's failure is its result, and the other results stand") {
+  const TempFolder folder;
+  const char* good = R"({"strategy": "isf", "capacity_tokens": 65536, "sp_degree": 8})";
+  // FlexSP's published costs are of up to 64 GPUs for a pack.
+  const char* bad = R"({"strategy": "flexsp", "costs": "published_7b", "groups": [
+      {"capacity_tokens": 16384, "sp_degree": 2}, {"capacity_tokens": 65536, "sp_degree": 8, "cp_degree": 16}]})";
+  const auto json = [&](const std::string& strategies) {
+    std::string text = R"({"format": 1, "name": "job", "model": "llama3.1-8b",
+      "cluster": {"type": "h100-sxm-80gb", "nodes": 16}, "profile": "deepspeed-ulysses-h100",
+      "training": {"tokens_per_iteration": 2097152, "epochs": 1, "zero_stage": 3},
+      "lengths": {"mix": [{"source": "lengths.csv"}]}, "packing": {"over_long": "truncate"}, "strategies": [)";
+    return text + strategies + "]}";
+  };
+  scenario_of(folder, good, 131072);  // writes the lengths
+  const auto compare = [&](const std::string& strategies) {
+    return compare_strategies(
+        load_scenario(folder.write("three.json", json(strategies)), packsim_test::kData));
+  };
+  const Report report = compare(std::string(good) + "," + bad);
+  CHECK(report.runs[0].times.has_value());
+  CHECK_FALSE(report.runs[0].failure.has_value());
+  REQUIRE(report.runs[1].failure.has_value());
+  CHECK_THAT(*report.runs[1].failure, Contains("no published all-to-all bandwidth for SP degree 128"));
+  CHECK(report.runs[1].name == "flexsp");
+  CHECK_FALSE(report.runs[1].feasible);
+  CHECK_THROWS_WITH(compare(bad), Contains("/strategies/0: flexsp") &&
+                                      Contains("no published all-to-all bandwidth for SP degree 128"));
+}

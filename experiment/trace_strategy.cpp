@@ -16,7 +16,7 @@
 namespace packsim {
 namespace {
 
-// The iteration with the step time at this place among all, from 0, the shortest, to 1.
+// The iteration at this place when all are sorted by step time: 0 is the shortest, 1 the longest.
 std::size_t iteration_at(const std::vector<double>& step_s, double place) {
   std::vector<std::size_t> order(step_s.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -32,8 +32,8 @@ std::size_t find_iteration(const TracedIteration& which, const Schedule& schedul
   }
   const std::size_t iteration = std::get<std::size_t>(which);
   if (iteration >= schedule.iterations.size()) {
-    throw std::invalid_argument(fmt::format("--iteration: expected median, slowest or 0..{}, got \"{}\"",
-                                            schedule.iterations.size() - 1, iteration));
+    throw std::invalid_argument(
+        fmt::format("iteration: expected 0..{}, got {}", schedule.iterations.size() - 1, iteration));
   }
   return iteration;
 }

@@ -65,7 +65,7 @@ std::vector<ValidationSet> validate(std::span<const std::string> names, const Da
   for (const std::string& name : names) {
     if (std::ranges::find(known, name) == known.end())
       throw std::invalid_argument(
-          fmt::format("--set: expected one of {}, got \"{}\"", fmt::join(known, ", "), name));
+          fmt::format("set: expected one of {}, got \"{}\"", fmt::join(known, ", "), name));
   }
   const auto wanted = [&](const std::string& name) {
     return names.empty() || std::ranges::find(names, name) != names.end();

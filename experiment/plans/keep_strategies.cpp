@@ -15,7 +15,7 @@ void keep_strategies(Scenario& scenario, const std::vector<std::string>& names) 
     if (std::ranges::none_of(scenario.strategies,
                              [&](const StrategySpec& spec) { return spec.name == name; })) {
       throw std::invalid_argument(fmt::format(
-          "--strategy: expected one of {} (the strategies of {}), got \"{}\"", known, scenario.path, name));
+          "strategy: expected one of {} (the strategies of {}), got \"{}\"", known, scenario.path, name));
     }
   }
   std::erase_if(scenario.strategies,

@@ -177,10 +177,10 @@ TEST_CASE("trace writes the timeline of one step, whose spans on a stream never 
     CAPTURE(refused.err);
     CHECK(refused.err.find(text) != std::string::npos);
   };
-  mistake("--strategy hbp --iteration 99999", "--iteration: expected median, slowest or 0..");
+  mistake("--strategy hbp --iteration 99999", "iteration: expected 0..");
   mistake("--strategy hbp --iteration -1", "got \"-1\"");
   mistake("--strategy hbp --iteration fastest", "got \"fastest\"");
-  mistake("--strategy nobody", "--strategy: expected one of isf, hbp, too-big");
+  mistake("--strategy nobody", "packsim: strategy: expected one of isf, hbp, too-big");
   mistake("--strategy too-big", "small.json: strategy too-big: expected a plan that fits in GPU memory");
   CHECK(run_shell(folder, "packsim trace small.json --strategy hbp --out /dev/null/t.json").exit_code == 3);
 }

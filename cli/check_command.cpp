@@ -58,7 +58,7 @@ void print_group(const Scenario& scenario, const StrategySpec& spec, const Group
       plan.feasible ? "fits" : "DOES NOT FIT");
 }
 
-// What a strategy that chooses its groups may choose from.
+// Prints what a strategy that chooses its own groups may choose from.
 void print_choice(const Scenario& scenario, const StrategySpec& spec) {
   const std::vector<int> stages =
       spec.zero_stages.empty() ? std::vector<int>{scenario.plan.zero_stage} : spec.zero_stages;
@@ -77,9 +77,10 @@ void check(const std::string& path, const CommandContext& context) {
   const DrawnLengths drawn = draw_lengths(scenario.lengths, scenario.seed);
   check_strategies(scenario, drawn.lengths_tokens);
   fmt::print("{}: valid\n{}: {}\n", scenario.path, printable(scenario.name), printable(scenario.description));
-  fmt::print("train {} ({:.2f} G parameters) on {} GPUs: {} nodes x {} of {}\n", scenario.model.name,
-             scenario.model.parameters() / 1e9, scenario.cluster.n_gpus(), scenario.cluster.nodes,
-             scenario.cluster.gpus_per_node, scenario.cluster.name);
+  const Cluster& cluster = scenario.cluster;
+  fmt::print("train {} ({:.2f} G parameters) on {} GPU{}: {} node{} x {} of {}\n", scenario.model.name,
+             scenario.model.parameters() / 1e9, cluster.n_gpus(), cluster.n_gpus() == 1 ? "" : "s",
+             cluster.nodes, cluster.nodes == 1 ? "" : "s", cluster.gpus_per_node, cluster.name);
   fmt::print("{} tokens an iteration, {} epoch{}, profile {} on {}, seed {}\n",
              scenario.training.tokens_per_iteration, scenario.training.epochs,
              scenario.training.epochs == 1 ? "" : "s", scenario.profile.name, scenario.hardware.name,

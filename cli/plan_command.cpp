@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "cli/commands.hpp"
 #include "experiment/costs/loss_biases.hpp"
@@ -28,15 +29,21 @@ std::int64_t iterations_of_group(const Schedule& schedule, std::size_t group) {
   return n;
 }
 
+// "1 epoch", "2 epochs"
+std::string counted(std::int64_t n, std::string_view word) {
+  return fmt::format("{} {}{}", grouped(n), word, n == 1 ? "" : "s");
+}
+
 void print_plan(const std::string& path, const PlanView& plan, const RestoredPlan& restored) {
   const PlanFacts& facts = plan->facts;
-  fmt::print("{}: {} on {} GPUs, {} iterations in {} epoch{}, {} samples of {} tokens\n", path, facts.name,
-             grouped(facts.n_gpus), grouped(static_cast<std::int64_t>(plan->iterations.size())), facts.epochs,
-             facts.epochs == 1 ? "" : "s", grouped(facts.counts.n_samples), grouped(facts.counts.n_tokens));
+  fmt::print("{}: {} on {}, {} in {}, {} of {}\n", path, facts.name, counted(facts.n_gpus, "GPU"),
+             counted(static_cast<std::int64_t>(plan->iterations.size()), "iteration"),
+             counted(facts.epochs, "epoch"), counted(facts.counts.n_samples, "sample"),
+             counted(facts.counts.n_tokens, "token"));
   fmt::print("  made by packsim {}{}; lengths {}\n", facts.version,
              facts.scenario.empty() ? "" : " from scenario " + facts.scenario, facts.lengths_hash);
   if (facts.tp_degree * facts.pp_degree > 1) {
-    fmt::print("  a GPU of the plan is {} with tensor parallelism {} and pipelines of {}\n",
+    fmt::print("  each GPU of the plan stands for {}: tensor parallelism over {}, pipelines of {} stages\n",
                facts.tp_degree * facts.pp_degree, facts.tp_degree, facts.pp_degree);
   }
   fmt::print("\n  {:>12} {:>4} {:>4} {:>10} {:>10} {:>11}\n", "pack tokens", "SP", "ring", "recomputed",
@@ -49,9 +56,8 @@ void print_plan(const std::string& path, const PlanView& plan, const RestoredPla
   }
   const PackCounts& counts = facts.counts;
   fmt::print(
-      "\n  an epoch drops {} over-long and {} empty samples, cuts {} tokens off {}, splits {}; last "
-      "iterations "
-      "leave {} tokens out and repeat {}, over all epochs\n",
+      "\n  an epoch drops {} over-long and {} empty samples, cuts {} tokens off {} samples and splits {} "
+      "samples; over all epochs, last iterations leave out {} tokens and repeat {} tokens\n",
       grouped(counts.dropped_samples), grouped(counts.empty_samples), grouped(counts.truncated_tokens),
       grouped(counts.truncated_samples), grouped(counts.split_samples), grouped(facts.dropped_pack_tokens),
       grouped(facts.repeated_tokens));
@@ -64,9 +70,9 @@ void print_plan(const std::string& path, const PlanView& plan, const RestoredPla
                bias.long_sample_weight, fmt::format("{:.6g} to {:.6g}", bias.least_sum, bias.most_sum));
   }
   fmt::print(
-      "  misplaced weight: the share on other tokens than in the mean over all tokens of an iteration; "
-      "long samples: what a token of\n  the longest samples, which hold half of all tokens, weighs in mean "
-      "weights\n");
+      "  misplaced weight: the share of the loss weight on other tokens than if all loss tokens of an "
+      "iteration weighed the same\n  long samples: the mean weight of a token of the longest samples (those "
+      "with half of all loss tokens), relative to all tokens\n");
 }
 
 ordered_json to_json(const PlanView& plan, const RestoredPlan& restored) {
@@ -100,8 +106,10 @@ void add_plan_command(CLI::App& app, const CommandContext&) {
     bool json = false;
   };
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("plan", "Check a plan file and say what is in it");
-  command->add_option("plan", arguments->path, "Plan file, of packsim pack --plan or run --write-plan")
+  CLI::App* command = app.add_subcommand("plan", "Check a schedule file and say what is in it");
+  command
+      ->add_option("plan", arguments->path,
+                   "Schedule file, written by packsim pack --plan or packsim run --write-plan")
       ->required();
   command->add_flag("--json", arguments->json, "Print it as JSON");
   command->callback([arguments] {

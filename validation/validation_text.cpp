@@ -101,7 +101,7 @@ std::string summary_markdown(std::span<const ValidationSet> sets) {
   return text;
 }
 
-// Empty where these sets do not say what stands there.
+// The tables for a marked part of a page; empty if the sets needed for it are not among these.
 std::string tables_named(const std::string& name, std::span<const ValidationSet> sets) {
   const std::vector<std::string> known = validation_set_names();
   if (name == "summary") return sets.size() == known.size() ? summary_markdown(sets) : "";
@@ -137,7 +137,7 @@ std::string set_summary(const ValidationSet& set) {
   const auto count = [&](Outcome outcome) {
     return std::ranges::count(set.rows, outcome, &ValidationRow::outcome);
   };
-  std::string text = fmt::format("{} rows", set.rows.size());
+  std::string text = fmt::format("{} row{}", set.rows.size(), set.rows.size() == 1 ? "" : "s");
   for (const Outcome outcome : {Outcome::met, Outcome::missed, Outcome::refused}) {
     if (count(outcome) > 0) text += fmt::format(", {} {}", count(outcome), outcome_name(outcome));
   }

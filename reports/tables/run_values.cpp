@@ -177,16 +177,19 @@ Values times() {
       {"gpu_days_low", of(&Run::times, &RunTimes::gpu_days_low)},
       {"gpu_days_high", of(&Run::times, &RunTimes::gpu_days_high)},
       {.column =
-           Column{kTime, "90%", "",
-                  "Nine runs of ten take GPU-days within so much more or less than the estimate, by how "
-                  "well the framework profile and the prices of kernels are known. The runs of one "
-                  "report err together, so their ratios are better known.",
-                  or_oom(number(interval, whole_percent))}},
+           Column{
+               kTime, "90%", "",
+               "Half-width of the interval that is meant to hold nine of ten true GPU-days; docs/accuracy.md "
+               "says how often it did. It follows from how well the framework profile and the kernel prices "
+               "are known. The runs of one report share most of their error, so their ratio is known better "
+               "than "
+               "either cost.",
+               or_oom(number(interval, whole_percent))}},
       {"largest_uncertainty",
        [](const Run& run) { return run.times ? if_there(run.times->largest_uncertainty) : Value(); }},
       {.column = Column{kTime, "extrap.", "",
-                        "The share of the time of kernels and exposed communication whose prices are "
-                        "extrapolated from measurements, or rough estimates where nothing was measured.",
+                        "The share of the time of computation and exposed communication whose prices are "
+                        "extrapolated from measurements, or guessed because nothing was measured.",
                         or_oom(number(not_measured, whole_percent))}},
       timed("wall_hours", of(&Run::times, &RunTimes::wall_hours), kTime, "wall", "h",
             "Simulated time of the whole run, all epochs."),
@@ -202,16 +205,18 @@ Values times() {
           "bound", "",
           "How much more GPU time the run takes than the lower bound: the least that any packing and "
           "schedule "
-          "of its samples could take, each sample whole and on the same GPUs. At 0% nothing is left to gain.",
+          "of its samples could take on the same GPUs if each sample stays whole. At 0% nothing is left to "
+          "gain.",
           signed_percent),
       {"gpu_days_without_variability",
        [](const Run& run) {
          return run.times ? if_there(run.times->gpu_days_without_variability) : Value();
        }},
-      {.column = Column{kVariability, "variability", "",
-                        "How much longer the run takes than on GPUs and kernels that all take exactly what "
-                        "the cost model says.",
-                        or_oom(number(variability_cost, signed_percent))}},
+      {.column =
+           Column{kVariability, "variability", "",
+                  "How much longer the run takes than if every GPU and kernel took exactly the time in the "
+                  "cost model.",
+                  or_oom(number(variability_cost, signed_percent))}},
   };
 }
 
@@ -228,32 +233,35 @@ Values planning_and_failures() {
     return quantity(run.failures->gpu_days_p05) + " to " + quantity(run.failures->gpu_days_p95);
   };
   return {
-      timed("planning_exposed_s", of(&Run::planning, &PlanningCost::exposed_s), kPlanning, "plan wait", "s",
-            "Mean time of an iteration in which the GPUs wait for its plan, if a planner beside the training "
-            "takes as long as the scenario says. No other time includes it."),
+      timed(
+          "planning_exposed_s", of(&Run::planning, &PlanningCost::exposed_s), kPlanning, "plan wait", "s",
+          "Mean time for which GPUs wait for the plan of an iteration, if planning a batch beside the "
+          "training takes as long as the scenario says. Of the other columns, only + planning includes it."),
       timed("gpu_days_with_planning", of(&Run::planning, &PlanningCost::gpu_days), kPlanning, "+ planning",
             "GPU-days", "GPU-days with these waits."),
       timed(
           "gpu_days_with_failures", failures(&FailureCost::gpu_days), kFailures, "+ failures", "GPU-days",
-          "Expected GPU-days with failures, restarts and checkpoints, spare units included. All other times "
-          "are without these."),
+          "Expected GPU-days with failures, restarts and checkpoints, spare units included. Columns outside "
+          "this group leave these out."),
       {"gpu_days_with_failures_p05", failures(&FailureCost::gpu_days_p05)},
       {"gpu_days_with_failures_p50", failures(&FailureCost::gpu_days_p50)},
       {"gpu_days_with_failures_p95", failures(&FailureCost::gpu_days_p95)},
-      {.column = Column{kFailures, "5 to 95%", "GPU-days",
-                        "5% of runs take fewer GPU-days with failures and 5% take more, by the luck of the "
-                        "failures alone.",
-                        or_oom(interval_text)}},
+      {.column =
+           Column{kFailures, "5 to 95%", "GPU-days",
+                  "The GPU-days with failures that 5% and 95% of runs do not exceed. Only the randomness of "
+                  "failures counts, not the uncertainty of the run's own time.",
+                  or_oom(interval_text)}},
       {"wall_hours_with_failures", failures(&FailureCost::wall_hours)},
       timed("expected_failures", failures(&FailureCost::n_failures), kFailures, "failures", "",
             "Expected number of failures."),
       timed("checkpoint_interval_s", failures(&FailureCost::checkpoint_interval_s), kFailures, "checkpoint",
             "s",
             "Work between two checkpoints: the scenario's, or the interval with the least expected time."),
-      timed("effective_fraction", failures(&FailureCost::effective_fraction), kFailures, "effective", "",
-            "The share of the expected time that is work which lasts; the rest is checkpoints, restarts and "
-            "lost work.",
-            percent),
+      timed(
+          "effective_fraction", failures(&FailureCost::effective_fraction), kFailures, "effective", "",
+          "The share of the expected time that is work which is kept; the rest is checkpoints, restarts and "
+          "lost work.",
+          percent),
       {"checkpoint_fraction", loss(&FailureCost::Losses::checkpoint_fraction)},
       {"restart_fraction", loss(&FailureCost::Losses::restart_fraction)},
       {"lost_fraction", loss(&FailureCost::Losses::lost_fraction)},

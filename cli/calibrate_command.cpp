@@ -5,12 +5,12 @@
 namespace packsim {
 
 void add_calibrate_command(CLI::App& app, const CommandContext& context) {
-  CLI::App* calibrate =
-      app.add_subcommand("calibrate", "Measure a machine, fit a profile of it, and say how good it is");
+  CLI::App* calibrate = app.add_subcommand(
+      "calibrate", "Measure a machine, fit a profile to it, and check how accurate the profile is");
   calibrate->require_subcommand(1);
   calibrate->footer(
-      "In this order: coverage (what a scenario needs and a profile lacks), plan, run, fit, validate, "
-      "compare.");
+      "Run them in this order: coverage (lists the kernels that a scenario needs and a profile lacks), plan, "
+      "run, fit, validate, compare.");
   add_calibrate_plan_command(*calibrate, context);
   add_calibrate_run_command(*calibrate, context);
   add_calibrate_fit_command(*calibrate, context);

@@ -31,9 +31,9 @@ struct CompareArguments {
   bool quiet = false;
   int threads = 1;
   std::string level = "step";
-  std::string plan;        // a file to replay; empty: the scenario's strategies
-  std::string write_plan;  // where the plan goes; empty: nowhere
-  std::string normaliser;  // of its weights
+  std::string plan;        // schedule file to simulate; empty: the scenario's strategies
+  std::string write_plan;  // file for the schedule; empty: none is written
+  std::string normaliser;  // for the loss weights in that file
 };
 
 std::int64_t peak_memory_bytes() {
@@ -93,9 +93,10 @@ void add_report_options(CLI::App& command, CompareArguments& arguments) {
   command.add_option("--out", arguments.out, "Folder for report.json, report.csv and report.html")
       ->capture_default_str();
   command
-      .add_option("--level", arguments.level,
-                  "step: each micro-batch is one operation. op: runs of kernels, collectives and transfers "
-                  "are operations, and transfers share links; tens of times slower")
+      .add_option(
+          "--level", arguments.level,
+          "step: all that a rank does between two synchronisations is one operation. op: runs of kernels, "
+          "collectives and transfers are operations, and transfers share links; tens of times slower")
       ->check(CLI::IsMember({"step", "op"}))
       ->capture_default_str();
   command.add_flag("--json", arguments.json, "Print report.json on stdout instead of the table");
@@ -107,7 +108,7 @@ void add_report_options(CLI::App& command, CompareArguments& arguments) {
 void add_compare_command(CLI::App& app, const CommandContext& context) {
   auto arguments = std::make_shared<CompareArguments>();
   CLI::App* command =
-      app.add_subcommand("compare", "Pack a scenario's data with each strategy, replay, compare");
+      app.add_subcommand("compare", "Pack and simulate every strategy of a scenario, and compare them");
   add_report_options(*command, *arguments);
   command->add_option("--strategy", arguments->strategies,
                       "Only this strategy of the scenario (may be repeated)");
@@ -121,14 +122,14 @@ void add_compare_command(CLI::App& app, const CommandContext& context) {
 
 void add_run_command(CLI::App& app, const CommandContext& context) {
   auto arguments = std::make_shared<CompareArguments>();
-  CLI::App* command = app.add_subcommand("run", "Pack and replay one strategy of a scenario");
+  CLI::App* command = app.add_subcommand("run", "Pack and simulate one strategy of a scenario");
   add_report_options(*command, *arguments);
   CLI::Option* strategy =
       command->add_option("--strategy", arguments->strategies, "Name of the strategy in the scenario")
           ->expected(1);
   CLI::Option* plan = command->add_option(
       "--plan", arguments->plan,
-      "Replay this schedule file on the scenario's model and cluster, in place of its data and strategies");
+      "Simulate this schedule file on the scenario's model and cluster, in place of its data and strategies");
   CLI::Option* write_plan = command->add_option("--write-plan", arguments->write_plan,
                                                 "Write the schedule for a trainer to this file");
   add_normaliser_option(*command, arguments->normaliser)->needs(write_plan);

@@ -85,7 +85,8 @@ void add_list_command(CLI::App& app, const CommandContext& context) {
     const DataPaths data{.root = context.data_root};
     if (*what == "strategies") {
       print_rows(strategy_rows());
-      fmt::print("Cost in N samples, M packs and S tokens of pack length.\n\nOptions:\n");
+      fmt::print(
+          "O(...) is the running time for N samples, M packs and a pack length of S tokens.\n\nOptions:\n");
       print_rows(option_rows());
     }
     if (*what == "models") print_rows(file_rows(list_models(data)));

@@ -33,16 +33,16 @@ struct PackArguments {
   int n_gpus = 0;  // 0: the largest SP degree
   std::int64_t tokens_per_iteration = 0;
   PackRequest request;
-  std::optional<std::int64_t> window_samples;  // none: the strategy's
+  std::optional<std::int64_t> window_samples;  // none: the strategy's default
   GivenOptions options;
   Padding padding = Padding::none;
   std::int64_t pad_multiple_tokens = 1;
-  std::string order;  // empty: the strategy's
+  std::string order;  // empty: the strategy's default
   LastIteration last_iteration = LastIteration::repeat;
   std::string out;
-  std::string plan;  // where the plan file goes; empty: nowhere
+  std::string plan;  // name of the schedule file; empty: none is written
   std::string normaliser;
-  std::string loss_tokens;  // a file of them; empty: not said
+  std::string loss_tokens;  // file with the number of loss tokens of each sample; empty: all but the first
   std::vector<int> gc_layers = {0};
   int epochs = 1;
   bool json = false;
@@ -61,7 +61,7 @@ PackOrder pack_order(const PackArguments& arguments, const Strategy& strategy) {
   return policy_value(kPackOrderNames, arguments.order).value_or(strategy.default_order);
 }
 
-// Where a strategy that forms iterations runs, without prices.
+// The GPUs and groups for a strategy that forms whole iterations, without prices.
 BatchSetting batch_setting(const PackArguments& arguments, int n_gpus) {
   BatchSetting setting;
   setting.n_gpus = n_gpus;
@@ -72,7 +72,7 @@ BatchSetting batch_setting(const PackArguments& arguments, int n_gpus) {
   return setting;
 }
 
-// What an option of one value, or of one for each group, says of a group.
+// The value for one group of an option that has one value, or one for each group.
 int of_group(const char* option, const std::vector<int>& values, std::size_t group, std::size_t n_groups) {
   if (values.size() == 1) return values.front();
   if (values.size() == n_groups) return values[group];
@@ -201,14 +201,13 @@ std::string packs_csv(const Packing& packing) {
   return fmt::to_string(csv);
 }
 
-// Loss tokens are of samples; pieces of cut ones have their own.
+// Loss tokens are counted for whole samples, so they say nothing about the pieces of a sample that was cut.
 std::vector<std::int32_t> read_loss_tokens(const PackArguments& arguments, const Packing& packing) {
   if (arguments.loss_tokens.empty()) return {};
   if (!packing.pieces.empty()) {
     throw std::invalid_argument(
-        "--loss-tokens: expected samples that are not cut (over_long error or drop), as nobody knows which "
-        "of a "
-        "sample's tokens have loss; got " +
+        "--loss-tokens: expected samples that are not cut (--over-long error or drop), because the file does "
+        "not say which tokens of a sample have loss; got a packing by " +
         arguments.strategy + " that cuts some");
   }
   return read_lengths(arguments.loss_tokens);
@@ -273,14 +272,14 @@ std::vector<std::string> names_of(const std::array<PolicyName<Enum>, N>& names) 
   return known;
 }
 
-// An option that the strategy does not read is a mistake and not a wish to ignore.
+// An option that the strategy does not read is reported as a mistake, never ignored.
 OptionValues given_options(const PackArguments& arguments) {
   const Strategy& strategy = known_strategy(arguments.strategy);
   const OptionValues options = values_of(arguments.options, strategy);
   if (strategy.needs_prices) {
     throw std::invalid_argument(fmt::format(
-        "--strategy: expected one that needs no prices, got {}; packsim run packs with it, for the model "
-        "and cluster of a scenario",
+        "--strategy: expected one that needs no prices, got {}; use packsim run, which has the prices of a "
+        "scenario's model and cluster",
         strategy.name));
   }
   return options;
@@ -315,17 +314,18 @@ void add_pack_command(CLI::App& app, const CommandContext& context) {
   command->add_option("lengths", a->lengths, "CSV, JSONL, NPY or histogram JSON")->required();
   command->add_option("--strategy", a->strategy, "See packsim list strategies")->required();
   command
-      ->add_option("--capacity", a->capacities_tokens, "Pack length in tokens; several, ascending, for hbp")
+      ->add_option("--capacity", a->capacities_tokens,
+                   "Pack length in tokens; strategies with several groups take several, in ascending order")
       ->delimiter(',')
       ->required();
   command->add_option("--gpus", a->n_gpus, "GPUs that train the packs (default: the largest SP degree)")
       ->check(CLI::Range(1, kMostGpus));
-  command->add_option("--sp", a->sp_degrees, "SP degree, one or one a capacity")
+  command->add_option("--sp", a->sp_degrees, "SP degree: one value, or one per capacity")
       ->delimiter(',')
       ->check(CLI::Range(1, 1 << 16));
   command
       ->add_option("--tokens-per-iteration", a->tokens_per_iteration,
-                   "Tokens of one iteration over all GPUs (default: one pack a rank)")
+                   "Tokens of one iteration over all GPUs (default: one pack per rank)")
       ->check(CLI::Range(std::int64_t{0}, kMostTokensPerIteration));
   add_policy(*command, "--over-long", a->request.over_long, kOverLongNames,
              "Samples over the longest capacity");
@@ -344,13 +344,13 @@ void add_pack_command(CLI::App& app, const CommandContext& context) {
   add_strategy_options(*command, a->options);
   command->add_option("--out", a->out, "Folder for packs.csv and packs.json");
   CLI::Option* plan =
-      command->add_option("--plan", a->plan, "Plan file with the whole schedule, for a trainer");
+      command->add_option("--plan", a->plan, "File to write the whole schedule to, for a trainer");
   add_normaliser_option(*command, a->normaliser)->needs(plan);
   command
       ->add_option("--loss-tokens", a->loss_tokens,
-                   "File of the tokens of each sample that have loss (default: all but the first)")
+                   "File with the number of loss tokens of each sample (default: all tokens but the first)")
       ->needs(plan);
-  command->add_option("--gc-layers", a->gc_layers, "Checkpointed layers, one number or one a capacity")
+  command->add_option("--gc-layers", a->gc_layers, "Checkpointed layers: one value, or one per capacity")
       ->delimiter(',')
       ->check(CLI::Range(0, 1 << 16))
       ->needs(plan);

@@ -54,7 +54,7 @@ int run_commands(int argc, char** argv) {
                error.what());
     return kUserMistake;
   }
-  // What was flushed on the way and failed shows in the stream's error mark only.
+  // An earlier flush that failed shows only in the stream's error indicator.
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     throw FileError("standard output", errno != 0 ? errno : EIO);
   }

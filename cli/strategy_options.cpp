@@ -21,7 +21,7 @@ std::string with_dashes(std::string_view name) {
   return dashed;
 }
 
-// Its sentence, and who reads it.
+// The option's own sentence, and the strategies that read it.
 std::string help_of(const Option& option) {
   std::vector<std::string_view> readers;
   for (const Strategy& strategy : strategies()) {
@@ -59,7 +59,7 @@ OptionValues values_of(const GivenOptions& given, const Strategy& strategy) {
   for (const auto& [name, text] : given) {
     if (!text) continue;
     const Option* option = find_option(strategy, name);
-    // The order of packs is shuffled whether the strategy shuffles or not.
+    // The schedule shuffles packs with the seed, even if the strategy itself shuffles nothing.
     if (option == nullptr && name == kSeed.name) option = &kSeed;
     if (option == nullptr) {
       mistakes.push_back(fmt::format("--{}: expected no such option for strategy {}, which does not read it",

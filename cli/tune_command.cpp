@@ -38,9 +38,9 @@ struct TuneArguments {
   bool quiet = false;
 };
 
-// The shortest pack length that holds what the scenario's strategies train: its longest sample, or the
-// longest pack under a policy that takes longer ones apart or out. A strategy that chooses its groups takes
-// every sample where it is not told otherwise.
+// The shortest pack length that holds everything that the scenario's strategies train: the longest sample, or
+// the longest pack if that is shorter, because the policy over_long then applies to longer samples. A
+// strategy that chooses its groups takes samples of any length unless the scenario limits it.
 std::int64_t needed_tokens(const Scenario& scenario, std::span<const std::int32_t> lengths_tokens) {
   const std::int64_t longest_sample = *std::ranges::max_element(lengths_tokens);
   std::int64_t longest_pack = 0;
@@ -58,7 +58,7 @@ std::vector<std::int64_t> default_lengths(std::int64_t needed) {
   return lengths;
 }
 
-// HBP's degrees, as far as the scenario can have them.
+// Those of HBP's degrees that are possible for the scenario.
 std::vector<int> default_degrees(const Scenario& scenario) {
   std::vector<int> degrees;
   for (const int degree : {1, 2, 4, 8, 16}) {
@@ -75,9 +75,9 @@ std::vector<T> sorted_once(const std::vector<T>& values) {
 
 void check_long_enough(std::int64_t longest, std::int64_t needed, const std::string& where) {
   if (longest >= needed) return;
-  throw std::invalid_argument(
-      fmt::format("{}: expected packs of at least {} tokens among them, which the data need, got at most {}",
-                  where, needed, longest));
+  throw std::invalid_argument(fmt::format(
+      "{}: expected a pack length of at least {} tokens among them, which the data need, got at most {}",
+      where, needed, longest));
 }
 
 void check_degrees(const std::vector<int>& degrees, const Scenario& scenario) {
@@ -87,7 +87,8 @@ void check_degrees(const std::vector<int>& degrees, const Scenario& scenario) {
   }
 }
 
-// Lengths and degrees that the stopwatch file has; those asked for have to be among them.
+// The lengths or degrees to tune over: those asked for, which must be in the stopwatch file, or else all in
+// it.
 template <typename T, typename ValueOf>
 std::vector<T> timed_values(const std::vector<ProfiledCase>& cases, const ValueOf& value_of,
                             const std::vector<T>& asked, const std::string& option,
@@ -196,8 +197,8 @@ void run_tune(const TuneArguments& arguments, const CommandContext& context) {
   if (arguments.write_scenario.empty()) return;
   write_tuned(arguments, scenario, outcome, data);
   if (!arguments.quiet && !arguments.json)
-    fmt::print("Scenario: {0}, with strategy {1}; packsim compare {0}\n", arguments.write_scenario,
-               kTunedStrategy);
+    fmt::print("Scenario: {0}, with strategy {1}. Compare it: packsim compare {0}\n",
+               arguments.write_scenario, kTunedStrategy);
 }
 
 }  // namespace
@@ -236,14 +237,15 @@ void add_tune_command(CLI::App& app, const CommandContext& context) {
           "Also show choices that are slower than the best by at most this fraction of their own time")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  CLI::Option* stopwatch = command->add_option("--stopwatch", arguments->stopwatch,
-                                               "CSV of steps timed on a cluster; nothing is simulated then");
+  CLI::Option* stopwatch =
+      command->add_option("--stopwatch", arguments->stopwatch,
+                          "CSV of steps timed on a cluster, which are used instead of a simulation");
   CLI::Option* write_template =
       command->add_flag("--write-template", arguments->write_template,
-                        "Print the CSV for --stopwatch with the cases to time, and do nothing else");
+                        "Only print the CSV for --stopwatch with the cases to time");
   command
       ->add_option("--write-scenario", arguments->write_scenario,
-                   "File for the scenario with a strategy hbp-tuned of the chosen groups")
+                   "Write the scenario, with a strategy hbp-tuned that has the chosen groups, to this file")
       ->excludes(write_template);
   CLI::Option* json =
       command->add_flag("--json", arguments->json, "Print JSON on stdout instead of the table");

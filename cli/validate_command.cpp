@@ -86,21 +86,24 @@ void validate_command(const ValidateArguments& arguments, const CommandContext& 
 }  // namespace
 
 void add_validate_command(CLI::App& app, const CommandContext& context) {
-  CLI::App* command =
-      app.add_subcommand("validate", "Recompute every published comparison and show how near it is");
+  CLI::App* command = app.add_subcommand(
+      "validate", "Recompute every published number that packsim is compared with, and show its error");
   auto arguments = std::make_shared<ValidateArguments>();
-  command->add_option("--set", arguments->sets,
-                      fmt::format("Only these of {}", fmt::join(validation_set_names(), ", ")));
+  command->add_option(
+      "--set", arguments->sets,
+      fmt::format("Only this set (may be repeated), one of {}", fmt::join(validation_set_names(), ", ")));
   command->add_option(
       "--markdown", arguments->markdown,
-      "Refresh the tables between marked lines in this page, or in every page of this folder: docs");
+      "Refresh the tables between marked lines in this page, or in every page of this folder, such as docs");
   command->add_flag("--json", arguments->json, "Print JSON");
   command->add_option(
       "--gate", arguments->gate,
-      "Fail where an error has grown since this file was written, such as validation/gate.json");
-  command->add_option("--write-gate", arguments->write_gate, "Write today's errors to this file");
+      "Exit with 1 if an error has grown or a target is no longer met since this file was written, such as "
+      "validation/gate.json");
+  command->add_option("--write-gate", arguments->write_gate,
+                      "Write the errors to this file, for a later --gate");
   command->add_flag("--fit-stacks", arguments->fit_stacks,
-                    "Fit the profiles of frameworks with published steps again, and nothing else");
+                    "Only fit the framework profiles again that rest on published steps, and write them");
   command->callback([arguments, context] { validate_command(*arguments, context); });
 }
 

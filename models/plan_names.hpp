@@ -10,8 +10,8 @@ namespace packsim {
 // How files spell the choices of a plan.
 
 inline constexpr std::array<PolicyName<RingLayout>, 2> kRingLayoutNames = {{
-    {RingLayout::contiguous, "contiguous", "a document in one chunk a GPU"},
-    {RingLayout::zigzag, "zigzag", "two chunks a GPU, one from each end"},
+    {RingLayout::contiguous, "contiguous", "each GPU has one chunk of a document"},
+    {RingLayout::zigzag, "zigzag", "each GPU has two chunks of a document, one from each end"},
 }};
 inline constexpr std::array<PolicyName<Checkpointing>, 2> kCheckpointingNames = {{
     {Checkpointing::full, "full", "a layer keeps its input"},

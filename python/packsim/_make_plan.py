@@ -131,8 +131,8 @@ def make_plan(
         losses = as_lengths(loss_tokens, "loss_tokens")
         if packing._core.is_cut:
             problems.add(
-                "loss_tokens: expected none for a packing that cuts samples, as nobody knows which tokens of "
-                "a sample have loss, got some; cut the samples before measuring them"
+                "loss_tokens: expected none for a packing that cuts samples, because nothing says "
+                "which tokens of a sample have loss, got some; cut the samples before measuring them"
             )
         elif len(losses) != packing.counts.n_samples:
             problems.add(f"loss_tokens: expected {packing.counts.n_samples} numbers, got {len(losses)}")

@@ -343,15 +343,15 @@ TEST_CASE("Lengths and degrees that cannot be are refused") {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"small.json --sp 3", "packsim: --sp: expected a divisor of the plan's 8 GPUs, got 3\n"},
       {"small.json --lengths 8192,16384",
-       "packsim: --lengths: expected packs of at least 36159 tokens among them, which the data need, got at "
-       "most 16384\n"},
+       "packsim: --lengths: expected a pack length of at least 36159 tokens among them, which the data need, "
+       "got at most 16384\n"},
       {"small.json --stopwatch timed.csv --lengths 4096,65536",
        "packsim: --lengths: expected one of 8192, 65536 (those of timed.csv), got 4096\n"},
       {"small.json --stopwatch timed.csv --sp 2",
        "packsim: --sp: expected one of 1, 8 (those of timed.csv), got 2\n"},
       {"small.json --stopwatch short.csv",
-       "packsim: short.csv: expected packs of at least 36159 tokens among them, which the data need, got at "
-       "most 8192\n"},
+       "packsim: short.csv: expected a pack length of at least 36159 tokens among them, which the data need, "
+       "got at most 8192\n"},
   };
   for (const auto& [arguments, message] : cases) {
     CAPTURE(arguments);

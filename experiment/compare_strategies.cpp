@@ -25,7 +25,8 @@
 namespace packsim {
 namespace {
 
-// Runs work(0), ..., work(n - 1) on so many threads; rethrows the exception of the lowest index.
+// Runs work(0), ..., work(n - 1) on n_threads threads. If several throw, the exception of the lowest index is
+// rethrown.
 void for_each_index(std::size_t n, int n_threads, const std::function<void(std::size_t)>& work) {
   std::vector<std::exception_ptr> failures(n);
   std::atomic<std::size_t> next{0};
@@ -109,7 +110,7 @@ void throw_if_all_failed(const Scenario& scenario, const Report& report) {
   if (!all.empty()) throw std::invalid_argument(all);
 }
 
-// Runs all strategies of a scenario, each as make_plan says.
+// Simulates the plan that make_plan returns for each strategy of a scenario, and compares the results.
 Report run_plans(const Scenario& scenario, const LengthSummary& lengths, const RunOptions& options,
                  const std::function<PlannedStrategy(const StrategySpec&)>& make_plan) {
   Report report;
@@ -157,7 +158,8 @@ Report run_plans(const Scenario& scenario, const LengthSummary& lengths, const R
   return report;
 }
 
-// [n_samples] the tokens of each sample that the plan has; of cut ones, as far as its last piece goes.
+// [n_samples] tokens of each sample in the plan. A sample that was cut counts up to the end of its last
+// piece.
 std::vector<std::int32_t> kept_lengths(const PlanTables& plan) {
   if (plan.piece_samples.empty()) return {plan.lengths_tokens.begin(), plan.lengths_tokens.end()};
   std::vector<std::int32_t> lengths_tokens(static_cast<std::size_t>(plan.facts.counts.n_samples));

@@ -61,14 +61,14 @@ RunTimes times_of(const SimulatedRun& run, int n_gpus) {
   return times;
 }
 
-// How well the times are known.
+// Sets the evidence and the 90 % interval of the times.
 void set_certainty(const Scenario& scenario, const PriceAccount& account, RunTimes& times) {
   const auto evidence = evidence_fractions(times.shares.by_cause, account);
   const auto share = [&](Evidence of) { return evidence[static_cast<std::size_t>(of)]; };
   times.evidence = {.measured = share(Evidence::measured) + share(Evidence::interpolated),
                     .extrapolated = share(Evidence::extrapolated),
                     .missing = share(Evidence::missing)};
-  // Its factors hold the level of the very kernels that they were fitted on.
+  // The profile's factors make up for errors of kernel prices only on the model and hardware of the fit.
   const bool is_fitted = scenario.is_model_of_profile && scenario.is_hardware_of_profile;
   const Uncertainty uncertainty =
       run_uncertainty(times.shares.by_cause, account, scenario.profile, is_fitted);
@@ -97,7 +97,7 @@ std::vector<SampledIteration> sample_iterations(const Schedule& schedule, const 
   return samples;
 }
 
-// The simulated times of a plan that fits in memory and trains something, and what depends on them.
+// Sets the simulated times, and what depends on them, of a plan that fits in memory and trains something.
 void set_times(const Scenario& scenario, const StrategySpec& spec, const PlannedStrategy& plan,
                SharedPrices& prices, Level level, const Say& say, StrategyResult& result) {
   const int n_gpus = scenario.cluster.n_gpus();

@@ -12,15 +12,18 @@ namespace packsim {
 
 /// How finely steps are simulated.
 enum class Level {
-  step,  ///< micro-batches as single operations; nothing contends for links
-  op,    ///< runs of kernels, collectives and transfers, which share links and slow computation down
+  /// All that a rank does between two synchronisations is one operation; transfers do not share links.
+  step,
+  /// Runs of kernels, collectives and transfers are operations; transfers share links and slow down
+  /// computation.
+  op,
 };
 
-/// Is told what is going on, e.g. "simulating iteration 4096 of 8192".
+/// Receives progress messages, such as "simulating iteration 4096 of 8192".
 using Say = std::function<void(const std::string&)>;
 
-/// What a planned strategy does and takes. The speed-up and the gap to the lower bound are left out, as they
-/// depend on other strategies. prices: of the scenario; may be shared between threads.
+/// Simulates a planned strategy. The result lacks the speed-up and the gap to the lower bound, which depend
+/// on other strategies. prices: those of the scenario, which threads may share.
 StrategyResult simulate_plan(const Scenario& scenario, const StrategySpec& spec, const PlannedStrategy& plan,
                              SharedPrices& prices, Level level, const Say& say);
 

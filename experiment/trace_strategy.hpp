@@ -23,10 +23,11 @@ struct StrategyTrace {
 };
 
 /// Packs the scenario's data with the strategy of this name, and simulates one of its iterations at op level
-/// with every operation kept. progress is told what is going on.
+/// with every operation kept. progress receives progress messages.
 ///
-/// Throws std::invalid_argument where the scenario has no such strategy, its plan does not fit in memory or
-/// trains nothing, or the iteration is out of range; and what the length readers and pack() throw.
+/// Throws std::invalid_argument if the scenario has no such strategy, if its plan does not fit in memory or
+/// trains nothing, or if the iteration is out of range; and what the length readers, check_strategies() and
+/// pack() throw.
 StrategyTrace trace_strategy(const Scenario& scenario, const std::string& name, const TracedIteration& which,
                              const std::function<void(const std::string&)>& progress);
 

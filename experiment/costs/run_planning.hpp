@@ -8,11 +8,13 @@
 
 namespace packsim {
 
-/// What a planner of global batches that works beside the training costs: how long the GPUs wait for plans,
-/// given a time for each plan and planner processes. Does nothing for strategies that solve nothing.
+/// Adds to a result what it costs to plan global batches while the run trains: how long the GPUs wait for
+/// plans, if each plan takes solve_s seconds (options of strategy flexsp). Does nothing for strategies that
+/// do not plan in this way, which have no PlannedStrategy::solves.
 ///
-/// Where the strategy has no solve_s, what this machine took for each global batch stands in for it, and the
-/// outcome is among the timings. step_s: [n_iterations] of the plan's schedule.
+/// If the strategy has no solve_s, the times that this machine needed for each global batch take its place.
+/// The waits then go to result.measured, because they differ from machine to machine. step_s: [n_iterations
+/// of plan.schedule].
 void set_planning(const StrategySpec& spec, const PlannedStrategy& plan, std::span<const double> step_s,
                   int n_gpus, StrategyResult& result);
 

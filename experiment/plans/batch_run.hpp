@@ -10,21 +10,22 @@
 
 namespace packsim {
 
-/// What a strategy that forms iterations is told.
+/// The input of a strategy that forms whole iterations, apart from the samples.
 struct BatchRun {
-  std::vector<GroupSpec> groups;  ///< the strategy's own, or all that it may choose from
+  /// The groups in the scenario, or all candidates if the strategy chooses its groups.
+  std::vector<GroupSpec> groups;
   BatchSetting setting;
-  std::unique_ptr<CbcAssignmentSolver> solver;  ///< keeps setting.solver
+  std::unique_ptr<CbcAssignmentSolver> solver;  ///< owns setting.solver
 };
 
-/// None where a strategy chooses its groups and nothing fits in memory. longest_tokens: of the samples.
+/// None if the strategy chooses its groups and no group fits in memory. longest_tokens: the longest sample.
 std::optional<BatchRun> batch_run(const Scenario& scenario, const StrategySpec& spec,
                                   std::int64_t longest_tokens);
 
-/// The setting of batch_run() without prices, for checks.
+/// BatchRun::setting without prices, for checks of a strategy that pack nothing.
 BatchSetting unpriced_setting(const Scenario& scenario, const StrategySpec& spec);
 
-/// Takes groups out that no pack is in.
+/// Removes the groups without packs from both arguments.
 void drop_empty_groups(Packing& packing, std::vector<GroupSpec>& groups);
 
 }  // namespace packsim

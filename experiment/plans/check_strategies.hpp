@@ -7,8 +7,8 @@
 
 namespace packsim {
 
-/// Tries every strategy's options and policies on the data, without packing.
-/// Throws ScenarioError with all that is refused: over-long samples under the policy `error`, for instance.
+/// Checks the options and policies of every strategy against the data, without packing. Throws ScenarioError
+/// that lists every mistake, such as over-long samples under the policy `error`.
 void check_strategies(const Scenario& scenario, std::span<const std::int32_t> lengths_tokens);
 
 }  // namespace packsim

@@ -7,9 +7,9 @@
 
 namespace packsim {
 
-/// Leaves only the named strategies, in the scenario's order, or all where none is named; the baseline is the
-/// first one left if it is not among them. Throws std::invalid_argument for a name that is not the
-/// scenario's.
+/// Removes all strategies but the named ones from the scenario and keeps their order. Without names, it
+/// removes none. If the baseline is removed, the first strategy that remains is the new baseline. Throws
+/// std::invalid_argument for a name that no strategy of the scenario has.
 void keep_strategies(Scenario& scenario, const std::vector<std::string>& names);
 
 }  // namespace packsim

@@ -8,20 +8,21 @@
 
 namespace packsim {
 
-/// The bytes of a plan file for a strategy that was planned on a scenario's data.
+/// The bytes of a schedule file with the plan of one strategy of the scenario.
 ///
-/// sample_lengths_tokens: of the data set, before anything is cut. normaliser: of the loss weights.
+/// sample_lengths_tokens: of the data set, before anything is cut. normaliser: the name of the loss
+/// normaliser that makes the weights in the file.
 std::vector<std::byte> plan_file_of(const Scenario& scenario, const StrategySpec& spec,
                                     const PlannedStrategy& plan,
                                     std::span<const std::int32_t> sample_lengths_tokens,
                                     const std::string& version, const std::string& normaliser);
 
-/// The scenario with what a plan decides in place of its own: epochs, tokens of an iteration, the ZeRO stage,
-/// and the plan as its only strategy. Throws std::invalid_argument with everything in which plan and scenario
-/// do not fit, such as GPUs.
+/// A copy of the scenario with the settings of a schedule file in place of its own: epochs, tokens of an
+/// iteration and the ZeRO stage. The file is its only strategy. Throws std::invalid_argument that lists every
+/// respect in which file and scenario do not match, such as the number of GPUs.
 Scenario scenario_of_plan(const Scenario& scenario, const PlanView& plan, const std::string& path);
 
-/// What scenario_of_plan()'s strategy does, packed and scheduled as the plan says.
+/// The packs and the schedule of the file. scenario: what scenario_of_plan() returned for it.
 PlannedStrategy plan_of_file(const Scenario& scenario, const PlanView& plan);
 
 }  // namespace packsim

@@ -4,7 +4,7 @@
 
 namespace packsim {
 
-/// Real time since it was made.
+/// Measures the real time since its construction.
 class Stopwatch {
  public:
   double seconds() const {

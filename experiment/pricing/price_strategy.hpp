@@ -12,16 +12,18 @@ namespace packsim {
 /// A planned strategy with the price of every pack that its schedule trains.
 struct PricedStrategy {
   std::vector<PricedGroup> groups;
-  /// GPU time of the whole schedule, before waits, by what it rests on.
+  /// GPU time of the whole schedule without waits, by the evidence for its prices.
   PriceAccount account;
-  /// Keep what the prices refer to.
+  /// Owns the prices that `groups` refers to.
   std::shared_ptr<ScenarioPricers> pricers;
 };
 
-/// How the scenario's steps are simulated: at op level, sharing the links of a topology, or without it.
+/// How steps of the scenario are simulated: at op level with transfers that share the links of `topology`, or
+/// at step level if it is null.
 SimulationOptions simulation_options(const Scenario& scenario, const Topology* topology);
 
-/// pricers: of the scenario, of nobody else meanwhile; null: its own.
+/// pricers: those of the scenario. Nothing else may use them as long as the result exists. Null: new ones are
+/// made.
 PricedStrategy price_strategy(const Scenario& scenario, const PlannedStrategy& plan,
                               std::shared_ptr<ScenarioPricers> pricers = nullptr);
 

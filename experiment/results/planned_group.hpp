@@ -15,7 +15,7 @@ struct PlannedGroup {
   int gc_layers = 0;
   int zero_stage = 1;
   int n_dp_ranks = 1;
-  std::optional<int> micro_batches_per_rank = {};  ///< in an iteration; none where iterations differ
+  std::optional<int> micro_batches_per_rank = {};  ///< in an iteration; none if iterations differ
   std::int64_t packs = 0;
   std::int64_t iterations = 0;  ///< over all epochs
   bool feasible = true;

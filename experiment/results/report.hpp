@@ -16,26 +16,26 @@ namespace packsim {
 struct RunManifest {
   std::string version;
   std::string command;
-  std::string scenario;  ///< path as given
+  std::string scenario;  ///< path of the scenario file
   std::string scenario_name;
   std::string scenario_description;
   std::string scenario_hash;
-  std::string profile;  ///< name
+  std::string profile;  ///< name of the framework profile
   std::string profile_hash;
   std::string profile_source;
-  std::string hardware;  ///< name
+  std::string hardware;  ///< name of the hardware profile
   std::string hardware_hash;
-  std::string level;  ///< level of detail: step or op
+  std::string level;  ///< how finely steps were simulated: step or op
   std::uint32_t seed = 0;
   std::string model;
   std::string cluster;
   int n_gpus = 0;
   int epochs = 1;
   std::int64_t tokens_per_iteration = 0;
-  /// Of all groups, except for their own degrees and checkpointed layers.
+  /// The parallel plan of all groups, except that each group has its own SP degree and checkpointed layers.
   ParallelPlan plan;
   Variability variability;
-  std::optional<FailureModel> failures;  ///< none: nothing fails
+  std::optional<FailureModel> failures;  ///< none if the scenario has no failures
   std::vector<std::string> warnings;     ///< what a reader must know before believing the numbers
 };
 
@@ -73,8 +73,8 @@ struct Report {
   /// Lower bounds for the samples as the baseline trains them; the scenario's ZeRO stage comes first.
   std::vector<BoundResult> bounds;
 
-  double total_s = 0;  ///< run time of packsim on this machine, as is the memory below
-  std::int64_t peak_memory_bytes = 0;
+  double total_s = 0;                  ///< how long packsim itself ran on this machine
+  std::int64_t peak_memory_bytes = 0;  ///< of packsim itself on this machine
 };
 
 }  // namespace packsim

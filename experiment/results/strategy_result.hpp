@@ -33,7 +33,7 @@ struct SampledIteration {
 };
 
 /// The effect of a loss normaliser on the packs of a run (docs/metrics.md). Every token except the first of a
-/// sample has loss.
+/// sample has loss, unless a schedule file says which tokens have loss.
 struct LossBiasResult {
   std::string normaliser;
   /// Share of the loss weight that would be on other tokens if all loss tokens weighed the same.
@@ -66,7 +66,7 @@ struct RunTimes {
   double step_p99_s = 0;
   double wall_hours = 0;
   double gpu_days = 0;
-  double gpu_days_low = 0;  ///< nine of ten true values are between low and high
+  double gpu_days_low = 0;  ///< low to high is meant to hold nine of ten true values
   double gpu_days_high = 0;
   std::optional<std::string> largest_uncertainty;  ///< the measurement that would narrow this interval most
   TimeShares shares;
@@ -188,15 +188,18 @@ struct StrategyResult {
   MeasuredTimes measured = {};
 };
 
-/// A lower bound under one ZeRO stage, and its parts.
+/// A lower bound under one ZeRO stage, and the three parts of which it is the sum (docs/bound.md).
 struct BoundResult {
   int zero_stage = 1;
-  double gpu_days = 0;          ///< sum of the three parts below
-  std::int64_t iterations = 0;  ///< the fewest possible, over all epochs
-  std::array<double, kNCauses> pack_gpu_days =
-      {};                     ///< by cause; recomputation that memory forces, exchange that nothing hides
-  double steps_gpu_days = 0;  ///< optimizer, framework, gradients and weights of every step
-  /// GPUs waiting for samples that take longer than their step's share.
+  double gpu_days = 0;          ///< the lower bound
+  std::int64_t iterations = 0;  ///< the fewest iterations that can train the samples, over all epochs
+  /// GPU-days of the packs by cause, with the least recomputation that fits in memory and without
+  /// communication that computation may hide.
+  std::array<double, kNCauses> pack_gpu_days = {};
+  /// GPU-days that every step takes in addition to its packs: the optimizer, the framework's overhead, and
+  /// gradients and weights that computation cannot hide.
+  double steps_gpu_days = 0;
+  /// GPU-days in which GPUs wait for samples that take longer than an equal share of their step.
   double waiting_gpu_days = 0;
 };
 

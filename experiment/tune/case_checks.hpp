@@ -8,17 +8,18 @@
 
 namespace packsim {
 
-/// Why the scenario's model and cluster have no such SP degree: "expected a divisor of ..., got 5". Empty
-/// where they have it.
+/// The reason why this SP degree is impossible for the scenario's model and cluster, such as "expected a
+/// divisor of ..., got 5"; empty if it is possible.
 std::string degree_mistake(const Scenario& scenario, int sp_degree);
 
-/// Tokens of the smallest iteration, which is one pack for every rank. Where it is over the scenario's
-/// tokens_per_iteration, the case cannot be compared with others. The degree is one that the scenario has.
+/// Tokens of the smallest iteration, which has one pack for every rank. If these are more than the scenario's
+/// tokens_per_iteration, the case cannot be compared with others. sp_degree: one for which degree_mistake()
+/// is empty.
 std::int64_t smallest_iteration_tokens(const Scenario& scenario, std::int64_t pack_tokens, int sp_degree);
 
-/// A case before it has run: the fewest checkpointed layers that full packs fit with by the memory model (all
-/// of them where none do), their memory, and what keeps it from running, whatever the data; without the two
-/// numbers where there can be no such plan.
+/// A case before it is run: the fewest checkpointed layers with which full packs fit by the memory model (all
+/// layers if they never fit), the peak memory with these, and the reason, if any, why it cannot run on any
+/// data. If no parallel plan with this length and degree is possible, layers and memory are not set.
 ProfiledCase planned_case(const Scenario& scenario, std::int64_t pack_tokens, int sp_degree);
 
 }  // namespace packsim

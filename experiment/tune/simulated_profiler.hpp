@@ -19,8 +19,8 @@ struct ProfilerOptions {
 };
 
 /// A profiler that simulates the cluster. As HBP does (arXiv 2503.07680, table 19), it trains the scenario's
-/// own data, packed by ISF to one length, for a few iterations. So unevenness of packs shows only as far as
-/// these iterations have it.
+/// own data, packed by ISF to one length, for a few iterations. So the imbalance between packs is that of
+/// these iterations only.
 ///
 /// Samples that are longer than the packs are left out. The others are taken in one seeded order, as many as
 /// fill the iterations, so that all lengths and degrees train the same samples as far as possible. Padding

@@ -8,14 +8,14 @@ namespace packsim {
 /// What a GPU spends its time on.
 enum class Cause : std::uint8_t {
   linear,     ///< matrix products and elementwise kernels, forward and backward
-  attention,  ///< forward and backward
-  recompute,  ///< the forward pass of checkpointed layers, once more
-  sequence,   ///< exchange of Ulysses or ring, and the copies that order its data
-  tensor,     ///< exchange of tensor parallelism
-  expert,     ///< exchange of expert parallelism
-  pipeline,   ///< activations from stage to stage
-  states,     ///< gradients and weights: ZeRO, data parallelism
-  optimizer,  ///< AdamW and its transfers
+  attention,  ///< attention kernels, forward and backward
+  recompute,  ///< the second forward pass of checkpointed layers
+  sequence,   ///< communication of Ulysses or ring attention, and the copies that reorder its data
+  tensor,     ///< communication of tensor parallelism
+  expert,     ///< communication of expert parallelism
+  pipeline,   ///< transfers of activations and their gradients between pipeline stages
+  states,     ///< transfers of gradients and weights between data-parallel ranks
+  optimizer,  ///< AdamW, and with offload its copies to and from the host
   overhead,   ///< fixed costs of the framework
 };
 inline constexpr int kNCauses = 10;

@@ -12,7 +12,7 @@ namespace packsim {
 struct Network {
   double nvlink_bytes_per_s = 0;  ///< of one GPU, to all others of its node together
   int nics_per_node = 0;          ///< a divisor or a multiple of the node's GPUs, which share them evenly
-  double nic_bytes_per_s = 0;     ///< of one
+  double nic_bytes_per_s = 0;     ///< rate of one network card
   double latency_s = 0;           ///< one way between two nodes
   bool rails = false;             ///< NIC i of every node is on leaf switches of its own (rail-optimised)
   int nodes_per_leaf = 0;         ///< nodes that share a leaf switch; 0: one leaf switch for all nodes
@@ -24,12 +24,14 @@ struct Network {
 struct Cluster {
   std::string name;
   std::string source;
-  std::string gpu;  ///< the driver's name of it, as profiles state what they were measured on
+  /// Name of the GPU as its driver reports it. Profiles name the GPU that they were measured on in the same
+  /// way.
+  std::string gpu;
   int nodes = 1;
   int gpus_per_node = 8;
   std::int64_t gpu_memory_bytes = 0;  ///< usable, as the driver reports it
   Network network = {};
-  // What the makers state. Prices rest on it only where the hardware profile has no measurement.
+  // What the makers state. Prices use it only for kernels that the hardware profile does not cover.
   std::optional<double> gpu_peak_flop_per_s = {};     ///< dense bf16 matrix products
   std::optional<double> gpu_memory_bytes_per_s = {};  ///< bandwidth of a GPU's own memory
   std::optional<double> host_memory_bytes = {};       ///< of a node

@@ -7,8 +7,8 @@ namespace packsim {
 struct FrameworkFactors {
   double linear_factor = 1;            ///< on matrix products, elementwise kernels and the optimizer
   double attention_factor = 1;         ///< on attention kernels
-  double exchange_in_node_factor = 1;  ///< on sequence exchanges of groups inside a node
-  double exchange_between_factor = 1;  ///< on those of groups over several nodes
+  double exchange_in_node_factor = 1;  ///< on sequence exchanges inside a node
+  double exchange_between_factor = 1;  ///< on sequence exchanges between nodes
   double micro_batch_s = 0;            ///< added to every micro-batch
   double step_s = 0;                   ///< added to every step
 

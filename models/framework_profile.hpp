@@ -18,19 +18,19 @@ struct FrameworkProfile {
   std::string name;
   std::string gpu;       ///< the GPU it was measured on
   std::string source;    ///< what it was fitted to
-  std::string hardware;  ///< the hardware profile that its factors are on, by name or path
-  std::string model;     ///< the model of those steps; others are extrapolated to
-  int n_gpus = 0;        ///< of those steps
-  int zero_stage = 1;    ///< of those steps
+  std::string hardware;  ///< name or path of the hardware profile to which its factors are relative
+  std::string model;     ///< the model whose steps it was fitted to
+  int n_gpus = 0;        ///< of the steps it was fitted to
+  int zero_stage = 1;    ///< of the steps it was fitted to
 
   FrameworkFactors factors;
 
   ExecutionStyle execution;
 
-  /// How well the time factors are known: covariance of their logarithms, kNTimeFactors rows of as many, in
-  /// the order of kTimeFactorNames; empty where it is not stated.
+  /// How well the time factors are known: the covariance of their logarithms, [kNTimeFactors x kNTimeFactors]
+  /// in the order of kTimeFactorNames; empty if the profile does not state it.
   std::vector<double> log_covariance;
-  /// Root mean square of the relative errors of steps that were left out of the fit, where that is stated.
+  /// Root mean square of the relative errors of steps that were left out of the fit; none if not stated.
   std::optional<double> left_out_error;
 };
 

@@ -9,10 +9,10 @@ namespace packsim {
 
 /// Layers that follow each other in the model and are on one pipeline stage.
 struct PipelineChunk {
-  int first_layer = 0;  ///< of the model's
+  int first_layer = 0;  ///< index of its first layer in the model
   int n_layers = 0;
-  int n_dense = 0;         ///< the first ones
-  int n_checkpointed = 0;  ///< its first layers, which the backward pass reaches last
+  int n_dense = 0;         ///< number of its dense layers, which come first
+  int n_checkpointed = 0;  ///< number of its checkpointed layers, which are its first ones
 };
 
 /// All chunks of a plan, in the order in which a micro-batch goes through them. Chunk i is of stage i mod

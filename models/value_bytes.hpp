@@ -4,8 +4,9 @@
 
 namespace packsim {
 
-/// Bytes of one value: of weights, activations and what is sent; of optimizer states and losses.
+/// Size of one weight, activation or sent value.
 inline constexpr std::int64_t kBf16Bytes = 2;
+/// Size of one value of the optimizer states and of losses.
 inline constexpr std::int64_t kFp32Bytes = 4;
 
 }  // namespace packsim

@@ -14,17 +14,19 @@
 namespace packsim {
 
 /// Prices the attention of many packs, for one pass and head shape. Each document length is priced once.
-/// Where the profile does not have the pass, the other pass times the ratio of their flop is the price; where
-/// it has neither, the flop at flop_per_s. Both have the evidence `missing`.
+/// If the profile does not have the pass, the price is that of the other pass times the ratio of their flop.
+/// If it has neither pass, the price is the flop divided by flop_per_s. Both have the evidence `missing`.
 class AttentionPricer {
  public:
   AttentionPricer(const HardwareProfile& profile, std::string_view pass, const AttentionShape& shape,
                   double flop_per_s = kH100AttentionFlopPerS);
 
-  /// lengths_tokens: of the pack's documents, over 0; padding is one more. window_tokens: 0, or what a token
-  /// sees at most: a document longer than that takes the share of its time that it keeps of its pairs.
-  /// The time is that of one GPU. Time, error and evidence are those of kernel_time() where the profile has
-  /// the pass. Documents err together.
+  /// Attention time of one pack on one GPU. If the profile has the pass, time, error and evidence are those
+  /// of kernel_time(). The errors of all documents add up, as they come from one curve.
+  ///
+  /// lengths_tokens: of the pack's documents, each above 0; padding counts as one more document.
+  /// window_tokens: the most tokens to which a token attends; 0: no limit. A longer document takes
+  /// windowed_share() of its time.
   TimeEstimate pack(std::span<const std::int32_t> lengths_tokens, std::int64_t window_tokens = 0);
 
   /// The parts of pack(): launch_s + ((longest_s_per_token x the longest length)^4 + sum^4)^(1/4), where the
@@ -40,7 +42,7 @@ class AttentionPricer {
   const CurveTime& document(std::int32_t length_tokens);
 
   std::optional<AttentionDocuments> attention_;
-  double scale_ = 1;  // of another pass that stands in
+  double scale_ = 1;  // factor on the times of the other pass, if the profile lacks this one
   AttentionShape shape_;
   bool is_backward_ = false;
   double flop_per_s_ = 0;

@@ -18,13 +18,14 @@ namespace packsim {
 
 CurveName curve_name(const KernelCase& kernel);
 
-/// What a kernel takes, and what would have to be measured to know it better.
+/// The time of a kernel, and the curve that would have to be measured to know it better.
 struct PricedKernel : KernelTime {
   CurveName curve = {};
-  double kernel_s = 0;  ///< if the cluster's links were as fast as need be; else time_s
+  /// Time of the kernel if the cluster's links did not limit it; time_s is larger if they do.
+  double kernel_s = 0;
 
-  /// So many of them in a framework that takes `factor` times as long for the kernel; links take what they
-  /// take.
+  /// Time of `count` such kernels in a framework in which each takes `factor` times as long. The factor does
+  /// not apply to the time that the links need.
   TimeEstimate estimate(double count = 1, double factor = 1) const {
     const double links_s = time_s > kernel_s ? time_s : 0;
     const double known_s = count * std::max(factor * kernel_s, links_s);
@@ -32,29 +33,31 @@ struct PricedKernel : KernelTime {
   }
 };
 
-/// What kernels take on a cluster: what its hardware profile says, and a price by one of these rules where
-/// that has nothing. Such a price keeps the evidence `missing`, so that a report can say what share of time
-/// rests on it.
+/// Prices kernels on a cluster by its hardware profile. Kernels that the profile does not cover are priced by
+/// the rules below. A price by a rule has the evidence `missing`, so that a report can say what share of the
+/// time rests on such prices.
 ///
-///   elementwise backward  the forward kernel of the same op, times the bytes that either moves
-///   memory-bound          bytes over the rate of the profile's copies, or the fastest of its elementwise
-///                         kernels
-///   matrix products       half of the GPU's peak as the cluster states it (else an H100's), or their bytes
-///   host copies           three quarters of the cluster's host link
-///   all-gather, reduce-scatter between nodes: half an all-reduce, which is one after the other
+///   elementwise backward  the forward kernel of the same op, times the ratio of the bytes that the two move
+///   memory-bound          their bytes at the rate of the profile's fastest copies, else of its fastest
+///                         elementwise kernels, else at the share of the stated rate that an H100 reaches
+///   matrix products       the longer of their flop at half of the GPU's stated peak (an H100's, if the
+///                         cluster states none) and their bytes as above
+///   host copies           their bytes at three quarters of the rate of the cluster's host link
+///   all-gather, reduce-scatter between nodes: half of an all-reduce, which consists of one of each
 ///   all-to-all between nodes: the larger of its part inside the node and of its part on the GPU's network
 ///                         cards, at the rate of the profile's send_recv between nodes
 ///   other collectives     the bytes that a GPU sends, at three quarters of the cluster's stated rate
 ///
-/// A collective that comes out faster than the cluster's NVLink, network cards or leaf uplinks can be at
-/// their stated rates takes what they need at three quarters of these, which is such a price too.
+/// If a collective's price is less than the time that the cluster's NVLink, network cards or leaf uplinks
+/// need at their stated rates, it is priced at three quarters of these rates instead. This is a price by a
+/// rule, too.
 class KernelPricer {
  public:
   /// Both are kept by reference.
   KernelPricer(const HardwareProfile& profile, const Cluster& cluster);
 
-  /// The time is over 0 for every kernel but a launch gap that the profile does not have. A price by a rule
-  /// has the rule's relative error as well.
+  /// The time is above 0 for every kernel except a launch gap that the profile does not have. A price by a
+  /// rule has the rule's relative error as well.
   const PricedKernel& time(const KernelCase& kernel);
 
   /// A kernel of an op, and how often it runs.
@@ -62,11 +65,11 @@ class KernelPricer {
     const PricedKernel* kernel = nullptr;
     double count = 1;
   };
-  /// The kernels of an op's pass in their order, kept as long as this. Not for attention.
+  /// The kernels of one pass of an op, in order; valid as long as this object. Not for attention.
   const std::vector<Use>& uses(const LayerOp& op, bool is_backward);
 
  private:
-  // What decides an op's kernels: all but its cause.
+  // Everything on which an op's kernels depend: all its members except the cause.
   struct OpPass {
     LayerOp::Kind kind;
     bool is_backward;

@@ -20,21 +20,21 @@ struct WorkTime {
   }
 };
 
-/// What computation takes on a GPU that is slow_down times slower than others, to the nearest nanosecond.
+/// Time of computation on a GPU that takes slow_down times as long as others, to the nearest nanosecond.
 std::int64_t slowed_ns(std::int64_t time_ns, double slow_down);
 
-// slow_down: of every kernel. It does not change exchanges and the framework's overhead.
+// slow_down: factor on the time of every kernel. Exchanges and the framework's overhead are not changed.
 
-/// The part of a ring's transfers that attention does not hide counts as exchange.
+/// Attention of one layer and pass. Ring transfers that attention does not hide count as sequence exchange.
 WorkTime attention_time(const RingPrice& ring, Cause cause, double slow_down = 1);
-/// Without attention.
+/// Time of a phase without its attention.
 WorkTime phase_time(const PricedPhase& phase, double slow_down = 1);
-/// One layer of a kind. The backward pass includes its recomputation where it is checkpointed.
+/// One layer. The backward pass of a checkpointed layer includes its recomputation.
 WorkTime layer_forward_time(const MicroBatchPrice& price, bool has_experts, double slow_down = 1);
 WorkTime layer_backward_time(const MicroBatchPrice& price, bool has_experts, bool is_checkpointed,
                              double slow_down = 1);
 
-/// All of a chunk. The forward pass includes the framework's overhead.
+/// A whole chunk, with its embedding and head. The forward pass includes the framework's overhead.
 WorkTime forward_time(const MicroBatchPrice& price, const ChunkShape& chunk, double slow_down = 1);
 WorkTime backward_time(const MicroBatchPrice& price, const ChunkShape& chunk, double slow_down = 1);
 

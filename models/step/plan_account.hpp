@@ -8,16 +8,18 @@
 
 namespace packsim {
 
-/// Adds up what the micro-batches and steps of one plan rest on, over all GPUs of the rank that runs them.
+/// Adds up the GPU time of micro-batches and steps of one plan by the evidence for their prices, over all
+/// GPUs of the rank that runs them.
 class PlanAccount {
  public:
-  /// Kept by reference.
+  /// The pricer is kept by reference.
   explicit PlanAccount(StepPricer& pricer);
 
-  /// A micro-batch of the pricer that goes through all chunks; `times` of them.
+  /// Adds `times` micro-batches of this price, each of which goes through all chunks. price: from the same
+  /// pricer.
   void add_micro_batches(const MicroBatchPrice& price, double times);
-  /// Gradients, weights and the optimizer of n_steps steps of one rank. They have n_micro_batches in all, of
-  /// which n_later are not the first of their step.
+  /// Adds gradients, weights and the optimizer of n_steps steps of one rank. The steps have n_micro_batches
+  /// micro-batches in all, of which n_later are not the first of their step.
   void add_steps(double n_steps, double n_micro_batches, double n_later);
 
   PriceAccount total() const;

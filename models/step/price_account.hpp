@@ -10,8 +10,8 @@
 
 namespace packsim {
 
-/// What has to be measured to know a kernel: its family, whose kernels err together, and the key of its
-/// curve, which the hardware profile may or may not have.
+/// The curve that has to be measured to price a kernel: its key, and its family. Kernels of one family share
+/// their error. The hardware profile may lack the curve.
 struct CurveName {
   std::string family = {};
   std::string key = {};
@@ -25,7 +25,7 @@ struct TimeEstimate {
   Evidence evidence = Evidence::missing;
 };
 
-/// A sum of times. Errors add up too, as those of one curve are the same error.
+/// A sum of times. Their errors add up too, because times of one curve share one error.
 struct AccountedTime {
   double time_s = 0;
   double error_s = 0;
@@ -43,7 +43,7 @@ struct AccountedTime {
   }
 };
 
-/// What prices rest on: GPU time without waits, by cause and by the curve that prices it.
+/// The evidence for prices: GPU time without waits, by cause and by the curve that prices it.
 class PriceAccount {
  public:
   using Times = std::map<CurveName, AccountedTime>;

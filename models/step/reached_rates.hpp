@@ -4,13 +4,14 @@
 
 namespace packsim {
 
-// What kernels without a measurement reach on a GPU: the share of the maker's rates that those of an H100 SXM
-// reach. A cluster that does not state its GPU's rates counts as one of H100s.
+// Rates at which kernels without a measurement are priced. Every GPU is assumed to reach the same share of
+// its maker's stated rates as an H100 SXM. If a cluster does not state the rates of its GPU, those of an H100
+// are used.
 
 /// NVIDIA's H100 data sheet: dense bf16 products and memory bandwidth of the SXM version.
 inline constexpr double kH100PeakFlopPerS = 989.4e12;
 inline constexpr double kH100MemoryBytesPerS = 3.35e12;
-/// What its kernels reach of these.
+/// Rates that kernels of an H100 reach.
 inline constexpr double kH100GemmFlopPerS = 500e12;
 inline constexpr double kH100AttentionFlopPerS = 400e12;
 inline constexpr double kH100ReachedBytesPerS = 2.5e12;

@@ -16,28 +16,30 @@ namespace packsim {
 /// Prices the micro-batches and states of one plan: the kernels of layer_forward() and their gradients at the
 /// times of a hardware profile, times the framework's factors.
 ///
-/// Token counts are priced on a grid, 64 to the octave, with straight lines between. Powers of two are exact,
-/// others within 0.1 %, or 0.3 % where the profile's estimate itself jumps: it takes other shapes' curves for
-/// the products that sum over tokens. The mean error is under 0.01 %.
+/// Token counts are priced on a grid of 64 points per octave and interpolated linearly in between. Powers of
+/// two are exact, others within 0.1 %, or 0.3 % where the profile's estimate itself jumps: it takes other
+/// shapes' curves for the products that sum over tokens. The mean error is under 0.01 %.
 class StepPricer {
  public:
-  /// All but the factors are kept by reference. The plan has no mistakes. kernels: of the profile and the
-  /// cluster, shared by pricers of one thread whose plans have most kernels in common; null: its own.
+  /// The model, the cluster and the profile are kept by reference. The plan must have no plan_mistakes().
+  /// kernels: a KernelPricer of this profile and cluster, which pricers of one thread share so that each
+  /// kernel is priced once; null: a new one.
   StepPricer(const Transformer& model, const Cluster& cluster, const ParallelPlan& plan,
              const HardwareProfile& profile, const FrameworkFactors& factors,
              std::shared_ptr<KernelPricer> kernels = nullptr);
 
-  /// tokens: of the whole micro-batch, padding included. lengths_tokens: of its documents, over 0, a row of
-  /// padding at the end as one more.
+  /// tokens: of the whole micro-batch, padding included. lengths_tokens: of its documents, each above 0;
+  /// padding at the end counts as one more document.
   MicroBatchPrice micro_batch(std::int64_t tokens, std::span<const std::int32_t> lengths_tokens);
   const TokenPrices& tokens(std::int64_t tokens_per_gpu);
-  /// Ends all TokenPrices that lie between exactly priced counts, which are quickly made again.
+  /// Deletes all interpolated TokenPrices, which are cheap to compute again. References to them become
+  /// invalid.
   void forget_interpolated() { tokens_.clear(); }
-  /// The largest count that is priced exactly, of those up to this one; over 0.
+  /// The largest token count up to this one that is priced exactly. tokens_per_gpu: above 0.
   static std::int64_t exact_tokens_up_to(std::int64_t tokens_per_gpu);
   MicroBatchCurves micro_batch_curves() const;
-  /// One layer's attention of a document, as AttentionPricer::parts() adds them up, on one GPU of the rank;
-  /// of a ring, what it computes.
+  /// Attention time of one layer on one GPU of the rank, without transfers of a ring.
+  /// AttentionPricer::parts() says how the times of a pack's documents are added up.
   struct AttentionCost {
     double forward_s = 0;
     double backward_s = 0;
@@ -45,18 +47,20 @@ class StepPricer {
   AttentionCost document_cost(std::int32_t length_tokens);
   AttentionCost attention_launch() const;
   AttentionCost longest_cost_per_token() const;
-  /// Whether every GPU of a pipeline stage has its counterpart of the next one on its own node: [pp_degree],
-  /// from the last stage to the first.
+  /// [pp_degree]: whether every GPU of a pipeline stage is in the same node as its counterpart in the next
+  /// stage. The last entry is for the last stage and the first.
   std::vector<bool> sends_in_node() const;
-  /// index: of 0..n_chunks() - 1, in the order in which a micro-batch goes through them.
+  /// index: 0..n_chunks() - 1, in the order in which a micro-batch goes through them.
   ChunkShape chunk(int index) const;
-  /// Of a chunk; without pipeline parallelism there is one.
+  /// Price of the weights, gradients and optimizer of a chunk. Without pipeline parallelism there is one
+  /// chunk.
   const StatesPrice& states(int chunk = 0);
 
   const Transformer& model() const { return model_; }
   const Cluster& cluster() const { return cluster_; }
   const ParallelPlan& plan() const { return plan_; }
-  /// Of all the model's layers. Prices do not depend on it; chunk() does.
+  /// Sets the number of checkpointed layers of the whole model. It changes what chunk() returns, but no
+  /// prices.
   void set_gc_layers(int gc_layers) { plan_.gc_layers = gc_layers; }
   const FrameworkFactors& factors() const { return factors_; }
 

@@ -21,12 +21,13 @@ struct Uncertainty {
   double relative_error = 0;               ///< one standard deviation of the logarithm of the time
   std::vector<UncertaintySource> sources;  ///< independent of each other, the largest first
 
-  /// Nine runs of ten take from low to high times the estimate.
+  /// Factors on the estimated time. Between low() and high() times the estimate lie nine of ten true times,
+  /// if the errors are log-normal.
   double low() const;
   double high() const;
 };
 
-/// fraction: of the run's GPU time by cause. account: what the kernels of its causes rest on.
+/// fraction: share of the run's GPU time by cause. account: the evidence for the prices of the kernels.
 ///
 /// - The factors of the framework profile err as their covariance says, each weighed by its share of time; a
 ///   recomputed forward pass is split between matrix products and attention as those are.

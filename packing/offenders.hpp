@@ -5,12 +5,13 @@
 
 namespace packsim {
 
-/// Samples whose lengths break a promise: the first few, and how many there are.
+/// Samples whose lengths are not allowed: the first few of them, and their number.
 class Offenders {
  public:
   void add(std::uint64_t sample, std::int32_t length_tokens);
 
-  /// Throws std::invalid_argument where there are any. `expected`: "lengths of at least 0".
+  /// Throws std::invalid_argument if there are any. expected: for the message, such as "lengths of at least
+  /// 0".
   void refuse_if_any(const std::string& expected) const;
 
  private:

@@ -7,8 +7,8 @@
 
 namespace packsim {
 
-/// Seconds by tokens: straight lines between the points. Below the first and beyond the last point, the first
-/// and the last line go on.
+/// Seconds as a function of tokens, linear between the points. Below the first and above the last point, the
+/// first and the last line are extended.
 struct CostCurve {
   std::vector<std::int64_t> tokens;  ///< [n_points], ascending; if empty, all times are 0
   std::vector<double> time_s;        ///< [n_points]

@@ -12,14 +12,14 @@ enum class OverLong { error, drop, truncate, split, own_pack };
 /// What to do with a sample of no tokens.
 enum class Empty { drop, keep, error };
 
-/// How a micro-batch is filled up. `longest` pads every row to the longest row of its micro-batch,
-/// `capacity` pad every row to the pack length, `multiple` every row's end to a multiple of some number of
-/// tokens (rows of one micro-batch are first made equally long).
+/// How a micro-batch is padded. `longest` pads every row to the longest row of its micro-batch, and
+/// `capacity` pads every row to the pack length. `multiple` pads rows like `longest` and then to a multiple
+/// of some number of tokens.
 enum class Padding { none, longest, capacity, multiple };
 
-/// What to do with packs that are too few for a whole iteration: leave some out, fill up by repeating some
-/// of the same group (which ones the epoch's shuffle decides), or run an iteration in which some ranks have
-/// less to do.
+/// What to do with packs of a group that are too few for a whole iteration: leave them out, repeat packs of
+/// the group, or run an iteration in which some ranks have less to do. If packs are shuffled, the shuffle of
+/// the epoch decides which are left out or repeated.
 enum class LastIteration { drop, repeat, shorten };
 
 /// In which order packs become iterations: as packed; as packed, with the iterations shuffled afterwards;

@@ -5,7 +5,7 @@
 
 namespace packsim {
 
-/// Throws std::invalid_argument: what is wrong with an argument, its place first.
+/// Throws std::invalid_argument. what: the message, which starts with the name of the wrong argument.
 [[noreturn]] inline void refuse(const std::string& what) {
   throw std::invalid_argument(what);
 }

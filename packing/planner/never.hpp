@@ -4,7 +4,7 @@
 
 namespace packsim {
 
-/// The time of what cannot be done; for the files of this folder.
+/// The time of a choice that is not possible.
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
 
 }  // namespace packsim

@@ -8,13 +8,16 @@
 
 namespace packsim {
 
-/// Iterations for jobs whose ranks are tied together, so that all packs of one share an SP degree. Samples go
-/// to the degree at which they cost least, of a set of degrees; the iterations of each are cut and composed
-/// on their own. Which set is decided by trying the most promising ones on some iterations. In windows, where
-/// samples cannot be sorted out like that, each iteration takes the degree at which it is done first.
+/// Iterations for jobs whose ranks are tied together by pipelines or experts, so that all packs of an
+/// iteration have the same SP degree (BatchSetting::one_degree).
 ///
-/// costs: of the problem's groups. order: the items to be trained, shuffled. Throws std::invalid_argument
-/// where the setting wants packs on all GPUs in every round and has too few samples for that.
+/// Of a set of degrees, each sample gets the one at which it costs least, and the iterations of every degree
+/// are cut and composed separately. The set is chosen by trying the most promising ones on some iterations.
+/// With window_iterations, samples cannot be moved to iterations of their degree. Then each iteration gets
+/// the degree at which it takes the least time.
+///
+/// costs: of the problem's groups. order: the items to be trained, shuffled. Throws std::invalid_argument if
+/// RoundShape::multiple requires packs on all GPUs in every round and there are too few samples for that.
 std::vector<ComposedIteration> one_degree_iterations(const BatchProblem& problem, const DegreeCosts& costs,
                                                      std::span<const ItemIndex> order);
 

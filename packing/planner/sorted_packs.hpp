@@ -7,13 +7,19 @@
 
 namespace packsim {
 
-/// Iterations as HBP has them: samples that one GPU can hold its share of an iteration of in packs of that
-/// many tokens, longer ones in packs of so many GPUs that all fit; packs filled up with shorter samples,
-/// sorted by their time and cut into iterations of one round, with as little to wait for as packs of these
-/// groups can have. Also packs of one length at each degree that holds all samples; packed by ISF and by best
-/// fit: what takes least of these. Where pipelines have to be filled, of the number of rounds that takes
-/// least. Empty where the packs do not fit an iteration, or do not fill the rounds of an interleaved
-/// pipeline, or where they would take limit_s or more in total.
+/// Iterations in the form of HBP's: packs of one or two lengths are sorted by their time and cut into
+/// iterations, so that packs which are trained together take about equally long.
+///
+/// An iteration has one round or, if a pipeline has to be filled, several. The length of a pack is such that
+/// one pack on every GPU in every round has the tokens of an iteration. These choices are tried, each packed
+/// by ISF and by best fit:
+///
+/// - one length, at every SP degree at which a pack holds the longest sample;
+/// - at the smallest such degree, also with shorter packs of the smallest degree of all for samples that fit
+///   in these. Longer packs are then topped up with shorter samples.
+///
+/// Returns the choice that takes the least time, or nothing if no choice holds all samples, fills the rounds of
+/// an interleaved pipeline and takes less than limit_s in total.
 std::vector<ComposedIteration> sorted_packs(const BatchProblem& problem, const DegreeCosts& costs,
                                             double limit_s);
 

@@ -8,22 +8,22 @@
 
 namespace packsim {
 
-/// A number for each price, which is equal for prices that are the same in every way. prices: all by one pricer;
-/// those of packs that are never trained have no tokens, and their number means nothing.
+/// [n_prices] numbers that are equal for prices that are equal in every member. prices: all from one pricer.
+/// Prices of packs that are never trained have no TokenPrices, and their numbers have no meaning.
 std::vector<std::uint32_t> price_classes(std::span<const MicroBatchPrice> prices);
 
-/// Blocks of ranks that do the same in a step where nothing contends. All of them do it at the same time, so
-/// one stands for the others.
+/// Groups of equal blocks of ranks, in a step in which no transfers share links. Equal blocks do the same at
+/// the same time, so only one of them is simulated.
 struct AlikeRanks {
   struct Kind {
-    std::size_t first_block = 0;  ///< The one that is simulated.
+    std::size_t first_block = 0;  ///< the block that is simulated
     std::size_t n_blocks = 0;
   };
   std::vector<Kind> kinds;         ///< by first_block
-  std::vector<std::size_t> order;  ///< scratch
+  std::vector<std::size_t> order;  ///< scratch memory of find_alike()
 };
 
-/// What the ranks of one step train, as numbers that are equal where it is the same: [n_ranks] lists.
+/// The work of every rank in one step as a list of numbers. Ranks with equal lists do the same work.
 struct RankKinds {
   std::vector<std::uint32_t> offsets = {0};  ///< [n_ranks + 1]
   std::vector<std::uint64_t> kinds;          ///< rank r's are kinds[offsets[r]..offsets[r + 1])
@@ -39,8 +39,8 @@ struct RankKinds {
   }
 };
 
-/// block: ranks that lie side by side and are looked at as one; divides the number of ranks. Written over
-/// `alike`, whose memory is used again.
+/// Finds equal blocks of ranks and overwrites `alike`, whose memory is reused. block: number of neighbouring
+/// ranks that form a block; it divides the number of ranks.
 void find_alike(const RankKinds& ranks, std::size_t block, AlikeRanks& alike);
 
 }  // namespace packsim

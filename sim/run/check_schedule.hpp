@@ -7,10 +7,10 @@
 
 namespace packsim {
 
-/// A schedule may come from a file that a trainer wrote. Throws std::invalid_argument at the first place
-/// where it speaks of packs, groups or ranks that are not there.
+/// Checks a schedule, which may come from a file that another program wrote. Throws std::invalid_argument for
+/// the first reference to a pack, group or GPU that does not exist.
 ///
-/// n_packs: [n_groups].
+/// n_packs: [n_groups], the number of packs of each group.
 void check_schedule(const Schedule& schedule, std::span<const std::size_t> n_packs);
 
 }  // namespace packsim

@@ -10,7 +10,7 @@
 namespace packsim {
 
 /// The GPUs of one iteration, cut into blocks. All GPUs of a block train the same packs, each alone or
-/// together with other blocks. Where all packs are on equally many GPUs, a block is a data-parallel rank.
+/// together with other blocks. If all packs have the same number of GPUs, a block is a data-parallel rank.
 /// Keeps its memory from iteration to iteration.
 class IterationMesh {
  public:
@@ -19,7 +19,7 @@ class IterationMesh {
     int n_gpus = 1;
   };
 
-  /// Packs may lie on any GPUs that are there.
+  /// Sets the blocks of an iteration, whose packs may lie on any GPUs of the schedule.
   void set(const Schedule& schedule, const Iteration& iteration);
 
   std::span<const Block> blocks() const { return blocks_; }

@@ -20,12 +20,12 @@ class PackPrices {
 
   std::size_t size() const { return price_of_.size(); }
   void reserve(std::size_t n_packs) { price_of_.reserve(n_packs); }
-  /// A price of its own for the next pack. Moves other prices.
+  /// Adds the next pack with a price of its own. References to earlier prices become invalid.
   void push_back(const MicroBatchPrice& price) {
     price_of_.push_back(static_cast<std::uint32_t>(prices_.size()));
     prices_.push_back(price);
   }
-  /// The next pack costs what an earlier one does. index: of that one's price.
+  /// Adds the next pack with the same price as an earlier one. index: the price_index() of the earlier pack.
   void push_back_same(std::uint32_t index) { price_of_.push_back(index); }
 
   const MicroBatchPrice& operator[](std::size_t pack) const { return prices_[price_of_[pack]]; }

@@ -5,17 +5,18 @@
 
 namespace packsim {
 
-/// The time of one pass of a micro-batch through a chunk on a rank's GPUs, over its price.
+/// Factor on the priced time of one pass of a micro-batch through a chunk, on GPUs of different speeds and
+/// with noise.
 struct PassSpread {
   double mean = 1;
-  double relative_spread = 0;  ///< Standard deviation of one pass over that mean.
+  double relative_spread = 0;  ///< standard deviation divided by the mean
 };
 
-/// The work between two exchanges of the rank is a piece: its GPUs wait for the slowest of them at the end of
-/// each piece. Kernels draw their noise independently, those that were priced together as one; so do pieces
-/// and layers. A GPU that shares its micro-batch with no other has pieces that add up.
+/// A piece is the work between two exchanges of the rank. At the end of each piece the GPUs wait for the
+/// slowest of them. The noise of different kernels, pieces and layers is independent; kernels that were
+/// priced together have one draw. A GPU that has a micro-batch alone never waits, so its kernels add up.
 ///
-/// gpus: those that hold the micro-batch together, with spreads up to kernel_spread.
+/// gpus: those that share the micro-batch, prepared for spreads of up to kernel_spread.
 PassSpread pass_spread(const MicroBatchPrice& price, const ChunkShape& chunk, bool is_forward,
                        double kernel_spread, const SlowestGpus& gpus);
 

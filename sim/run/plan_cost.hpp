@@ -7,24 +7,26 @@
 
 namespace packsim {
 
-/// What a plan costs, for whoever composes batches: curves instead of kernels.
+/// The cost of packs under a plan as curves, for strategies that compose iterations.
 struct PlanCost {
-  /// What one more pack adds to a step, on each of the GPUs that share it.
+  /// Time that one more pack adds to a step, on each of the GPUs that share the pack.
   PackCost pack;
-  /// What a step takes beside its packs and, in a pipeline, the time to fill and drain it, fill_rounds()
-  /// packs: optimizer, states, the framework. Below 0 where the first pack of a step saves more than that: it
-  /// has no gradients to be added to.
+  /// Time of a step in addition to its packs and to filling and draining a pipeline (fill_rounds()): the
+  /// optimizer, weights and gradients, and the framework. It is negative if the first pack of a step saves
+  /// more than this, because its gradients need not be added to earlier ones.
   double step_s = 0;
 };
 
-/// What filling and draining the plan's pipeline takes, in packs.
+/// Time to fill and drain the plan's pipeline, in units of the time of a pack.
 double fill_rounds(const ParallelPlan& plan);
 
-/// Read off steps of one rank, at step level: what the second of two equal packs takes, on a grid of token
-/// counts, 16 to the octave up to the capacity; step_s is that of a step with one full pack. Of a pipeline, a
-/// pack takes what its busiest stage does.
+/// Simulates steps of one rank at step level, for 16 token counts per octave up to the capacity. The time of
+/// a pack is what the second of two equal packs adds to a step, and step_s follows from a step with one full
+/// pack. In a pipeline of p stages, it is 1/p of what the second p packs of 2 p add, so the busiest stage
+/// decides.
 ///
-/// Documents are priced without what a ring's transfers leave exposed.
+/// With ring attention, the curve by tokens includes all transfers of the ring, as if attention hid none of
+/// them.
 PlanCost plan_cost(StepPricer& pricer, std::int64_t capacity_tokens);
 
 }  // namespace packsim

@@ -10,9 +10,9 @@
 
 namespace packsim {
 
-/// What slow GPUs and noise do to the ranks of a run. A stage of a rank is as slow as the slowest of its
-/// GPUs; noise is one draw for each pass of a micro-batch through a chunk, named by the stage's first GPU,
-/// the iteration and the pass, of the mean and spread of pass_spread().
+/// Slows down the ranks of a run by slow GPUs and noise. A stage of a rank is as slow as its slowest GPU.
+/// Noise is one random draw for each pass of a micro-batch through a chunk, with the mean and spread of
+/// pass_spread(). The draw depends only on the seed, the stage's first GPU, the iteration and the pass.
 class RankSlowDown {
  public:
   explicit RankSlowDown(const Variability& variability) : variability_(variability) {}

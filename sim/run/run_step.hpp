@@ -11,9 +11,9 @@ namespace packsim {
 /// How an optimizer step is simulated.
 struct StepOptions {
   StepDetail detail = StepDetail::micro_batches;
-  /// Null: transfers do not share links, and each takes what it takes alone.
+  /// Null: transfers do not share links, and each takes its time alone.
   const Topology* topology = nullptr;
-  /// How many times as long computation takes while its GPU communicates: at least 1.
+  /// How many times as long computation takes while its GPU communicates; at least 1.
   double slow_down = 1;
 };
 
@@ -33,16 +33,17 @@ class StepArena {
   OpEngine engine_;
 };
 
-/// A step that has run. All but the times lies in its arena and holds until the arena's next step.
+/// A simulated step. Everything except start and end is in the arena and valid until the arena's next step.
 struct StepRun {
   SimTime start;
   SimTime end;
   const OpGraph& graph;
   const OpEngine& engine;
-  /// [n_ranks x pp_degree]: what each simulated GPU computes, and waits for inside its rank where nothing
-  /// contends.
+  /// [n_ranks x pp_degree]: time by cause that each simulated GPU computes, or waits for exchanges inside its
+  /// rank if no other transfer shares their links.
   std::span<const WorkTime> work;
-  /// The passes of micro-batches through chunks, those of one simulated GPU in their order.
+  /// The passes of micro-batches through chunks; those of one simulated GPU are in the order in which it runs
+  /// them.
   std::span<const MadePass> passes;
 };
 

@@ -12,7 +12,7 @@
 
 namespace packsim {
 
-/// What running a schedule showed. Times are in seconds of simulated time.
+/// The result of simulating a schedule. Times are in simulated seconds.
 struct SimulatedRun {
   std::vector<double> step_s;  ///< [n_iterations]
   double total_s = 0;
@@ -22,15 +22,15 @@ struct SimulatedRun {
   /// GPU time by cause, as a share of all GPU time; communication that computation hides is not in it. With
   /// idle_fraction the sum is 1.
   std::array<double, kNCauses> fraction = {};
-  double idle_fraction = 0;  ///< GPUs wait for slower ranks and for other pipeline stages.
+  double idle_fraction = 0;  ///< share in which GPUs wait for slower ranks and other pipeline stages
   std::uint64_t n_events = 0;
 };
 
 /// Runs every iteration of the schedule in simulated time, one after another.
 ///
-/// groups: [n_groups of the schedule]. progress, where given, is called now and then with the iterations
-/// done. Throws what StepBuilder::build() and OpEngine::run() throw, and std::invalid_argument for mistakes
-/// in the variability of the plans' GPUs.
+/// groups: [n_groups of the schedule]. progress, if given, is called from time to time with the number of
+/// iterations that are done. Throws what StepBuilder::build() and OpEngine::run() throw, and
+/// std::invalid_argument for mistakes in the variability of the plans' GPUs.
 SimulatedRun simulate(const Schedule& schedule, std::span<const PricedGroup> groups,
                       const SimulationOptions& options = {},
                       const std::function<void(std::int64_t)>& progress = {});

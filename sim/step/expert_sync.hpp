@@ -10,14 +10,14 @@
 
 namespace packsim {
 
-/// Number of data-parallel ranks that hold all experts together; 1 where each rank holds all of them.
+/// Number of data-parallel ranks that hold all experts together; 1 if each rank holds all of them.
 std::size_t ranks_of_experts(const ParallelPlan& plan);
 
 /// Makes the exchanges of data-parallel ranks whose experts are spread over all of them: these ranks wait for
-/// each other in every layer with experts. Ranks that hold all experts themselves wait for nobody. Keeps its
+/// each other in every layer with experts. Ranks that hold all experts themselves do not wait. Keeps its
 /// memory from step to step.
 ///
-/// Nobody waits for a rank that has run out of micro-batches. The ranks' micro-batches of the same index
+/// No rank waits for one that has run out of micro-batches. The ranks' micro-batches of the same index
 /// exchange together, and the exchange takes as long as the largest of them takes alone.
 class ExpertSync {
  public:
@@ -33,7 +33,7 @@ class ExpertSync {
     bool is_forward = true;
   };
   void begin_pass(const Pass& pass);
-  /// The next exchange of the pass, which is stage `stage` of a phase of a layer with experts. gpu: the one
+  /// The next exchange of the pass, which is stage `stage` of a phase of a layer with experts. gpu: the GPU
   /// that the lane simulates.
   CollectiveId next(PricedPhase LayerPrices::*phase, std::size_t stage, int gpu);
 

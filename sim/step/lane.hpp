@@ -33,8 +33,8 @@ class Lane {
   void exchange(const PricedStage& stage);
   /// Adds attention and, if it is ring attention, the transfers that run at the same time.
   void attention(const RingPrice& ring, Cause cause);
-  /// From here on, the exchanges of the lane are these, in which other lanes take part too. Null: the lane
-  /// has exchanges of its own. Kept by reference.
+  /// From here on, the lane shares its exchanges with other lanes through `shared`, which is kept by
+  /// reference. Null: the lane has exchanges of its own again.
   void share_exchanges(SharedExchanges* shared);
   /// Takes part in a collective with other ranks; computation waits for it.
   void arrive(CollectiveId collective, Cause cause);

@@ -33,12 +33,12 @@ class RankProgramBuilder {
   explicit RankProgramBuilder(StepDetail detail) : detail_(detail) {}
 
   /// Makes the operations of the rank with this index, and adds its passes to the end of `passes`. lanes:
-  /// [n_stages]. states: [n_chunks]; it becomes the turn of this rank's lanes.
+  /// [n_stages]. states: [n_chunks]; each starts a turn of this rank's lane (StateExchange::begin_turn()).
   void make(const RankWork& work, std::size_t rank, std::span<Lane> lanes, std::span<StateExchange> states,
             ExpertSync& experts, SyncPoints& sync_points, std::vector<MadePass>& passes);
 
  private:
-  // What is known of a micro-batch's pass through a chunk.
+  // State of a micro-batch's pass through a chunk while the operations are made.
   struct Pass {
     bool is_made = false;
     OpId sent = OpGraph::kNone;  // The transfer to the next chunk.

@@ -16,8 +16,8 @@ class SharedExchanges {
     ids_.clear();
   }
   bool is_made(std::size_t position) const { return position < ids_.size(); }
-  /// The collective at a position, which every lane counts for itself. The lane that comes to it first, that
-  /// of the first GPU, makes the collective: time and links are taken from that call alone.
+  /// The collective at a position in the micro-batch; every lane counts its own position. The first call for
+  /// a position, by the lane of the first GPU, makes the collective. Later calls ignore their time and links.
   CollectiveId at(std::size_t position, SimTime time, std::span<const LinkUse> uses) {
     if (position == ids_.size()) ids_.push_back(graph_->add_collective(time, uses));
     return ids_[position];

@@ -52,7 +52,7 @@ struct StrategySpec {
 struct LengthSource {
   std::string path;    ///< as found on disk
   std::string source;  ///< as the scenario spells it
-  /// Number of samples to draw; if not set, all of them, or by weight.
+  /// Number of samples to draw; if not set, all of them, or as many as the weight says.
   std::optional<std::int64_t> count;
   std::optional<double> weight;  ///< share of LengthSpec::count to draw from this source
 };

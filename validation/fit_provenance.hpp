@@ -10,21 +10,22 @@
 
 namespace packsim {
 
-/// What the file of a framework profile says of the fit besides the numbers.
+/// What the file of a framework profile says about its fit, in addition to the fitted numbers.
 struct FitProvenance {
   struct Row {
     std::string table;  ///< "T18"
     std::int64_t pack_tokens = 0;
     SequenceParallelism sequence = {};
-    std::optional<double> left_out_s;
+    std::optional<double> left_out_s;  ///< the step time that a fit without this row predicts
   };
-  std::map<std::string, double> document_tokens;  ///< by table: the length that its packs were priced with
+  /// By table: the document length with which its packs were priced.
+  std::map<std::string, double> document_tokens;
   std::vector<Row> rows;
-  /// By model: the factors of a fit without its rows.
+  /// By model: the factors of a fit without the rows of that model.
   std::map<std::string, FrameworkFactors> without_model;
 };
 
-/// Throws ScenarioError where the file is not one, FileError.
+/// Throws ScenarioError if the file is not a framework profile, and FileError if it cannot be read.
 FitProvenance read_fit_provenance(const std::string& path);
 
 }  // namespace packsim

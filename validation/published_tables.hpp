@@ -15,16 +15,16 @@ namespace packsim {
 /// One timed or out-of-memory step of the HBP paper.
 struct PublishedTableStep {
   std::string name;
-  std::string data;  ///< full_length: packs of one document; else the name of a mixture
+  std::string data;  ///< full_length if packs are one document each, else the name of a mixture
   std::int64_t capacity_tokens = 0;
   SequenceParallelism sequence = {};
   int gc_layers = 0;
-  int micro_batches = 1;  ///< of a rank, in a step
+  int micro_batches = 1;  ///< of each rank in the step
   bool out_of_memory = false;
   std::optional<double> step_time_s;
 };
 
-/// GPU-days of a whole run, or the ratio of two.
+/// GPU-days of a whole run, and its ratios if published.
 struct PublishedRun {
   std::string name;
   std::string scenario;  ///< a shipped one
@@ -35,16 +35,18 @@ struct PublishedRun {
   std::string note;
 };
 
+/// GPU-days of one strategy over those of another.
 struct PublishedRatio {
   std::string name;
   std::string scenario;
-  std::string over;  ///< the strategy above the line
-  std::string under;
+  std::string over;   ///< the strategy in the numerator
+  std::string under;  ///< the strategy in the denominator
   double ratio = 0;
   std::string note;
 };
 
-/// How long the GPUs of a run wait for plans in the mean iteration, and what it takes without.
+/// Mean time for which the GPUs of a run wait for the plan of an iteration, and the time of the iteration
+/// without this wait.
 struct PublishedWait {
   std::string name;
   std::string scenario;
@@ -53,7 +55,7 @@ struct PublishedWait {
   double model_s = 0;
 };
 
-/// What a set of the tables is held to; 0: nothing.
+/// The largest error that each set of numbers may have.
 struct PublishedTolerances {
   double step_mean = 0;
   double step_max = 0;
@@ -64,7 +66,8 @@ struct PublishedTolerances {
   double strategies = 0;
   double ratio = 0;
   double flexsp_gpu_days = 0;
-  double flexsp_abr = 0;  ///< differences
+  // The two of FlexSP's ratios are absolute differences.
+  double flexsp_abr = 0;
   double flexsp_cr = 0;
   double planning = 0;
 };
@@ -73,19 +76,19 @@ struct PublishedTolerances {
 struct PublishedTables {
   Transformer model;
   Cluster cluster;
-  ParallelPlan plan;  ///< of the steps, but for their degrees and checkpointed layers
+  ParallelPlan plan;  ///< of all steps, except for SP degrees and checkpointed layers
   PublishedTolerances tolerances;
   std::vector<PublishedTableStep> steps;
   std::vector<PublishedRun> ablation;
   std::vector<PublishedRun> group_selection;
   std::vector<PublishedRun> strategies;
-  std::vector<PublishedRun> batching;  ///< reported without a bound
+  std::vector<PublishedRun> batching;  ///< these have no tolerance
   std::vector<PublishedRatio> ratios;
-  std::vector<PublishedRun> flexsp;  ///< and what it is compared with
+  std::vector<PublishedRun> flexsp;  ///< FlexSP and the runs that it is compared with
   std::vector<PublishedWait> planning;
 };
 
-/// Throws ScenarioError with every mistake in the file, FileError.
+/// Throws ScenarioError with every mistake in the file, and FileError if it cannot be read.
 PublishedTables load_published_tables(const std::string& path, const DataPaths& data);
 
 }  // namespace packsim

@@ -12,12 +12,13 @@
 
 namespace packsim {
 
-/// Sources of published steps that ran on one stack, and the profile that their steps are fitted to.
+/// A training framework on one kind of GPU: the sources of its published steps, and the profile that is
+/// fitted to these steps.
 struct FrameworkStack {
-  std::string_view profile;   ///< of calibration/profiles
-  std::string_view sources;   ///< what the ids of its sources start with
-  std::string_view hardware;  ///< with the attention kernels of the stack
-  bool has_own_attention;     ///< a factor on attention beside the one on everything else
+  std::string_view profile;   ///< name of the profile in calibration/profiles
+  std::string_view sources;   ///< the start of the ids of its sources
+  std::string_view hardware;  ///< hardware profile with the attention kernels that the framework uses
+  bool has_own_attention;     ///< whether attention has a factor of its own
   std::string_view gpu;
   std::string_view description;
 };
@@ -29,24 +30,24 @@ inline constexpr std::array<FrameworkStack, 2> kStacks = {{
      "NVIDIA NeMo and Megatron-LM on 8 to 2048 H100 (DGX Cloud benchmarking)"},
 }};
 
-/// Steps of a stack that the simulator models, going about their states as asked.
+/// The steps of a stack that the simulator can model, with ExecutionStyle::overlaps_states as given.
 std::vector<PublishedStep> steps_of(const PublishedSteps& steps, const FrameworkStack& stack,
                                     bool overlaps_states);
 
-/// Factors that make the mean square of log(simulated / published) least.
+/// The factors that minimise the mean square of log(simulated / published).
 struct StackFactors {
   double linear_factor = 1;
   double attention_factor = 1;
   std::array<double, 4> log_covariance = {};  ///< 2 x 2
-  double rms = 0;                             ///< of the logarithms
+  double rms = 0;                             ///< root mean square of these logarithms
 
   FrameworkFactors factors() const;
 };
 StackFactors fit_stack(const std::vector<PublishedStep>& steps, const HardwareProfile& hardware,
                        bool has_own_attention);
 
-/// Fits a stack with and without exchange of states beside computation, keeps the better of the two, fits it
-/// once more without each model, and returns the profile as its file.
+/// Fits a stack with and without overlaps_states and keeps the better fit. Then repeats this fit once for
+/// each model, without the steps of that model. Returns the text of the profile's file.
 std::string stack_profile_json(const FrameworkStack& stack, const PublishedSteps& steps,
                                const DataPaths& data);
 

@@ -9,17 +9,17 @@
 
 namespace packsim {
 
-/// What a training step takes on one of its GPUs, and what that is made of.
+/// The time of a training step, and its parts.
 struct SimulatedStep {
   double step_s = 0;
-  /// GPU seconds by cause, over the step's GPUs, and idle: they sum up to step_s.
+  /// Mean seconds of a GPU by cause. Together with idle_s they add up to step_s.
   std::array<double, kNCauses> by_cause_s = {};
   double idle_s = 0;
 };
 
-/// A published step in simulated time, each run of kernels and each exchange by itself. All its data-parallel
-/// ranks do the same at the same time, so that one of them is simulated; exchanges cost what they cost among
-/// all.
+/// Simulates a published step, with every run of kernels and every exchange as an operation of its own. All
+/// data-parallel ranks do the same at the same time, so only one is simulated; exchanges are priced as those
+/// of all ranks.
 ///
 /// Throws std::invalid_argument for a plan that has mistakes.
 SimulatedStep simulate_step(const PublishedStep& step, const HardwareProfile& hardware,

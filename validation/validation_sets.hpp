@@ -14,13 +14,15 @@
 
 namespace packsim {
 
-/// Reports of shipped scenarios, each run once, with the strategies that are compared with anything.
+/// Runs of shipped scenarios. Each scenario is run once, with all strategies that are needed.
 class ScenarioRuns {
  public:
   explicit ScenarioRuns(const DataPaths& data) : data_(data) {}
-  /// Says that the strategy will be asked for; before the first run of its scenario.
+  /// Declares that run() will be called for the strategy. Must be called before the first run() of the
+  /// scenario.
   void need(const std::string& scenario, const std::string& strategy);
-  /// Throws std::invalid_argument for a strategy that the scenario has not or that was not needed before.
+  /// Throws std::invalid_argument for a strategy that the scenario does not have or that need() has not
+  /// declared.
   const StrategyResult& run(const std::string& scenario, const std::string& strategy);
 
  private:
@@ -33,16 +35,16 @@ class ScenarioRuns {
 std::vector<ValidationSet> validate_table_steps(const PublishedTables& tables, const DataPaths& data);
 /// GPU-days of the HBP paper.
 std::vector<ValidationSet> validate_gpu_days(const PublishedTables& tables, ScenarioRuns& runs);
-/// Its comparison with FlexSP: GPU-days, FlexSP's ratios, and waits for its plans.
+/// The HBP paper's comparison with FlexSP: GPU-days, FlexSP's ratios, and the waits for its plans.
 std::vector<ValidationSet> validate_flexsp(const PublishedTables& tables, ScenarioRuns& runs);
-/// What its largest job gains.
+/// The speed-up of HBP on the paper's largest job.
 std::vector<ValidationSet> validate_ratios(const PublishedTables& tables, ScenarioRuns& runs);
 /// Published steps of other frameworks: from kernels alone, and left out of the fit of their stack.
 std::vector<ValidationSet> validate_published_steps(const PublishedSteps& steps, const DataPaths& data);
 
 /// Names of the sets, in their order.
 std::vector<std::string> validation_set_names();
-/// All sets, or those named. Throws std::invalid_argument for a name of none.
+/// The named sets, or all sets if no name is given. Throws std::invalid_argument for an unknown name.
 std::vector<ValidationSet> validate(std::span<const std::string> names, const DataPaths& data);
 
 }  // namespace packsim

@@ -5,7 +5,7 @@ namespace packsim {
 // A step whose stages are all shown keeps each of them as an operation of its own.
 StepArena::StepArena(const StepOptions& options)
     : options_(options),
-      builder_(options.detail, options.topology),
+      builder_(options.detail, options.topology, options.slow_down),
       graph_(options.detail == StepDetail::micro_batches) {
   if (options.topology != nullptr) network_.emplace(options.topology->link_bytes_per_s());
 }
@@ -20,6 +20,7 @@ StepRun run_step(std::span<const RankWork> ranks, StepArena& arena, SimTime star
           .graph = arena.graph_,
           .engine = arena.engine_,
           .work = arena.builder_.work(),
+          .inside = arena.builder_.inside(),
           .passes = arena.builder_.passes()};
 }
 

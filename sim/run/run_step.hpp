@@ -42,6 +42,9 @@ struct StepRun {
   /// [n_ranks x pp_degree]: time by cause that each simulated GPU computes, or waits for exchanges inside its
   /// rank if no other transfer shares their links.
   std::span<const WorkTime> work;
+  /// [n_ranks x pp_degree]: what each does inside collectives that stand for several exchanges of experts.
+  /// The engine's account has it as exposed time of experts.
+  std::span<const InsideTime> inside;
   /// The passes of micro-batches through chunks; those of one simulated GPU are in the order in which it runs
   /// them.
   std::span<const MadePass> passes;

@@ -20,6 +20,17 @@ double p99(std::vector<double> values) {
   return *nth;
 }
 
+// Takes what a lane does inside exchanges of experts out of the time of these exchanges.
+void account_inside(const InsideTime& inside, RankAccount& account) {
+  const SimTime computed{inside.computed_ns};
+  const SimTime idle{inside.idle_ns};
+  SimTime& exposed = account.exposed[static_cast<std::size_t>(Cause::expert)];
+  exposed = exposed - computed - idle;
+  // As all computation of a lane that makes no operations of single causes.
+  account.busy[static_cast<std::size_t>(Cause::linear)] += computed;
+  account.idle += idle;
+}
+
 // GPU seconds of the whole run.
 struct GpuTime {
   std::array<double, kNCauses> by_cause = {};
@@ -71,6 +82,7 @@ SimulatedRun simulate(const Schedule& schedule, std::span<const PricedGroup> gro
     take_account(step.graph, step.engine, account);
     const std::size_t n_stages = step.work.size() / ranks.size();
     for (std::size_t lane = 0; lane < step.work.size(); ++lane) {
+      account_inside(step.inside[lane], account.ranks[lane]);
       gpu_time.add(step.work[lane], account.ranks[lane], options.detail,
                    iteration_ranks.gpus_of_lane(lane / n_stages));
     }

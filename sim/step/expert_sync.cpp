@@ -1,6 +1,8 @@
 #include "sim/step/expert_sync.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 namespace packsim {
 namespace {
@@ -16,10 +18,11 @@ std::size_t ranks_of_experts(const ParallelPlan& plan) {
   return static_cast<std::size_t>(std::max(1, block_gpus(plan) / plan.sequence_gpus()));
 }
 
-void ExpertSync::begin(OpGraph& graph, std::span<const RankWork> ranks, GroupLinks* links) {
+void ExpertSync::begin(OpGraph& graph, std::span<const RankWork> ranks, GroupLinks* links, bool merges) {
   graph_ = &graph;
   ranks_ = ranks;
   links_ = links;
+  merges_ = merges;
   const auto spans = [](const RankWork& rank) { return ranks_of_experts(rank.plan->plan) > 1; };
   any_ = std::ranges::any_of(ranks, spans);
   if (!any_) return;
@@ -38,7 +41,11 @@ void ExpertSync::begin(OpGraph& graph, std::span<const RankWork> ranks, GroupLin
     n_chunks = ranks[r].plan->chunks.size();
   }
   for (std::vector<CollectiveId>& of_pass : collectives_) of_pass.clear();
-  collectives_.resize(std::max(collectives_.size(), 2 * groups_.size() * n_chunks * most_micro_batches_));
+  for (std::vector<Stretch>& of_pass : stretches_) of_pass.clear();
+  rank_stretches_.clear();
+  const std::size_t n_passes = 2 * groups_.size() * n_chunks * most_micro_batches_;
+  collectives_.resize(std::max(collectives_.size(), n_passes));
+  stretches_.resize(collectives_.size());
 }
 
 void ExpertSync::begin_pass(const Pass& pass) {
@@ -46,9 +53,12 @@ void ExpertSync::begin_pass(const Pass& pass) {
   const std::size_t group = group_of_[pass.rank];
   group_ = groups_[group];
   const std::size_t n_chunks = ranks_[pass.rank].plan->chunks.size();
-  const std::size_t index = (group * n_chunks + pass.chunk) * most_micro_batches_ + pass.micro_batch;
-  of_pass_ = &collectives_[2 * index + (pass.is_forward ? 0 : 1)];
+  const std::size_t both_ways = (group * n_chunks + pass.chunk) * most_micro_batches_ + pass.micro_batch;
+  const std::size_t index = 2 * both_ways + (pass.is_forward ? 0 : 1);
+  of_pass_ = &collectives_[index];
   next_ = 0;
+  stretches_of_pass_ = &stretches_[index];
+  next_stretch_ = 0;
 }
 
 PricedStage ExpertSync::largest(PricedPhase LayerPrices::*phase, std::size_t stage) const {
@@ -82,6 +92,69 @@ CollectiveId ExpertSync::next(PricedPhase LayerPrices::*phase, std::size_t stage
     of_pass_->push_back(graph_->add_collective(SimTime{exchange.time_ns}, links(exchange, gpu)));
   }
   return (*of_pass_)[next_++];
+}
+
+bool ExpertSync::is_last_of_any() const {
+  return std::ranges::any_of(ranks_.subspan(group_.first_rank, group_.n_ranks), [&](const RankWork& rank) {
+    return rank.micro_batches.size() == pass_.micro_batch + 1;
+  });
+}
+
+// Adds a rank to a stretch. False if the layers must be made one by one: its exchanges are not those of the
+// ranks before it, or it does not compute on both sides of them, so that what it waits for could be something
+// else.
+bool ExpertSync::add_to_stretch(const RankWork& rank, std::span<const StateUnit> units, bool is_first) {
+  const CutWork& work = cutter_.cut(rank, pass_.chunk, pass_.micro_batch, pass_.is_forward, units);
+  const std::vector<std::int64_t>& pieces_ns = work.pieces_ns();
+  const std::vector<std::int64_t>& exchanges_ns = work.exchanges_ns();
+  const std::size_t n = exchanges_ns.size();
+  if (is_first) {
+    exchanges_ns_.assign(n, 0);
+    between_ns_.assign(n, 0);
+  }
+  if (n != exchanges_ns_.size() || pieces_ns.front() <= 0 || pieces_ns.back() <= 0) return false;
+  std::int64_t inside_ns = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    exchanges_ns_[i] = std::max(exchanges_ns_[i], exchanges_ns[i]);
+    if (i == 0) continue;
+    between_ns_[i] = std::max(between_ns_[i], pieces_ns[i]);
+    inside_ns += pieces_ns[i];
+  }
+  rank_stretches_.push_back({.time = work.time(),
+                             .before_ns = pieces_ns.front(),
+                             .inside_ns = inside_ns,
+                             .after_ns = n == 0 ? 0 : pieces_ns.back()});
+  return true;
+}
+
+ExpertSync::Stretch ExpertSync::make_stretch(std::span<const StateUnit> units) {
+  Stretch stretch{.is_one = true, .first_rank_stretch = rank_stretches_.size()};
+  bool is_first = true;
+  for (const RankWork& rank : ranks_.subspan(group_.first_rank, group_.n_ranks)) {
+    if (pass_.micro_batch >= rank.micro_batches.size()) {
+      rank_stretches_.emplace_back();
+      continue;
+    }
+    stretch.is_one = stretch.is_one && add_to_stretch(rank, units, is_first);
+    is_first = false;
+  }
+  if (!stretch.is_one || exchanges_ns_.empty()) return stretch;
+  const std::int64_t exchanged_ns = std::reduce(exchanges_ns_.begin(), exchanges_ns_.end());
+  const std::int64_t computed_ns = std::reduce(between_ns_.begin(), between_ns_.end());
+  const CollectiveId collective = graph_->add_collective(SimTime{exchanged_ns + computed_ns});
+  for (std::size_t i = stretch.first_rank_stretch; i < rank_stretches_.size(); ++i) {
+    rank_stretches_[i].collective = collective;
+    rank_stretches_[i].idle_ns = computed_ns - rank_stretches_[i].inside_ns;
+  }
+  return stretch;
+}
+
+const RankStretch* ExpertSync::next_stretch(std::span<const StateUnit> units) {
+  if (!merges_) return nullptr;
+  if (next_stretch_ == stretches_of_pass_->size()) stretches_of_pass_->push_back(make_stretch(units));
+  const Stretch& stretch = (*stretches_of_pass_)[next_stretch_++];
+  if (!stretch.is_one) return nullptr;
+  return &rank_stretches_[stretch.first_rank_stretch + pass_.rank - group_.first_rank];
 }
 
 }  // namespace packsim

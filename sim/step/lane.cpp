@@ -15,6 +15,7 @@ void Lane::begin(OpGraph& graph, std::uint32_t rank, int gpu, StepDetail detail,
   shared_ = nullptr;
   waits_.clear();
   time_ = {};
+  inside_ = {};
 }
 
 StreamId Lane::stream(StreamId& communication) {
@@ -79,6 +80,11 @@ void Lane::arrive(CollectiveId collective, Cause cause) {
   wait_for(graph_->last_op(compute_));
   const OpId done = graph_->join(stream(exchange_), collective, cause, waits_);
   waits_.assign(1, done);
+}
+
+void Lane::book_inside(std::int64_t computed_ns, std::int64_t idle_ns) {
+  inside_.computed_ns += computed_ns;
+  inside_.idle_ns += idle_ns;
 }
 
 std::span<const LinkUse> Lane::ring_links(const RingPrice& ring) const {

@@ -14,6 +14,13 @@
 
 namespace packsim {
 
+/// What a simulated GPU does inside collectives that stand for several exchanges and the computation between
+/// them.
+struct InsideTime {
+  std::int64_t computed_ns = 0;
+  std::int64_t idle_ns = 0;  ///< waiting for slower ranks
+};
+
 /// Makes the operations of one simulated GPU in one step, on its compute stream and its communication
 /// streams. Keeps its memory from step to step.
 class Lane {
@@ -38,6 +45,9 @@ class Lane {
   void share_exchanges(SharedExchanges* shared);
   /// Takes part in a collective with other ranks; computation waits for it.
   void arrive(CollectiveId collective, Cause cause);
+  /// Books what the lane does inside the collective at which it has just arrived. The time is then not the
+  /// collective's.
+  void book_inside(std::int64_t computed_ns, std::int64_t idle_ns);
   /// Sends activations, or their gradients, to another lane. Returns the operation that the receiver has to
   /// wait for.
   OpId send(const MicroBatchPrice& price, bool is_forward, int to_gpu, bool is_in_node);
@@ -58,6 +68,7 @@ class Lane {
   OpId n_ops() const { return static_cast<OpId>(graph_->ops().size()); }
   /// Time that the lane has computed so far, and waited for exchanges inside its rank.
   const WorkTime& time() const { return time_; }
+  const InsideTime& inside() const { return inside_; }
 
  private:
   // The given stream, which is added to the graph when it is first used.
@@ -86,6 +97,7 @@ class Lane {
   std::size_t n_shared_ = 0;  // shared exchanges that the lane has taken part in
   std::vector<OpId> waits_;
   WorkTime time_;
+  InsideTime inside_;
 };
 
 }  // namespace packsim

@@ -154,8 +154,11 @@ void RankProgramBuilder::forward(std::size_t chunk_index, const ChunkShape& chun
     lane.merged_work(gathers ? price.overhead_ns : time.total_ns);
     if (!gathers) return;
   }
-  for (const StateUnit& unit : plan_->states[chunk_index].units) {
+  const std::vector<StateUnit>& units = plan_->states[chunk_index].units;
+  if (!gathers && makes_at_once(lane, units)) return;
+  for (const StateUnit& unit : units) {
     if (gathers) states_[chunk_index].gather_ahead(unit);
+    if (gathers && makes_at_once(lane, {&unit, 1})) continue;
     if (unit.has_embedding) edge_phase(lane, price.tokens->embedding_forward);
     forward_layers(lane, chunk, unit, price);
     if (unit.has_head) edge_phase(lane, price.tokens->head_forward);
@@ -177,17 +180,37 @@ void RankProgramBuilder::backward(std::size_t chunk_index, const ChunkShape& chu
     lane.book(time);
     if (!in_between) lane.merged_work(time.total_ns);
   }
+  // Ranks that share experts make the same stretches, whichever of them reduces its gradients.
+  const bool by_unit = reduces || gathers_every_pass(plan) || reduces_from_two_buckets(plan) ||
+                       (experts_->any() && experts_->is_last_of_any());
+  if (!by_unit && makes_at_once(lane, units)) return;
   for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
     if (gathers_every_pass(plan)) states.gather_ahead(*unit);
     if (reduces_from_two_buckets(plan)) states.wait_for_buffer();
-    if (by_stage() || in_between) {
-      if (unit->has_head) edge_phase(lane, price.tokens->head_backward);
-      backward_layers(lane, chunk, *unit, price);
-      if (unit->has_embedding) edge_phase(lane, price.tokens->embedding_backward);
+    if (!by_unit || !makes_at_once(lane, {&*unit, 1})) {
+      if (by_stage() || in_between) {
+        if (unit->has_head) edge_phase(lane, price.tokens->head_backward);
+        backward_layers(lane, chunk, *unit, price);
+        if (unit->has_embedding) edge_phase(lane, price.tokens->embedding_backward);
+      }
+      if (!is_first) lane.work(unit->sum_ns, Cause::linear);
     }
-    if (!is_first) lane.work(unit->sum_ns, Cause::linear);
     if (reduces) states.reduce(*unit);
   }
+}
+
+// Where ranks share experts, the layers of these units as a whole. False where they must be made one by one.
+bool RankProgramBuilder::makes_at_once(Lane& lane, std::span<const StateUnit> units) {
+  if (!experts_->any()) return false;
+  const RankStretch* stretch = experts_->next_stretch(units);
+  if (stretch == nullptr) return false;
+  lane.book(stretch->time);
+  lane.merged_work(stretch->before_ns);
+  if (stretch->collective == OpGraph::kNone) return true;
+  lane.arrive(stretch->collective, Cause::expert);
+  lane.book_inside(stretch->inside_ns, stretch->idle_ns);
+  lane.merged_work(stretch->after_ns);
+  return true;
 }
 
 void RankProgramBuilder::forward_layers(Lane& lane, const ChunkShape& chunk, const StateUnit& unit,

@@ -61,6 +61,7 @@ class RankProgramBuilder {
   void forward(std::size_t chunk_index, const ChunkShape& chunk, const MicroBatchPrice& price, bool is_first);
   void backward(std::size_t chunk_index, const ChunkShape& chunk, const MicroBatchPrice& price, bool is_first,
                 bool is_last);
+  bool makes_at_once(Lane& lane, std::span<const StateUnit> units);
   void forward_layers(Lane& lane, const ChunkShape& chunk, const StateUnit& unit,
                       const MicroBatchPrice& price);
   void backward_layers(Lane& lane, const ChunkShape& chunk, const StateUnit& unit,

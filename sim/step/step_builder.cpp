@@ -18,14 +18,17 @@ bool is_of_pipeline(const RankWork& rank, const PricedPlan& first) {
 
 }  // namespace
 
-StepBuilder::StepBuilder(StepDetail detail, const Topology* topology)
-    : detail_(detail), program_builder_(detail) {
+StepBuilder::StepBuilder(StepDetail detail, const Topology* topology, double slow_down)
+    : detail_(detail),
+      merges_experts_(detail == StepDetail::micro_batches && topology == nullptr && slow_down == 1),
+      program_builder_(detail) {
   if (topology != nullptr) links_.emplace(*topology);
 }
 
 void StepBuilder::build(std::span<const RankWork> ranks, OpGraph& graph) {
   graph.clear();
   work_.clear();
+  inside_.clear();
   passes_.clear();
   if (ranks.empty()) return;
   const PricedPlan& first = *ranks.front().plan;
@@ -47,7 +50,7 @@ void StepBuilder::build(std::span<const RankWork> ranks, OpGraph& graph) {
       states_[chunk].add_representative(gpu);
     lanes_[i].begin(graph, static_cast<std::uint32_t>(i), gpu, detail_, links);
   }
-  experts_.begin(graph, ranks, links);
+  experts_.begin(graph, ranks, links, merges_experts_);
   sync_points_.begin(graph);
   const bool synchronise =
       std::ranges::any_of(ranks, [](const RankWork& rank) { return !rank.sync_points.empty(); });
@@ -60,7 +63,10 @@ void StepBuilder::build(std::span<const RankWork> ranks, OpGraph& graph) {
   for (std::size_t r = 0; r < ranks.size(); ++r)
     program_builder_.make(ranks[r], r, std::span(lanes_).subspan(r * n_stages, n_stages), states, experts_,
                           sync_points_, passes_);
-  for (std::size_t i = 0; i < n_lanes; ++i) work_.push_back(lanes_[i].time());
+  for (std::size_t i = 0; i < n_lanes; ++i) {
+    work_.push_back(lanes_[i].time());
+    inside_.push_back(lanes_[i].inside());
+  }
 }
 
 }  // namespace packsim

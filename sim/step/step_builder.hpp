@@ -41,8 +41,10 @@ namespace packsim {
 /// gradients in the same way; the weights and gradients of the first rank's plan are used for all.
 class StepBuilder {
  public:
-  /// topology: null if transfers do not share links.
-  StepBuilder(StepDetail detail, const Topology* topology);
+  /// topology: null if transfers do not share links. slow_down: of computation while its GPU communicates, as
+  /// the engine will have it. Without either, exchanges of experts and the computation between them may
+  /// become one collective.
+  StepBuilder(StepDetail detail, const Topology* topology, double slow_down = 1);
 
   /// Makes the graph of a step. Throws std::invalid_argument for a pipeline that its schedule does not allow,
   /// for ranks or micro-batches with different pipelines, and for sync points of ranks with a pipeline or
@@ -53,11 +55,15 @@ class StepBuilder {
   /// rank if no other transfer shares their links: [n_ranks x pp_degree], the stages of one rank side by
   /// side.
   std::span<const WorkTime> work() const { return work_; }
+  /// [n_ranks x pp_degree]: what each simulated GPU of the latest graph does inside collectives that stand
+  /// for several exchanges of experts and the computation between them.
+  std::span<const InsideTime> inside() const { return inside_; }
   /// Passes of the latest graph; those of one lane are in the order in which it runs them.
   std::span<const MadePass> passes() const { return passes_; }
 
  private:
   StepDetail detail_;
+  bool merges_experts_;
   std::optional<GroupLinks> links_;
   RankProgramBuilder program_builder_;
   // [n_ranks x pp_degree] of this step, then unused ones from earlier steps.
@@ -66,6 +72,7 @@ class StepBuilder {
   ExpertSync experts_;
   SyncPoints sync_points_;
   std::vector<WorkTime> work_;
+  std::vector<InsideTime> inside_;
   std::vector<MadePass> passes_;
 };
 

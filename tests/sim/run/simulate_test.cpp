@@ -139,6 +139,26 @@ TEST_CASE("Ranks that do the same may be simulated once") {
   CHECK(n_merged < n_full);
 }
 
+TEST_CASE(
+    "Exchanges of experts with the computation between them are one collective, which changes no time") {
+  RandomSteps steps(24);
+  std::mt19937 generator(24);
+  std::uint64_t n_each = 0;
+  std::uint64_t n_merged = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const RandomRun random = random_run(steps, generator);
+    const SimulatedRun merged = simulate(random.schedule, random.groups);
+    // The engine rounds this to no slow-down at all, but exchanges are then made one by one.
+    const SimulatedRun each = simulate(random.schedule, random.groups, {.slow_down = 1 + 1e-9});
+    REQUIRE(merged.step_s == each.step_s);
+    REQUIRE(merged.fraction == each.fraction);
+    REQUIRE(merged.idle_fraction == each.idle_fraction);
+    n_each += each.n_events;
+    n_merged += merged.n_events;
+  }
+  CHECK(n_merged < n_each);
+}
+
 TEST_CASE("Ranks that share experts are alike only together") {
   std::vector<PricedGroup> groups(1);
   PricedGroup& group = groups[0];

@@ -26,8 +26,18 @@ class BucketRows {
   void add_row() {
     starts_.emplace_back(sums_.size(), 0);
     next_.assign(sums_.size(), kNone);
-    const std::size_t least = n_rows();  // sequences, as no bucket is empty
-    if (least <= lengths_.size()) fill(least, lengths_.size(), least - 1, lengths_.size() - 1);
+    hull_.clear();
+    front_ = 0;
+    // No bucket is empty, so that q buckets have at least q sequences.
+    for (std::size_t end = n_rows(); end <= lengths_.size(); ++end) {
+      add_start(end - 1);
+      const std::int32_t longest = lengths_[end - 1];
+      while (front_ + 1 < hull_.size() &&
+             error_of(hull_[front_ + 1], longest) < error_of(hull_[front_], longest))
+        ++front_;
+      next_[end] = error_of(hull_[front_], longest) + longest * static_cast<std::int64_t>(end) - sums_[end];
+      starts_.back()[end] = hull_[front_];
+    }
     error_.swap(next_);
   }
 
@@ -44,26 +54,25 @@ class BucketRows {
  private:
   static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
 
-  std::int64_t bucket_error(std::size_t begin, std::size_t end) const {
-    return static_cast<std::int64_t>(lengths_[end - 1]) * static_cast<std::int64_t>(end - begin) -
-           (sums_[end] - sums_[begin]);
+  // Sequences beyond `start`, all of them as long as `longest`, have this error, less what is the same for
+  // all starts: a straight line over `longest`, which falls the faster the later the start.
+  std::int64_t at_zero(std::size_t start) const { return error_[start] + sums_[start]; }
+  std::int64_t error_of(std::size_t start, std::int32_t longest) const {
+    return at_zero(start) - static_cast<std::int64_t>(start) * longest;
   }
 
-  // Fills [low, high], whose last buckets start in [start_low, start_high].
-  void fill(std::size_t low, std::size_t high, std::size_t start_low, std::size_t start_high) {
-    const std::size_t middle = low + (high - low) / 2;
-    std::size_t best = start_low;
-    for (std::size_t start = start_low; start <= std::min(start_high, middle - 1); ++start) {
-      if (error_[start] == kNone) continue;
-      const std::int64_t error = error_[start] + bucket_error(start, middle);
-      if (error < next_[middle]) {
-        next_[middle] = error;
-        best = start;
-      }
-    }
-    starts_.back()[middle] = best;
-    if (low < middle) fill(low, middle - 1, start_low, best);
-    if (middle < high) fill(middle + 1, high, best, start_high);
+  // Whether `middle` is nowhere better than both `before` and `after`, where the first of equals is the best.
+  bool is_covered(std::size_t before, std::size_t middle, std::size_t after) const {
+    __extension__ using Wide = __int128;
+    return Wide{at_zero(middle) - at_zero(before)} * static_cast<std::int64_t>(after - middle) >=
+           Wide{at_zero(after) - at_zero(middle)} * static_cast<std::int64_t>(middle - before);
+  }
+
+  void add_start(std::size_t start) {
+    if (error_[start] == kNone) return;
+    while (hull_.size() >= front_ + 2 && is_covered(hull_[hull_.size() - 2], hull_.back(), start))
+      hull_.pop_back();
+    hull_.push_back(start);
   }
 
   std::span<const std::int32_t> lengths_;
@@ -71,6 +80,10 @@ class BucketRows {
   std::vector<std::int64_t> error_;
   std::vector<std::int64_t> next_;
   std::vector<std::vector<std::size_t>> starts_;
+  // Ascending starts that are the best for some longest length, of which those before front_ are too early
+  // for all lengths to come.
+  std::vector<std::size_t> hull_;
+  std::size_t front_ = 0;
 };
 
 Bucketing result(const BucketRows& rows) {

@@ -15,8 +15,8 @@ struct Bucketing {
 /// Cuts ascending lengths into n_buckets (1..n_sequences) so that the error is least. Among equals the last
 /// bucket is as large as can be, then the one before it, as in the published code.
 ///
-/// FlexSP (arXiv 2412.01523) section 4.1.3 does this in O(K^2 Q); the error satisfies the quadrangle
-/// inequality, so divide and conquer finds the same buckets in O(K log K Q).
+/// FlexSP (arXiv 2412.01523) section 4.1.3 does this in O(K^2 Q). Over the length of a bucket's last sequence
+/// the errors of all its starts are straight lines, so their lower envelope finds the same buckets in O(K Q).
 Bucketing bucket_lengths(std::span<const std::int32_t> ascending_tokens, std::size_t n_buckets);
 
 /// bucket_lengths() with the fewest buckets, from n_buckets on, whose tokens are at most the mean of the true

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <set>
 
 namespace packsim {
@@ -14,28 +15,112 @@ constexpr double kLeastGain = 1e-9;  // of the makespan, so that rounding makes 
 // [n_degrees]: how many groups of each.
 using Arrangement = std::vector<int>;
 
+// The groups of one degree: soonest or, by_tokens, emptiest first, among equals the first. Each of their
+// numbers has a list of its own, as a group that is copied as a whole right after one number has changed
+// costs a dozen cycles more.
+class GroupQueue {
+ public:
+  struct Given {
+    double time_s = 0;      // of the group, from now on
+    std::size_t group = 0;  // ascending over degrees
+  };
+
+  void open(const AssignmentProblem::Degree& degree, int n_groups, std::size_t first_group) {
+    sequence_s_ = degree.sequence_s.data();
+    gpus_ = degree.gpus_per_pack;
+    begin_ = 0;
+    size_ = static_cast<std::size_t>(n_groups);
+    time_s_.assign(2 * size_, degree.fixed_s);
+    room_.assign(2 * size_, degree.capacity_tokens);
+    group_.resize(2 * size_);
+    std::iota(group_.begin(), group_.end(), first_group);
+  }
+
+  // Finds the next group with room for a sequence. Returns when it will be done with it or, by_tokens, how
+  // little room each of its GPUs has; kNever where there is none.
+  template <bool by_tokens>
+  double find(std::size_t bucket, std::int64_t tokens) {
+    next_ = begin_;
+    if constexpr (by_tokens)
+      return room_[next_] < tokens ? kNever : -(static_cast<double>(room_[next_]) / gpus_);
+    while (room_[next_] < tokens) {
+      if (++next_ == begin_ + size_) return kNever;
+    }
+    return time_s_[next_] + sequence_s_[bucket];
+  }
+
+  // Gives a sequence to the group that was found.
+  template <bool by_tokens>
+  Given give(std::size_t bucket, std::int64_t tokens) {
+    const double time_s = time_s_[next_] + sequence_s_[bucket];
+    const std::int64_t room = room_[next_] - tokens;
+    const std::size_t group = group_[next_];
+    const std::size_t place = next_ > begin_ ? move_back<by_tokens>(time_s, room, group)
+                                             : move_front<by_tokens>(time_s, room, group);
+    time_s_[place] = time_s;
+    room_[place] = room;
+    group_[place] = group;
+    return {time_s, group};
+  }
+
+ private:
+  // Whether the group at this place comes before one with these numbers.
+  template <bool by_tokens>
+  bool is_before(std::size_t place, double time_s, std::int64_t room, std::size_t group) const {
+    if constexpr (by_tokens) return room_[place] != room ? room_[place] > room : group_[place] < group;
+    return time_s_[place] != time_s ? time_s_[place] < time_s : group_[place] < group;
+  }
+  void copy(std::size_t from, std::size_t to) {
+    time_s_[to] = time_s_[from];
+    room_[to] = room_[from];
+    group_[to] = group_[from];
+  }
+
+  // Both make room for the changed group, and return its new place.
+  template <bool by_tokens>
+  std::size_t move_back(double time_s, std::int64_t room, std::size_t group) {
+    std::size_t place = next_;
+    for (; place + 1 < begin_ + size_ && is_before<by_tokens>(place + 1, time_s, room, group); ++place)
+      copy(place + 1, place);
+    return place;
+  }
+
+  // The first group mostly becomes one of the last. So the queue moves on by one place, and the others make
+  // room from its end on.
+  template <bool by_tokens>
+  std::size_t move_front(double time_s, std::int64_t room, std::size_t group) {
+    if (size_ == 1 || !is_before<by_tokens>(begin_ + 1, time_s, room, group)) return begin_;
+    if (begin_ == size_) {
+      for (std::size_t i = 0; i < size_; ++i) copy(begin_ + i, i);
+      begin_ = 0;
+    }
+    ++begin_;
+    std::size_t place = begin_ + size_ - 1;
+    for (; !is_before<by_tokens>(place - 1, time_s, room, group); --place) copy(place - 1, place);
+    return place;
+  }
+
+  const double* sequence_s_ = nullptr;
+  int gpus_ = 1;
+  // [2 x size_], the groups of the queue from begin_ on.
+  std::vector<double> time_s_;
+  std::vector<std::int64_t> room_;  // tokens
+  std::vector<std::size_t> group_;
+  std::size_t begin_ = 0;
+  std::size_t size_ = 0;
+  std::size_t next_ = 0;
+};
+
 // Longest sequence first, each to the group with room that has it done first or, `by_tokens`, that is
 // emptiest in proportion, which finds room where it is scarce. The makespan is infinite where there is none.
 class Greedy {
  public:
-  explicit Greedy(const AssignmentProblem& problem) : problem_(problem), groups_(problem.degrees.size()) {}
+  explicit Greedy(const AssignmentProblem& problem)
+      : problem_(problem), queues_(problem.degrees.size()), costs_(queues_.size()) {}
 
   double makespan_s(const Arrangement& arrangement, bool by_tokens) {
     open(arrangement);
-    double makespan_s = 0;
-    for (std::size_t q = problem_.buckets.size(); q-- > 0;) {
-      for (std::int32_t i = 0; i < problem_.buckets[q].n_sequences; ++i) {
-        const Place best = by_tokens ? emptiest(q) : soonest(q);
-        if (best.degree == groups_.size()) return kNever;
-        Group group = groups_[best.degree][best.position];
-        group.time_s += problem_.degrees[best.degree].sequence_s[q];
-        group.room -= problem_.buckets[q].boundary_tokens;
-        makespan_s = std::max(makespan_s, group.time_s);
-        if (assignment_ != nullptr) ++assignment_->groups[group.index].sequences[q];
-        put_back(best, group, by_tokens);
-      }
-    }
-    return makespan_s;
+    return by_tokens ? fill<true>() : fill<false>();
   }
 
   // The same, written down.
@@ -53,72 +138,46 @@ class Greedy {
   }
 
  private:
-  struct Group {
-    double time_s = 0;
-    std::int64_t room = 0;  // tokens
-    std::size_t index = 0;  // ascending over degrees
-  };
-  // Of a group: groups_[degree][position]. No group: one degree too many.
-  struct Place {
-    std::size_t degree = 0;
-    std::size_t position = 0;
-  };
-
   void open(const Arrangement& arrangement) {
-    std::size_t index = 0;
+    n_queues_ = 0;
+    std::size_t first_group = 0;
     for (std::size_t d = 0; d < arrangement.size(); ++d) {
-      groups_[d].clear();
-      for (int n = 0; n < arrangement[d]; ++n)
-        groups_[d].push_back({problem_.degrees[d].fixed_s, problem_.degrees[d].capacity_tokens, index++});
+      if (arrangement[d] == 0) continue;
+      queues_[n_queues_++].open(problem_.degrees[d], arrangement[d], first_group);
+      first_group += static_cast<std::size_t>(arrangement[d]);
     }
   }
 
-  // Of each degree the first group with room is the soonest one.
-  Place soonest(std::size_t bucket) const {
-    const std::int64_t tokens = problem_.buckets[bucket].boundary_tokens;
-    Place best{.degree = groups_.size()};
-    double soonest_s = kNever;
-    for (std::size_t d = 0; d < groups_.size(); ++d) {
-      const auto group = std::ranges::find_if(groups_[d], [&](const Group& g) { return g.room >= tokens; });
-      if (group == groups_[d].end()) continue;
-      const double end_s = group->time_s + problem_.degrees[d].sequence_s[bucket];
-      if (end_s >= soonest_s) continue;
-      soonest_s = end_s;
-      best = {d, static_cast<std::size_t>(group - groups_[d].begin())};
+  template <bool by_tokens>
+  double fill() {
+    double makespan_s = 0;
+    for (std::size_t q = problem_.buckets.size(); q-- > 0;) {
+      const std::int64_t tokens = problem_.buckets[q].boundary_tokens;
+      for (std::size_t i = 0; i < n_queues_; ++i) costs_[i] = queues_[i].find<by_tokens>(q, tokens);
+      for (std::int32_t n = problem_.buckets[q].n_sequences; n > 0; --n) {
+        const std::size_t best = cheapest();
+        if (costs_[best] == kNever) return kNever;
+        const GroupQueue::Given given = queues_[best].give<by_tokens>(q, tokens);
+        makespan_s = std::max(makespan_s, given.time_s);
+        if (assignment_ != nullptr) ++assignment_->groups[given.group].sequences[q];
+        costs_[best] = queues_[best].find<by_tokens>(q, tokens);
+      }
     }
+    return makespan_s;
+  }
+
+  // Among equals that of the lowest degree.
+  std::size_t cheapest() const {
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < n_queues_; ++i) best = costs_[i] < costs_[best] ? i : best;
     return best;
-  }
-
-  // Of each degree the first group has the most room.
-  Place emptiest(std::size_t bucket) const {
-    const std::int64_t tokens = problem_.buckets[bucket].boundary_tokens;
-    Place best{.degree = groups_.size()};
-    double most = -kNever;
-    for (std::size_t d = 0; d < groups_.size(); ++d) {
-      if (groups_[d].empty() || groups_[d].front().room < tokens) continue;
-      const double room = static_cast<double>(groups_[d].front().room) / problem_.degrees[d].gpus_per_pack;
-      if (room <= most) continue;
-      most = room;
-      best = {d, 0};
-    }
-    return best;
-  }
-
-  // Keeps the groups of a degree in order: soonest or emptiest first, among equals the first.
-  void put_back(Place place, const Group& changed, bool by_tokens) {
-    std::vector<Group>& groups = groups_[place.degree];
-    const auto before = [&](const Group& a, const Group& b) {
-      if (by_tokens) return a.room != b.room ? a.room > b.room : a.index < b.index;
-      return a.time_s != b.time_s ? a.time_s < b.time_s : a.index < b.index;
-    };
-    std::size_t position = place.position;
-    for (; position + 1 < groups.size() && before(groups[position + 1], changed); ++position)
-      groups[position] = groups[position + 1];
-    groups[position] = changed;
   }
 
   const AssignmentProblem& problem_;
-  std::vector<std::vector<Group>> groups_;  // [n_degrees]
+  // Those of degrees that have groups come first, ascending, with what they found.
+  std::vector<GroupQueue> queues_;
+  std::vector<double> costs_;
+  std::size_t n_queues_ = 0;
   Assignment* assignment_ = nullptr;
 };
 

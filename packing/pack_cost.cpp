@@ -9,16 +9,6 @@ double CostCurve::at(std::int64_t tokens_at) const {
   return between(static_cast<std::size_t>(above - tokens.begin()), tokens_at);
 }
 
-double CostCurve::between(std::size_t above, std::int64_t tokens_at) const {
-  if (tokens.empty()) return 0;
-  if (tokens.size() == 1) return time_s.front();
-  const std::size_t high = std::clamp<std::size_t>(above, 1, tokens.size() - 1);
-  const std::size_t low = high - 1;
-  const double part =
-      static_cast<double>(tokens_at - tokens[low]) / static_cast<double>(tokens[high] - tokens[low]);
-  return time_s[low] + part * (time_s[high] - time_s[low]);
-}
-
 double pack_time_s(const PackCost& cost, std::span<const std::int32_t> lengths_tokens) {
   std::int64_t tokens = 0;
   double documents_s = 0;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -16,7 +17,28 @@ struct CostCurve {
   double at(std::int64_t tokens_at) const;
   /// The same for who knows the first point of at least so many tokens. above: its index; n_points if there
   /// is none.
-  double between(std::size_t above, std::int64_t tokens_at) const;
+  double between(std::size_t above, std::int64_t tokens_at) const {
+    if (tokens.size() < 2) return tokens.empty() ? 0 : time_s.front();
+    const std::size_t high = std::clamp<std::size_t>(above, 1, tokens.size() - 1);
+    const std::size_t low = high - 1;
+    const double part =
+        static_cast<double>(tokens_at - tokens[low]) / static_cast<double>(tokens[high] - tokens[low]);
+    return time_s[low] + part * (time_s[high] - time_s[low]);
+  }
+};
+
+/// Reads a curve at ascending numbers of tokens, which takes less than a search for each.
+class AscendingCurve {
+ public:
+  explicit AscendingCurve(const CostCurve& curve) : curve_(curve) {}  // kept by reference
+  double at(std::int64_t tokens_at) {
+    while (above_ < curve_.tokens.size() && curve_.tokens[above_] < tokens_at) ++above_;
+    return curve_.between(above_, tokens_at);
+  }
+
+ private:
+  const CostCurve& curve_;
+  std::size_t above_ = 0;  // the first point of at least as many tokens as were asked for last
 };
 
 /// Time of a pack on each of its GPUs, forward and backward, once all of them have started. One curve has

@@ -18,8 +18,12 @@ struct SequenceCost {
   CostCurve document_s = {};  ///< added to each sequence's time, by its length
 
   double sequence_s(std::int64_t length_tokens) const {
+    return sequence_s(length_tokens, document_s.at(length_tokens));
+  }
+  /// The same where document_s at this length is known.
+  double sequence_s(std::int64_t length_tokens, double document_at_s) const {
     const auto length = static_cast<double>(length_tokens);
-    return (squared_token_s * length + token_s) * length + document_s.at(length_tokens);
+    return (squared_token_s * length + token_s) * length + document_at_s;
   }
   /// Seconds that a whole group takes; 0 if it has no sequences.
   double group_s(std::span<const std::int32_t> lengths_tokens) const;

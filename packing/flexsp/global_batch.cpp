@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <ranges>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "packing/algorithms/shuffle.hpp"
 #include "packing/flexsp/buckets.hpp"
@@ -17,17 +19,27 @@ namespace {
 // cut.
 class Draw {
  public:
-  Draw(std::span<const ItemIndex> items, std::uint32_t seed) : order_(items.begin(), items.end()) {
+  Draw(std::span<const ItemIndex> items, std::uint32_t seed) {
+    std::vector<ItemIndex> order(items.begin(), items.end());
     Generator generator(seed);
-    shuffle(std::span(order_), generator);
-    places_.resize(items.empty() ? 0 : *std::ranges::max_element(items) + std::size_t{1});
-    for (std::size_t i = 0; i < order_.size(); ++i) places_[order_[i]] = i;
+    shuffle(std::span(order), generator);
+    for (std::size_t i = 0; i < order.size(); ++i) places_.emplace_back(order[i], i);
+    std::ranges::sort(places_);
   }
-  std::size_t place(ItemIndex item) const { return places_[item]; }
+  // Sorts sequences by their places.
+  void sort(std::span<ItemIndex> items) const {
+    std::vector<std::pair<std::size_t, ItemIndex>> sorted;
+    for (const ItemIndex item : items) sorted.emplace_back(place(item), item);
+    std::ranges::sort(sorted);
+    std::ranges::copy(sorted | std::views::values, items.begin());
+  }
 
  private:
-  std::vector<ItemIndex> order_;
-  std::vector<std::size_t> places_;
+  std::size_t place(ItemIndex item) const {
+    return std::ranges::lower_bound(places_, item, {}, &std::pair<ItemIndex, std::size_t>::first)->second;
+  }
+
+  std::vector<std::pair<ItemIndex, std::size_t>> places_;  // ascending
 };
 
 std::vector<std::int32_t> lengths_of(std::span<const std::int32_t> lengths,
@@ -131,7 +143,7 @@ class BatchPlanner {
     for (std::size_t q = 0; q < bucketing.ends.size(); ++q) {
       std::vector<ItemIndex> bucket(ascending.begin() + static_cast<std::ptrdiff_t>(begin),
                                     ascending.begin() + static_cast<std::ptrdiff_t>(bucketing.ends[q]));
-      std::ranges::sort(bucket, {}, [&](ItemIndex item) { return draw_.place(item); });
+      draw_.sort(bucket);
       auto next = bucket.begin();
       for (std::size_t p = 0; p < groups.size(); ++p) {
         const auto end = next + assignment.groups[p].sequences[q];
@@ -173,8 +185,10 @@ AssignmentProblem assignment_problem(std::span<const std::int32_t> ascending_tok
                                      .capacity_tokens = kind.capacity_tokens,
                                      .fixed_s = kind.cost.fixed_s,
                                      .sequence_s = {}};
+    AscendingCurve document_s(kind.cost.document_s);
     for (const AssignmentProblem::Bucket& bucket : problem.buckets) {
-      degree.sequence_s.push_back(kind.cost.sequence_s(bucket.boundary_tokens));
+      degree.sequence_s.push_back(
+          kind.cost.sequence_s(bucket.boundary_tokens, document_s.at(bucket.boundary_tokens)));
     }
     problem.degrees.push_back(std::move(degree));
   }

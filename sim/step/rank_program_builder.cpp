@@ -12,7 +12,6 @@ namespace {
 struct Layer {
   bool has_experts = false;
   bool is_checkpointed = false;
-  bool operator==(const Layer&) const = default;
 };
 Layer layer_of(const ChunkShape& chunk, int index) {
   return {index >= chunk.n_dense, index < chunk.n_checkpointed};
@@ -123,6 +122,7 @@ void RankProgramBuilder::make_pass(std::size_t chunk, const PipelinePass& pass, 
   lane.set_slow_down(work_->slow_down(chunk, micro_batch, pass.is_forward));
   if (experts_->any()) experts_->begin_pass({rank_, chunk, micro_batch, pass.is_forward});
   if (pass.is_forward && chunk == 0 && !work_->sync_points.empty()) sync_before(micro_batch);
+  layer_ns_.fill(kUnknown);
   const OpId first_op = lane.n_ops();
   Pass& made = (pass.is_forward ? forward_ : backward_)[index(chunk, pass.micro_batch)];
   made.is_made = true;
@@ -223,15 +223,13 @@ void RankProgramBuilder::forward_layers(Lane& lane, const ChunkShape& chunk, con
   for (const bool has_experts : {false, true}) {
     const int n_layers = has_experts ? unit.n_layers - n_dense : n_dense;
     if (n_layers == 0) continue;
-    lane.merged_work(n_layers * layer_forward_time(price, has_experts, lane.slow_down()).total_ns);
+    lane.merged_work(n_layers * layer_forward_ns(price, has_experts, lane.slow_down()));
   }
 }
 
 void RankProgramBuilder::backward_layers(Lane& lane, const ChunkShape& chunk, const StateUnit& unit,
                                          const MicroBatchPrice& price) {
   std::int64_t total_ns = 0;
-  std::int64_t layer_ns = 0;
-  Layer before;
   for (int i = unit.n_layers; i-- > 0;) {
     const Layer layer = layer_of(chunk, unit.first_layer + i);
     if (by_stage()) {
@@ -239,14 +237,23 @@ void RankProgramBuilder::backward_layers(Lane& lane, const ChunkShape& chunk, co
       layer_phase(lane, &LayerPrices::backward, layer.has_experts, price);
       continue;
     }
-    if (i + 1 == unit.n_layers || layer != before) {
-      layer_ns =
-          layer_backward_time(price, layer.has_experts, layer.is_checkpointed, lane.slow_down()).total_ns;
-    }
-    before = layer;
-    total_ns += layer_ns;
+    total_ns += layer_backward_ns(price, layer.has_experts, layer.is_checkpointed, lane.slow_down());
   }
   if (total_ns > 0) lane.merged_work(total_ns);
+}
+
+std::int64_t RankProgramBuilder::layer_forward_ns(const MicroBatchPrice& price, bool has_experts,
+                                                  double slow_down) {
+  std::int64_t& known = layer_ns_[has_experts ? 2 : 0];
+  if (known == kUnknown) known = layer_forward_time(price, has_experts, slow_down).total_ns;
+  return known;
+}
+
+std::int64_t RankProgramBuilder::layer_backward_ns(const MicroBatchPrice& price, bool has_experts,
+                                                   bool is_checkpointed, double slow_down) {
+  std::int64_t& known = layer_ns_[(has_experts ? 2U : 0U) + (is_checkpointed ? 1U : 0U)];
+  if (known == kUnknown) known = layer_backward_time(price, has_experts, is_checkpointed, slow_down).total_ns;
+  return known;
 }
 
 void RankProgramBuilder::layer_phase(Lane& lane, PricedPhase LayerPrices::*phase, bool has_experts,

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string_view>
@@ -66,6 +68,9 @@ class RankProgramBuilder {
                       const MicroBatchPrice& price);
   void backward_layers(Lane& lane, const ChunkShape& chunk, const StateUnit& unit,
                        const MicroBatchPrice& price);
+  std::int64_t layer_forward_ns(const MicroBatchPrice& price, bool has_experts, double slow_down);
+  std::int64_t layer_backward_ns(const MicroBatchPrice& price, bool has_experts, bool is_checkpointed,
+                                 double slow_down);
   void layer_phase(Lane& lane, PricedPhase LayerPrices::*phase, bool has_experts,
                    const MicroBatchPrice& price);
   void edge_phase(Lane& lane, const PricedPhase& phase);
@@ -80,6 +85,11 @@ class RankProgramBuilder {
   std::size_t next_sync_point_ = 0;
   std::vector<MadePass>* passes_ = nullptr;
   std::size_t rank_ = 0;
+
+  // Of the pass that is made, where layers are single operations: the time of a layer in the pass's
+  // direction, by experts and checkpointing, or kUnknown.
+  static constexpr std::int64_t kUnknown = -1;
+  std::array<std::int64_t, 4> layer_ns_ = {};
 
   std::vector<std::size_t> next_;  // [n_stages]
   std::vector<Pass> forward_;      // [n_chunks x n_micro_batches]

@@ -129,8 +129,8 @@ Report run_plans(const Scenario& scenario, const LengthSummary& lengths, const R
     try {
       say(fmt::format("packing {} samples", lengths.n_samples));
       const PlannedStrategy plan = make_plan(spec);
-      trained[i] = trained_data(plan);
-      report.runs[i] = simulate_plan(scenario, spec, plan, prices, options.level, say);
+      if (!options.only_times) trained[i] = trained_data(plan);
+      report.runs[i] = simulate_plan(scenario, spec, plan, prices, options.level, say, options.only_times);
     } catch (const std::logic_error& error) {
       const bool is_ours = dynamic_cast<const std::invalid_argument*>(&error) == nullptr;
       report.runs[i] = {.name = spec.name,
@@ -145,8 +145,10 @@ Report run_plans(const Scenario& scenario, const LengthSummary& lengths, const R
     }
   });
   throw_if_all_failed(scenario, report);
-  if (options.progress) options.progress("computing lower bounds");
-  set_bounds(scenario, trained, prices, report);
+  if (!options.only_times) {
+    if (options.progress) options.progress("computing lower bounds");
+    set_bounds(scenario, trained, prices, report);
+  }
 
   for (const StrategyResult& run : report.runs) {
     std::ranges::move(run_warnings(run, scenario, report.lengths.n_tokens),

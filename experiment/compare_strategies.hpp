@@ -11,10 +11,12 @@
 
 namespace packsim {
 
-/// How to run the strategies of a scenario. Of these options, only `level` changes the results.
+/// How to run the strategies of a scenario. Of these options, only `level` and `only_times`
+/// change the results.
 struct RunOptions {
   int n_threads = 1;  ///< number of strategies that run at the same time
   Level level = Level::step;
+  bool only_times = false;  ///< leaves lower bounds and the loss bias out of the results
   /// Called from any thread with progress messages, such as "hbp: simulating iteration 4096 of 8192".
   std::function<void(const std::string&)> progress = {};
   /// Called from any thread with the packs and the schedule of each strategy, before they are simulated.

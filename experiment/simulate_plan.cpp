@@ -122,7 +122,7 @@ void set_times(const Scenario& scenario, const StrategySpec& spec, const Planned
 }  // namespace
 
 StrategyResult simulate_plan(const Scenario& scenario, const StrategySpec& spec, const PlannedStrategy& plan,
-                             SharedPrices& prices, Level level, const Say& say) {
+                             SharedPrices& prices, Level level, const Say& say, bool only_times) {
   const Stopwatch simulation_watch;
   const Packing& packing = plan.packing;
   const Schedule& schedule = plan.schedule;
@@ -142,7 +142,7 @@ StrategyResult simulate_plan(const Scenario& scenario, const StrategySpec& spec,
                         .counts = count_samples(packing, schedule, metrics)};
   result.reordering = reordering_of(packing, spec);
   result.sampled_iterations = sample_iterations(schedule, plan.batches, plan.groups);
-  result.loss_bias = loss_biases(packing, schedule, plan.loss_tokens);
+  if (!only_times) result.loss_bias = loss_biases(packing, schedule, plan.loss_tokens);
   if (metrics.iterations > 0) result.balance = metrics;
   if (result.feasible && metrics.iterations > 0) set_times(scenario, spec, plan, prices, level, say, result);
   result.measured.packing_s = plan.packing_s;

@@ -101,7 +101,7 @@ const StrategyResult& ScenarioRuns::run(const std::string& scenario_name, const 
     if (scenario.strategies.empty())
       throw std::invalid_argument(fmt::format("{}: expected a strategy {}", scenario.path, strategy));
     scenario.baseline = scenario.strategies.front().name;
-    reports_[scenario_name] = compare_strategies(scenario, {.n_threads = 2, .progress = {}});
+    reports_[scenario_name] = compare_strategies(scenario, {.n_threads = 2, .only_times = true});
   }
   for (const StrategyResult& result : reports_.at(scenario_name).runs) {
     if (result.name == strategy) return result;

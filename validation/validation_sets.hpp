@@ -14,7 +14,8 @@
 
 namespace packsim {
 
-/// Runs of shipped scenarios. Each scenario is run once, with all strategies that are needed.
+/// Reports of shipped scenarios. Each scenario is run once, with the strategies that are compared with
+/// published values, and without lower bounds and loss biases, which are not compared.
 class ScenarioRuns {
  public:
   explicit ScenarioRuns(const DataPaths& data) : data_(data) {}

@@ -183,7 +183,8 @@ struct StrategyResult {
   std::optional<PlanningCost> planning = {};  ///< none if the scenario sets no time for plans
   std::optional<FailureCost> failures = {};   ///< none if the scenario has no failures
 
-  std::vector<LossBiasResult> loss_bias = {};  ///< [n_normalisers]; empty if no iteration is trained
+  std::vector<LossBiasResult> loss_bias =
+      {};  ///< [n_normalisers]; empty if nothing is trained or not asked for
   std::vector<SampledIteration> sampled_iterations = {};
   MeasuredTimes measured = {};
 };

@@ -104,7 +104,11 @@ const StrategyResult& ScenarioRuns::run(const std::string& scenario_name, const 
     reports_[scenario_name] = compare_strategies(scenario, {.n_threads = 2, .only_times = true});
   }
   for (const StrategyResult& result : reports_.at(scenario_name).runs) {
-    if (result.name == strategy) return result;
+    if (result.name != strategy) continue;
+    if (result.failure)
+      throw std::invalid_argument(
+          fmt::format("scenario {}: {}: {}", scenario_name, strategy, *result.failure));
+    return result;
   }
   throw std::invalid_argument(fmt::format("scenario {}: expected a strategy {}", scenario_name, strategy));
 }

@@ -33,6 +33,9 @@ struct SimulationOptions {
   /// Whether ranks whose micro-batches cost the same are simulated only once, if no transfers share links.
   /// This changes only n_events.
   bool merges_alike = true;
+  /// Whether the times of plain steps (PlainSteps) are added up without simulating their events. This changes
+  /// only n_events.
+  bool adds_up_plain_steps = true;
   /// Different speeds of GPUs and kernels. If there are any, all ranks are simulated.
   Variability variability = {};
 };

@@ -5,6 +5,7 @@
 
 #include "sim/engine/op_account.hpp"
 #include "sim/run/iteration_ranks.hpp"
+#include "sim/run/plain_steps.hpp"
 #include "sim/run/run_step.hpp"
 
 namespace packsim {
@@ -73,22 +74,33 @@ SimulatedRun simulate(const Schedule& schedule, std::span<const PricedGroup> gro
 
   StepArena arena({.detail = options.detail, .topology = options.topology, .slow_down = options.slow_down});
   OpAccount account;
+  PlainSteps plain_steps;
+  const bool may_be_plain = options.adds_up_plain_steps && options.detail == StepDetail::micro_batches &&
+                            options.topology == nullptr && options.slow_down == 1;
   GpuTime gpu_time;
   SimTime now;
   run.step_s.reserve(schedule.iterations.size());
   for (std::size_t i = 0; i < schedule.iterations.size(); ++i) {
     const std::span<const RankWork> ranks = iteration_ranks.of(i);
-    const StepRun step = run_step(ranks, arena, now);
-    take_account(step.graph, step.engine, account);
-    const std::size_t n_stages = step.work.size() / ranks.size();
-    for (std::size_t lane = 0; lane < step.work.size(); ++lane) {
-      account_inside(step.inside[lane], account.ranks[lane]);
-      gpu_time.add(step.work[lane], account.ranks[lane], options.detail,
-                   iteration_ranks.gpus_of_lane(lane / n_stages));
+    SimTime end;
+    if (const PlainStep* step = may_be_plain ? plain_steps.find(ranks) : nullptr) {
+      for (std::size_t r = 0; r < ranks.size(); ++r)
+        gpu_time.add(step->work[r], step->accounts[r], options.detail, iteration_ranks.gpus_of_lane(r));
+      end = now + SimTime{step->time_ns};
+    } else {
+      const StepRun simulated = run_step(ranks, arena, now);
+      take_account(simulated.graph, simulated.engine, account);
+      const std::size_t n_stages = simulated.work.size() / ranks.size();
+      for (std::size_t lane = 0; lane < simulated.work.size(); ++lane) {
+        account_inside(simulated.inside[lane], account.ranks[lane]);
+        gpu_time.add(simulated.work[lane], account.ranks[lane], options.detail,
+                     iteration_ranks.gpus_of_lane(lane / n_stages));
+      }
+      run.n_events += simulated.engine.n_events();
+      end = simulated.end;
     }
-    run.n_events += step.engine.n_events();
-    run.step_s.push_back(to_seconds(step.end - now));
-    now = step.end;
+    run.step_s.push_back(to_seconds(end - now));
+    now = end;
 
     const auto done = static_cast<std::int64_t>(run.step_s.size());
     if (progress && (done % kProgressEvery == 0 || done == n_iterations)) progress(done);

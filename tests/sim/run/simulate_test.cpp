@@ -139,6 +139,23 @@ TEST_CASE("Ranks that do the same may be simulated once") {
   CHECK(n_merged < n_full);
 }
 
+TEST_CASE("Plain steps add up to what their events take, to the last bit") {
+  RandomSteps steps(25);
+  std::mt19937 generator(25);
+  int n_plain = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const RandomRun random = random_run(steps, generator);
+    const SimulatedRun added = simulate(random.schedule, random.groups);
+    const SimulatedRun simulated = simulate(random.schedule, random.groups, {.adds_up_plain_steps = false});
+    REQUIRE(added.step_s == simulated.step_s);
+    REQUIRE(added.fraction == simulated.fraction);
+    REQUIRE(added.idle_fraction == simulated.idle_fraction);
+    if (added.n_events < simulated.n_events) ++n_plain;
+  }
+  CHECK(n_plain > 100);
+  CHECK(n_plain < 2900);
+}
+
 TEST_CASE(
     "Exchanges of experts with the computation between them are one collective, which changes no time") {
   RandomSteps steps(24);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "models/kernels/collectives.hpp"
 #include "models/kernels/curve_time.hpp"
@@ -71,6 +72,16 @@ CurveName curve_name(const KernelCase& kernel) {
 
 KernelPricer::KernelPricer(const HardwareProfile& profile, const Cluster& cluster)
     : profile_(profile), cluster_(cluster), shapes_(profile_) {}
+
+// Most ops differ in these sizes alone.
+std::size_t KernelPricer::OpPassHash::operator()(const OpPass& pass) const {
+  constexpr std::size_t kOdd = 0x9E3779B97F4A7C15;
+  std::size_t hash = std::hash<std::string_view>()(pass.op);
+  for (const std::int64_t size : {pass.rows, pass.out, pass.in, pass.bytes})
+    hash = (hash ^ static_cast<std::size_t>(size)) * kOdd;
+  hash += 2 * static_cast<std::size_t>(pass.kind) + (pass.is_backward ? 1 : 0);
+  return hash ^ (hash >> 32U);
+}
 
 const PricedKernel& KernelPricer::time(const KernelCase& kernel) {
   const auto [place, is_new] = known_.try_emplace(kernel.text());
@@ -164,7 +175,7 @@ KernelTime KernelPricer::extrapolate_collective(const KernelCase& kernel) {
       nodes == 1 ? nvlink
                  : std::min(nvlink, kShareOfStatedRate * gpus_in_node * nic_bytes_per_s_of_gpu(cluster_));
   return extrapolated(kLaunchS * gpus + bytes * sent_per_payload_byte(kind.name, gpus) / rate, 0,
-                 "the cluster's stated rates");
+                      "the cluster's stated rates");
 }
 
 }  // namespace packsim

@@ -1,11 +1,10 @@
 #pragma once
 
 #include <algorithm>
-#include <compare>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "models/cluster.hpp"
@@ -82,7 +81,10 @@ class KernelPricer {
     std::int64_t in;
     std::int64_t bytes;
     std::string_view op;
-    auto operator<=>(const OpPass&) const = default;
+    bool operator==(const OpPass&) const = default;
+  };
+  struct OpPassHash {
+    std::size_t operator()(const OpPass& pass) const;
   };
 
   PricedKernel price(const KernelCase& kernel);
@@ -93,8 +95,8 @@ class KernelPricer {
   const HardwareProfile& profile_;
   const Cluster& cluster_;
   GemmShapes shapes_;
-  std::map<std::string, PricedKernel> known_;  // by text
-  std::map<OpPass, std::vector<Use>> known_uses_;
+  std::unordered_map<std::string, PricedKernel> known_;  // by text
+  std::unordered_map<OpPass, std::vector<Use>, OpPassHash> known_uses_;
 };
 
 }  // namespace packsim

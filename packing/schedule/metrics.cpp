@@ -15,8 +15,24 @@ void add_to_gpus(const PlacedPack& placed, int degree, std::int64_t value, std::
 
 // Sums neighbouring GPUs into slots of `gpus_per_slot`.
 void sum_by_slot(std::span<const double> gpus, std::size_t gpus_per_slot, std::vector<double>& slots) {
-  slots.assign((gpus.size() + gpus_per_slot - 1) / gpus_per_slot, 0.0);
-  for (std::size_t gpu = 0; gpu < gpus.size(); ++gpu) slots[gpu / gpus_per_slot] += gpus[gpu];
+  slots.clear();
+  for (std::size_t first = 0; first < gpus.size(); first += gpus_per_slot) {
+    const auto of_slot = gpus.subspan(first, std::min(gpus_per_slot, gpus.size() - first));
+    slots.push_back(std::accumulate(of_slot.begin(), of_slot.end(), 0.0));
+  }
+}
+
+struct MostAndSum {
+  double most = 0;
+  double sum = 0;
+};
+MostAndSum most_and_sum(std::span<const double> work) {
+  return {*std::ranges::max_element(work), std::accumulate(work.begin(), work.end(), 0.0)};
+}
+
+// n: of the values.
+double imbalance_of(const MostAndSum& work, std::size_t n) {
+  return work.most > 0 ? 1.0 - work.sum / (work.most * static_cast<double>(n)) : 0.0;
 }
 
 double ratio(double part, double whole) {
@@ -26,10 +42,7 @@ double ratio(double part, double whole) {
 }  // namespace
 
 double imbalance(std::span<const double> work) {
-  if (work.empty()) return 0.0;
-  const double most = *std::max_element(work.begin(), work.end());
-  const double sum = std::accumulate(work.begin(), work.end(), 0.0);
-  return most > 0 ? 1.0 - sum / (most * static_cast<double>(work.size())) : 0.0;
+  return work.empty() ? 0.0 : imbalance_of(most_and_sum(work), work.size());
 }
 
 void attention_work(const Schedule& schedule, const Iteration& iteration,
@@ -77,13 +90,14 @@ ScheduleMetrics measure(const Schedule& schedule, std::span<const std::vector<Mi
       metrics.padded_tokens += batch.padded_tokens;
       if (degree > 1) communicated_tokens += batch.tokens;
     }
-    abr_sum += imbalance(work);
+    const MostAndSum attention = most_and_sum(work);
+    abr_sum += imbalance_of(attention, work.size());
     sum_by_slot(work, static_cast<std::size_t>(widest), slots);
     abr_slots_sum += imbalance(slots);
     dbr_sum += imbalance(tokens);
-    const double most = *std::ranges::max_element(work) * schedule.n_gpus;
+    const double most = attention.most * schedule.n_gpus;
     most_work += most;
-    idle_work += most - std::accumulate(work.begin(), work.end(), 0.0);
+    idle_work += most - attention.sum;
     metrics.trained_tokens += iteration_tokens;
     // Ranks of different degrees count by the tokens that they train.
     if (iteration_tokens > 0)

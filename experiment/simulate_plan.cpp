@@ -8,6 +8,7 @@
 #include "experiment/costs/loss_biases.hpp"
 #include "experiment/costs/run_failures.hpp"
 #include "experiment/costs/run_planning.hpp"
+#include "experiment/costs/utilisation.hpp"
 #include "experiment/plans/stopwatch.hpp"
 #include "experiment/pricing/price_strategy.hpp"
 #include "experiment/results/step_time_bins.hpp"
@@ -109,6 +110,7 @@ void set_times(const Scenario& scenario, const StrategySpec& spec, const Planned
     say(fmt::format("simulating iteration {} of {}", iteration, result.iterations));
   });
   result.times = times_of(run, n_gpus);
+  result.times->utilisation = utilisation(scenario, plan, run.total_s);
   set_certainty(scenario, priced.account, *result.times);
   set_planning(spec, plan, run.step_s, n_gpus, result);
   if (scenario.variability.any()) {

@@ -60,6 +60,18 @@ struct EvidenceShares {
   double missing = 0;  ///< not measured, but a rough estimate
 };
 
+/// How well a run uses its GPUs (docs/metrics.md). Tokens count as often as they are trained, without
+/// padding.
+struct Utilisation {
+  double tokens_per_s_per_gpu = 0;
+  /// Three times the forward flop of the model, attention over half of each document's square.
+  double model_flop_per_s_per_gpu = 0;
+  /// Model flop utilisation: the rate above over the GPU's peak; none if the cluster does not state the peak.
+  std::optional<double> mfu_fraction = {};
+  /// Hardware flop utilisation: the same with the flop of recomputation and padding.
+  std::optional<double> hfu_fraction = {};
+};
+
 /// Simulated times of a run, without failures and planning.
 struct RunTimes {
   double step_mean_s = 0;
@@ -71,6 +83,7 @@ struct RunTimes {
   std::optional<std::string> largest_uncertainty;  ///< the measurement that would narrow this interval most
   TimeShares shares;
   EvidenceShares evidence;
+  Utilisation utilisation;
   /// The same run if all GPUs and kernels take the times of the cost model; none if the scenario has no
   /// variability.
   std::optional<double> gpu_days_without_variability;

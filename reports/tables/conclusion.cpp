@@ -112,10 +112,23 @@ std::string with_failures(const Report& report) {
                      quantity(cost.gpu_days), quantity(cost.gpu_days_p05), quantity(cost.gpu_days_p95));
 }
 
+// How well the fastest run uses its GPUs.
+std::string how_well_used(const Report& report) {
+  const StrategyResult* winner = fastest_run(report);
+  if (winner == nullptr || winner->times->utilisation.tokens_per_s_per_gpu <= 0) return "";
+  const Utilisation& used = winner->times->utilisation;
+  std::string text = fmt::format(" It trains {} tokens/s on each GPU, {} TFLOP/s of the model",
+                                 grouped(std::llround(used.tokens_per_s_per_gpu)),
+                                 quantity(1e-12 * used.model_flop_per_s_per_gpu));
+  if (used.mfu_fraction && used.hfu_fraction)
+    text += fmt::format(" ({} MFU, {} HFU)", percent(*used.mfu_fraction), percent(*used.hfu_fraction));
+  return text + ".";
+}
+
 }  // namespace
 
 std::string conclusion(const Report& report) {
-  return verdict(report) + with_failures(report);
+  return verdict(report) + how_well_used(report) + with_failures(report);
 }
 
 std::string memory_excess(const StrategyResult& run) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <type_traits>
 
 #include "reports/text/numbers.hpp"
 
@@ -151,6 +152,19 @@ Values schedule_and_balance() {
   };
 }
 
+template <typename Member>
+RunValue used(std::string key, Member Utilisation::*member) {
+  return {.key = std::move(key), .value = [=](const Run& run) {
+            if (!run.times) return Value();
+            const auto& value = run.times->utilisation.*member;
+            if constexpr (std::is_same_v<Member, double>) {
+              return Value(value);
+            } else {
+              return if_there(value);
+            }
+          }};
+}
+
 double half_width(const RunTimes& times) {
   return std::sqrt(times.gpu_days_high / times.gpu_days_low) - 1;
 }
@@ -193,6 +207,10 @@ Values times() {
                         or_oom(number(not_measured, whole_percent))}},
       timed("wall_hours", of(&Run::times, &RunTimes::wall_hours), kTime, "wall", "h",
             "Simulated time of the whole run, all epochs."),
+      used("tokens_per_s_per_gpu", &Utilisation::tokens_per_s_per_gpu),
+      used("model_flop_per_s_per_gpu", &Utilisation::model_flop_per_s_per_gpu),
+      used("mfu_fraction", &Utilisation::mfu_fraction),
+      used("hfu_fraction", &Utilisation::hfu_fraction),
       timed(
           "speedup", [](const Run& run) { return if_there(run.speedup); }, kTime, "speed-up", "",
           "Wall time of the baseline over that of the run, for equally many tokens of the data; above 1 is "

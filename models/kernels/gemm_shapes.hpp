@@ -3,6 +3,7 @@
 #include <array>
 #include <map>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "models/kernels/hardware_profile.hpp"
@@ -45,7 +46,10 @@ class GemmShapes {
   const std::vector<GemmNeighbour>& near(const KernelModel& model, const GemmSides& sides);
 
  private:
+  const std::vector<GemmNeighbour>& measured(const KernelModel& model, bool over_k);
+
   const HardwareProfile* profile_;
+  std::map<std::pair<const KernelModel*, bool>, std::vector<GemmNeighbour>> measured_;
   std::map<std::tuple<const KernelModel*, bool, double, double>, std::vector<GemmNeighbour>> known_;
 };
 

@@ -44,6 +44,8 @@ IterationRanks::IterationRanks(const Schedule& schedule, std::span<const PricedG
   check_schedule(schedule, n_packs);
   check_variability(groups, options.variability);
   if (options.variability.any()) slow_down_.emplace(options.variability);
+  shares_experts_ = std::ranges::any_of(
+      groups, [](const PricedGroup& group) { return ranks_of_experts(group.plan.plan) > 1; });
   if (!merges_) return;
   for (const PricedGroup& group : groups) classes_.push_back(price_classes(group.packs.prices()));
 }
@@ -153,6 +155,7 @@ void IterationRanks::set_kinds(const Iteration& iteration) {
 
 // Ranks that hold experts together exchange in recomputed layers too, so they must recompute the same ones.
 void IterationRanks::check_checkpointing(std::size_t iteration_index) const {
+  if (!shares_experts_) return;
   const Iteration& iteration = schedule_.iterations[iteration_index];
   if (ranks_of_experts(groups_[schedule_.packs(iteration).front().group].plan.plan) == 1) return;
   std::map<std::uint16_t, int> gc_layers_of;  // by round

@@ -74,6 +74,7 @@ class IterationRanks {
   const Schedule& schedule_;
   std::span<const PricedGroup> groups_;
   bool merges_;
+  bool shares_experts_ = false;                      // whether ranks of any group do
   std::optional<RankSlowDown> slow_down_;            // set if GPUs or kernels differ
   std::vector<std::vector<std::uint32_t>> classes_;  // [n_groups][n_prices], numbers for each group
   IterationMesh mesh_;

@@ -55,15 +55,17 @@ def test_the_command_lists_the_strategies_of_the_module(tmp_path: Path) -> None:
     assert [line.split()[0] for line in lines if line[:1].isalpha()][: len(names)] == names
 
 
-def test_the_extension_is_small_and_imports_quickly(tmp_path: Path) -> None:
-    extension = Path(_core.__file__)
-    assert extension.stat().st_size < 2_000_000
+def test_the_extension_is_small() -> None:
+    assert Path(_core.__file__).stat().st_size < 2_000_000
+
+
+def test_importing_it_loads_few_modules_beside_numpy(tmp_path: Path) -> None:
+    # What an import takes is the number of modules; a clock would measure the machine's other work.
     code = (
-        "import time, numpy\nbegin = time.perf_counter()\nimport packsim\nprint(time.perf_counter() - begin)"
+        "import sys, numpy\nbefore = set(sys.modules)\nimport packsim\n"
+        "print(sum(not name.startswith('packsim') for name in set(sys.modules) - before))"
     )
-    # The least of some: the machine may be busy.
-    times_s = [float(run(sys.executable, "-c", code, folder=tmp_path)) for _ in range(5)]
-    assert min(times_s) < 0.05
+    assert int(run(sys.executable, "-c", code, folder=tmp_path)) < 30
 
 
 def test_importing_it_imports_nothing_heavy(tmp_path: Path) -> None:

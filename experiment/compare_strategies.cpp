@@ -90,7 +90,7 @@ void set_speedups(Report& report) {
   const auto baseline = std::ranges::find(report.runs, report.baseline, &StrategyResult::name);
   if (baseline == report.runs.end() || !baseline->times) return;
   const auto tokens = [](const StrategyResult& run) {
-    return static_cast<double>(run.counts.trained_tokens - run.counts.repeated_tokens);
+    return static_cast<double>(run.counts.unrepeated_tokens());
   };
   for (StrategyResult& run : report.runs) {
     if (!run.times) continue;

@@ -110,6 +110,13 @@ struct Transformer {
   /// Forward flop of attention over one document in all layers; layers with a window count with the share
   /// that it leaves.
   double attention_flop(std::int64_t document_tokens) const;
+
+  /// Flop that training needs for so many tokens: three times those of the forward pass, because the backward
+  /// pass computes gradients of inputs and of weights. attention_flop: of the forward pass over their
+  /// documents.
+  double training_flop(double tokens, double attention_flop) const {
+    return 3 * (tokens * (layers_flop_per_token() + head_flop_per_token()) + attention_flop);
+  }
 };
 
 /// Query-key pairs of causal attention over one document: token i of 1..document_tokens sees

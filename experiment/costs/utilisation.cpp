@@ -43,21 +43,19 @@ Work work_of(const Transformer& model, const PlannedStrategy& plan, std::size_t 
 }  // namespace
 
 Utilisation utilisation(const Scenario& scenario, const PlannedStrategy& plan, double wall_s) {
-  constexpr double kPasses = 3;  // forward, and backward to the inputs and to the weights
   const Transformer& model = scenario.model;
-  const double layers_flop = model.layers_flop_per_token();
-  const double head_flop = model.head_flop_per_token();
   double tokens = 0;
   double model_flop = 0;
   double hardware_flop = 0;
   for (std::size_t group = 0; group < plan.groups.size(); ++group) {
     const Work work = work_of(model, plan, group);
-    const double recomputed = static_cast<double>(plan.groups[group].gc_layers) / model.n_layers;
+    const double recomputed_part = static_cast<double>(plan.groups[group].gc_layers) / model.n_layers;
+    const double recomputed_flop = recomputed_part * (work.computed_tokens * model.layers_flop_per_token() +
+                                                      work.computed_attention_flop);
     tokens += work.tokens;
-    model_flop += kPasses * (work.tokens * (layers_flop + head_flop) + work.attention_flop);
+    model_flop += model.training_flop(work.tokens, work.attention_flop);
     hardware_flop +=
-        kPasses * work.computed_tokens * head_flop +
-        (kPasses + recomputed) * (work.computed_tokens * layers_flop + work.computed_attention_flop);
+        model.training_flop(work.computed_tokens, work.computed_attention_flop) + recomputed_flop;
   }
   const double gpu_s = wall_s * scenario.cluster.n_gpus();
   Utilisation result{.tokens_per_s_per_gpu = tokens / gpu_s, .model_flop_per_s_per_gpu = model_flop / gpu_s};

@@ -11,10 +11,6 @@ namespace {
 constexpr double kIterationTolerance = 0.1;
 constexpr double kDataTolerance = 0.005;
 
-std::int64_t tokens_trained_once(const StrategyResult& run) {
-  return run.counts.trained_tokens - run.counts.repeated_tokens;
-}
-
 // The run that the others must be like; null if no run trains anything.
 const StrategyResult* reference_run(const Report& report) {
   const auto trains = [](const StrategyResult& run) { return run.iterations > 0; };
@@ -37,7 +33,8 @@ void compare_iterations(const RunManifest& manifest, StrategyResult& run) {
 
 void compare_tokens(double data_tokens, const StrategyResult& reference, StrategyResult& run) {
   const double more =
-      static_cast<double>(tokens_trained_once(run) - tokens_trained_once(reference)) / data_tokens;
+      static_cast<double>(run.counts.unrepeated_tokens() - reference.counts.unrepeated_tokens()) /
+      data_tokens;
   if (std::abs(more) <= kDataTolerance) return;
   run.differences.push_back(fmt::format("trains {:.1f} % of the data {} than {}", 100 * std::abs(more),
                                         more > 0 ? "more" : "less", reference.name));
@@ -69,9 +66,12 @@ bool has_asked_iterations(const RunManifest& manifest, const StrategyResult& run
   if (run.iterations == 0) return false;
   const auto asked_tokens = static_cast<double>(manifest.tokens_per_iteration);
   if (std::abs(mean_iteration_tokens(run) - asked_tokens) <= kIterationTolerance * asked_tokens) return true;
-  // In a job of few iterations those that are not full weigh more: the last one of each group, once an epoch.
+  // In a job of few iterations those that are not full weigh more: the last one of each epoch or, if
+  // iterations consist of packs of one group, of each group and epoch.
   const double asked_iterations = static_cast<double>(run.counts.trained_tokens) / asked_tokens;
-  const auto n_last = static_cast<double>(manifest.epochs) * static_cast<double>(run.groups.size());
+  const auto n_own = std::ranges::count_if(
+      run.groups, [](const PlannedGroup& group) { return group.micro_batches_per_rank.has_value(); });
+  const auto n_last = static_cast<double>(manifest.epochs * std::max<std::int64_t>(1, n_own));
   return std::abs(static_cast<double>(run.iterations) - asked_iterations) <= n_last;
 }
 

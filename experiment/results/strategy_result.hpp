@@ -147,6 +147,9 @@ struct DataCounts {
   std::int64_t padded_tokens = 0;
   std::int64_t trained_tokens = 0;  ///< with repeated tokens, without padding
   std::int64_t longest_tokens = 0;  ///< of the longest sample that is packed, or piece of a cut sample
+
+  /// What is left of the data set after dropping and truncating, over all epochs.
+  std::int64_t unrepeated_tokens() const { return trained_tokens - repeated_tokens; }
 };
 
 /// Times that packsim itself took on this machine. They are not part of a result.

@@ -96,13 +96,11 @@ inline double PublishedStep::tokens_per_step() const {
 }
 
 inline double PublishedStep::model_flop() const {
-  constexpr double kPasses = 3;  // forward, and backward to the inputs and to the weights
-  const double flop_per_token = model.layers_flop_per_token() + model.head_flop_per_token();
   double pairs = 0;
   for (const PublishedMicroBatches& batch : micro_batches)
     pairs += batch.n_micro_batches * batch.documents.squared_tokens();
   pairs *= plan.dp_degree();
-  return kPasses * (tokens_per_step() * flop_per_token + pairs * model.attention_flop_per_pair());
+  return model.training_flop(tokens_per_step(), pairs * model.attention_flop_per_pair());
 }
 
 inline double PublishedStep::model_flop_utilisation(double peak_flop_per_s) const {

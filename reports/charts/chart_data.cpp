@@ -30,7 +30,8 @@ double five_digits(double value) {
 std::string gpu_days_label(const StrategyResult& run, const Report& report) {
   if (run.failure) return "failed: " + *run.failure;
   if (!run.feasible) return "does not fit: " + memory_excess(run);
-  const std::string days = run.times ? quantity(run.times->gpu_days) : "-";
+  std::string days = run.times ? quantity(run.times->gpu_days) : "-";
+  if (!run.differences.empty()) days += ", another job";
   if (run.name == report.baseline) return days + " (baseline)";
   return run.speedup ? fmt::format("{} ({:.2f}x)", days, *run.speedup) : days;
 }
@@ -43,7 +44,9 @@ Json runs(const Report& report) {
                     {"feasible", run.feasible},
                     {"gpu_days", has_time(run) ? five_digits(run.times->gpu_days) : 0.0},
                     {"label", gpu_days_label(run, report)},
-                    {"misfit", run.feasible ? "" : "does not fit in memory"}});
+                    {"misfit", run.failure    ? "failed"
+                               : run.feasible ? ""
+                                              : "does not fit in memory"}});
   }
   return rows;
 }

@@ -76,8 +76,8 @@ std::string cards(const Report& report) {
   const StrategyResult& other = compares ? *baseline : *winner;
 
   std::string text;
-  if (compares && baseline_has_time) {
-    text += card("Speed-up over the baseline", fmt::format("{:.2f}x", winner->speedup.value_or(0)),
+  if (compares && baseline_has_time && baseline->differences.empty()) {
+    text += card("Speed-up over the baseline", fmt::format("{:.2f}x", winner->speedup.value()),
                  html_escaped(fmt::format("{} over {}", winner->name, baseline->name)));
   } else {
     text += card("Fastest run", html_escaped(winner->name), "");

@@ -87,7 +87,7 @@ std::string verdict(const Report& report) {
   }
   if (winner != baseline) {
     return fmt::format("{} is {:.2f}x faster than {}: {} vs {} GPU-days{}", winner->name,
-                       winner->speedup.value_or(0), baseline->name, quantity(winner->times->gpu_days),
+                       winner->speedup.value(), baseline->name, quantity(winner->times->gpu_days),
                        quantity(baseline->times->gpu_days), data_caveat(*winner, baseline));
   }
   const StrategyResult* next = fastest_besides(report, baseline);
@@ -97,7 +97,7 @@ std::string verdict(const Report& report) {
   }
   return fmt::format("Nothing is faster than the baseline {}: {} GPU-days; {} follows with {} ({:.2f}x){}",
                      winner->name, quantity(winner->times->gpu_days), next->name,
-                     quantity(next->times->gpu_days), next->speedup.value_or(0), data_caveat(*winner, next));
+                     quantity(next->times->gpu_days), next->speedup.value(), data_caveat(*winner, next));
 }
 
 // What the fastest run takes with failures; nothing where there are none.

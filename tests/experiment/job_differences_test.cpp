@@ -119,13 +119,28 @@ TEST_CASE("The planner trains the samples that its rivals train, and is marked w
 
 TEST_CASE("The planner keeps the tokens of an iteration where GPUs are few") {
   const TempFolder folder;
-  // 8 GPUs; 402 samples of a million tokens in all, 8 iterations of 131 072 tokens.
+  // 8 GPUs; 402 samples of about a million tokens in all: 4 iterations.
   const Report report =
       compare_strategies(scenario_of(folder, R"({"strategy": "isf", "capacity_tokens": 65536, "sp_degree": 8},
                              {"strategy": "planner"})",
                                      262144));
   CHECK(report.runs[1].differences.empty());
   CHECK(report.runs[1].iterations <= report.runs[0].iterations);
+}
+
+TEST_CASE("Few iterations may end with one that is not full, for each epoch or for each group and epoch") {
+  StrategyResult run = run_of("other");
+  run.iterations = 3;
+  run.counts.trained_tokens = 2200;
+  Report report;
+  report.manifest.tokens_per_iteration = 1000;
+  CHECK(has_asked_iterations(report.manifest, run));  // 2.2 full ones
+  run.iterations = 4;
+  CHECK_FALSE(has_asked_iterations(report.manifest, run));
+  run.groups.resize(20);  // of a strategy that puts packs of several groups into an iteration
+  CHECK_FALSE(has_asked_iterations(report.manifest, run));
+  for (PlannedGroup& group : run.groups) group.micro_batches_per_rank = 1;
+  CHECK(has_asked_iterations(report.manifest, run));
 }
 
 TEST_CASE("Speed-ups are for equally many tokens of the data") {

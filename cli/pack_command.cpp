@@ -112,7 +112,7 @@ PackOutcome pack_and_measure(const PackArguments& arguments, std::span<const std
                                 .epochs = arguments.epochs,
                                 .seed = static_cast<std::uint32_t>(request.options[kSeed])};
   outcome.schedule = plans_batches
-                         ? make_schedule(outcome.packing.planned, parallelism, options)
+                         ? make_schedule(outcome.packing.planned, batches, parallelism, options)
                          : make_schedule(batches, outcome.packing.capacities_tokens, parallelism, options);
   outcome.metrics = measure(outcome.schedule, batches);
   return outcome;

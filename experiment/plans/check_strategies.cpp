@@ -42,10 +42,6 @@ std::vector<std::string> choosing_mistakes(const Scenario& scenario, std::size_t
     refuse("padding", "none for a strategy that chooses pack lengths",
            fmt::format("\"{}\"", policy_name(kPaddingNames, spec.padding)));
   }
-  if (spec.curriculum_iterations > 0) {
-    refuse("curriculum_iterations", "0 for a strategy whose groups are not those of a curriculum",
-           fmt::format("{}", spec.curriculum_iterations));
-  }
   return messages;
 }
 

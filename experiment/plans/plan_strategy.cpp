@@ -157,7 +157,7 @@ PlannedStrategy schedule_packs(const Scenario& scenario, const StrategySpec& spe
       .epochs = scenario.training.epochs,
       .seed = static_cast<std::uint32_t>(spec.options[kSeed])};
   plan.schedule = plans_batches
-                      ? make_schedule(plan.packing.planned, parallelism, options)
+                      ? make_schedule(plan.packing.planned, plan.batches, parallelism, options)
                       : make_schedule(plan.batches, plan.packing.capacities_tokens, parallelism, options);
   count_trained_groups(plan);
   plan.scheduling_s = scheduling_watch.seconds();

@@ -183,7 +183,7 @@ struct StrategyResult {
   std::vector<PlannedGroup> groups = {};
   std::int64_t packs = 0;                  ///< number of packs of one epoch
   std::int64_t iterations = 0;             ///< number of iterations over all epochs
-  std::int64_t curriculum_iterations = 0;  ///< iterations at the start that train only the shortest group
+  std::int64_t curriculum_iterations = 0;  ///< short iterations at the start
   DataCounts counts = {};
 
   std::optional<ScheduleMetrics> balance = {};  ///< none if no iteration is trained

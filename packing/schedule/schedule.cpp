@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "packing/algorithms/shuffle.hpp"
+#include "packing/schedule/curriculum.hpp"
 
 namespace packsim {
 namespace {
@@ -76,40 +77,34 @@ void fill_last_iteration(std::span<const MicroBatch> batches, std::size_t packs_
   }
 }
 
-// The packs of one group in training order. What a last iteration leaves out or repeats is decided before
-// packs are sorted, or it would be the packs with most or least work, in every epoch.
+// The packs of one group in training order, those of so many light iterations first. What a last iteration
+// leaves out or repeats is decided before packs are sorted, or it would be the packs with most or least work,
+// in every epoch.
 std::vector<std::uint32_t> order_group(std::span<const MicroBatch> batches, const GroupPlan& plan,
-                                       const ScheduleOptions& options, Generator& generator,
-                                       Schedule& schedule) {
+                                       const ScheduleOptions& options, std::int64_t light_iterations,
+                                       Generator& generator, Schedule& schedule) {
   std::vector<std::uint32_t> order(batches.size());
   std::iota(order.begin(), order.end(), 0U);
   const bool reordered = options.order == PackOrder::shuffled || options.order == PackOrder::balanced;
   if (reordered) shuffle(std::span(order), generator);
-  fill_last_iteration(batches, static_cast<std::size_t>(plan.packs_per_iteration()), options.last_iteration,
-                      order, schedule);
+  const auto whole = static_cast<std::size_t>(plan.packs_per_iteration());
+  fill_last_iteration(batches, whole, options.last_iteration, order, schedule);
   if (options.order == PackOrder::balanced) sort_by_work(order, batches);
+  if (light_iterations > 0) {
+    const auto n_iterations = std::min(order.size() / whole, static_cast<std::size_t>(light_iterations));
+    put_light_packs_first(batches, n_iterations * whole, order);
+  }
   return order;
 }
 
-// Moves iterations of the shortest group alone to the front, as many as asked for and there are.
-std::int64_t put_short_group_first(const Schedule& schedule, std::span<Iteration> iterations,
-                                   std::int64_t wanted) {
-  std::int64_t moved = 0;
-  std::stable_partition(iterations.begin(), iterations.end(), [&](const Iteration& iteration) {
-    const bool is_short = std::ranges::all_of(schedule.packs(iteration),
-                                              [](const PlacedPack& placed) { return placed.group == 0; });
-    return is_short && moved < wanted && ++moved > 0;
-  });
-  return moved;
-}
-
-// The order of an epoch's iterations, which are the last ones of the schedule.
-void order_iterations(std::size_t first_iteration, int epoch, const ScheduleOptions& options,
-                      Generator& generator, Schedule& schedule) {
-  const auto added = std::span(schedule.iterations).subspan(first_iteration);
-  if (options.order != PackOrder::as_packed) shuffle(added, generator);
-  if (epoch == 0)
-    schedule.curriculum_iterations = put_short_group_first(schedule, added, options.curriculum_iterations);
+// Moves iterations with too few packs to the end of the epoch; returns the others.
+std::span<Iteration> put_incomplete_last(const Schedule& schedule, std::span<Iteration> iterations) {
+  const auto is_whole = [&](const Iteration& iteration) {
+    const GroupPlan& plan = schedule.groups[schedule.packs(iteration).front().group];
+    return iteration.n_placed == plan.packs_per_iteration();
+  };
+  const auto last = std::stable_partition(iterations.begin(), iterations.end(), is_whole);
+  return iterations.first(static_cast<std::size_t>(last - iterations.begin()));
 }
 
 Generator epoch_generator(const ScheduleOptions& options, int epoch) {
@@ -135,6 +130,11 @@ void check_options(const ScheduleOptions& options) {
   expect_at_least(1, "epochs", options.epochs);
   expect_at_least(0, "tokens_per_iteration", options.tokens_per_iteration);
   expect_at_least(0, "curriculum_iterations", options.curriculum_iterations);
+  if (options.curriculum_iterations > 0 && options.order == PackOrder::as_packed) {
+    throw std::invalid_argument(
+        "curriculum_iterations: expected 0 with the order as_packed, which no curriculum may change, got " +
+        std::to_string(options.curriculum_iterations));
+  }
 }
 
 }  // namespace
@@ -213,16 +213,22 @@ Schedule make_schedule(std::span<const std::vector<MicroBatch>> batches,
   Schedule schedule;
   schedule.n_gpus = options.n_gpus;
   schedule.epochs = options.epochs;
+  schedule.curriculum_iterations = options.curriculum_iterations;
   for (std::size_t group = 0; group < batches.size(); ++group) {
     schedule.groups.push_back(make_plan(parallelism[group], capacities_tokens[group], options));
   }
+  const ShortIterations short_ones =
+      batches.size() > 1 ? ShortIterations::of_first_group : ShortIterations::of_least_work;
   for (int epoch = 0; epoch < options.epochs; ++epoch) {
     Generator generator = epoch_generator(options, epoch);
     const std::size_t first_iteration = schedule.iterations.size();
+    const std::int64_t curriculum = epoch == 0 ? options.curriculum_iterations : 0;
+    // Shuffled packs give iterations of about equal work, unless light packs are put together.
+    const bool gathers = short_ones == ShortIterations::of_least_work && options.order == PackOrder::shuffled;
     for (std::size_t group = 0; group < batches.size(); ++group) {
       const GroupPlan& plan = schedule.groups[group];
       const std::vector<std::uint32_t> order =
-          order_group(batches[group], plan, options, generator, schedule);
+          order_group(batches[group], plan, options, gathers ? curriculum : 0, generator, schedule);
       const auto whole = static_cast<std::size_t>(plan.packs_per_iteration());
       for (std::size_t begin = 0; begin < order.size(); begin += whole) {
         const auto packs = std::span(order).subspan(begin, std::min(whole, order.size() - begin));
@@ -231,17 +237,21 @@ Schedule make_schedule(std::span<const std::vector<MicroBatch>> batches,
         place(packs, group, plan, schedule.placed);
       }
     }
-    order_iterations(first_iteration, epoch, options, generator, schedule);
+    const auto added = std::span(schedule.iterations).subspan(first_iteration);
+    if (options.order != PackOrder::as_packed) shuffle(added, generator);
+    const std::span<Iteration> whole = put_incomplete_last(schedule, added);
+    if (curriculum > 0) start_with_curriculum(schedule, batches, short_ones, curriculum, generator, whole);
   }
   return schedule;
 }
 
-Schedule make_schedule(const PlannedIterations& planned, std::span<const GroupParallelism> parallelism,
-                       const ScheduleOptions& options) {
+Schedule make_schedule(const PlannedIterations& planned, std::span<const std::vector<MicroBatch>> batches,
+                       std::span<const GroupParallelism> parallelism, const ScheduleOptions& options) {
   check_options(options);
   Schedule schedule;
   schedule.n_gpus = options.n_gpus;
   schedule.epochs = options.epochs;
+  schedule.curriculum_iterations = options.curriculum_iterations;
   schedule.placed = planned.placed;
   ScheduleOptions own = options;
   own.tokens_per_iteration = 0;
@@ -251,7 +261,12 @@ Schedule make_schedule(const PlannedIterations& planned, std::span<const GroupPa
     const std::size_t first_iteration = schedule.iterations.size();
     schedule.iterations.insert(schedule.iterations.end(), planned.iterations.begin(),
                                planned.iterations.end());
-    order_iterations(first_iteration, epoch, options, generator, schedule);
+    const auto added = std::span(schedule.iterations).subspan(first_iteration);
+    if (options.order != PackOrder::as_packed) shuffle(added, generator);
+    if (epoch == 0 && options.curriculum_iterations > 0) {
+      start_with_curriculum(schedule, batches, ShortIterations::of_least_work, options.curriculum_iterations,
+                            generator, added);
+    }
   }
   return schedule;
 }

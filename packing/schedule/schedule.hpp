@@ -55,7 +55,9 @@ struct ScheduleOptions {
   int micro_batches_per_rank = 1;
   PackOrder order = PackOrder::shuffled;
   LastIteration last_iteration = LastIteration::repeat;
-  /// HBP's curriculum: this many iterations at the start of the run train the first (shortest) group only.
+  /// This many iterations at the start of the run are short: of several groups, they train the first
+  /// (shortest) group only, as in HBP's curriculum; of one group, the packs with the least attention work.
+  /// The rest of the epoch is shuffled.
   std::int64_t curriculum_iterations = 0;
   int epochs = 1;
   std::uint32_t seed = 1024;  ///< epoch e shuffles with seed + e
@@ -74,7 +76,6 @@ struct Schedule {
   std::int64_t repeated_packs = 0;  ///< packs that LastIteration::repeat trains twice, over all epochs
   std::int64_t dropped_tokens = 0;
   std::int64_t repeated_tokens = 0;
-  /// Iterations of the curriculum, as far as the first group had enough packs.
   std::int64_t curriculum_iterations = 0;
 
   std::span<const PlacedPack> packs(const Iteration& iteration) const {
@@ -106,19 +107,21 @@ struct GroupParallelism {
 
 /// Makes iterations of packs. All packs of an iteration are of one group. If a group has g GPUs for each
 /// pack, its DP rank r is the GPUs r g to r g + g - 1. The packs of an iteration are dealt to the ranks in
-/// turn; each turn is a round.
+/// turn; each turn is a round. Iterations that LastIteration::shorten leaves too small end their epoch.
 ///
 /// batches: [n_groups][n_packs] of that group. parallelism: [n_groups]. capacities_tokens: [n_groups]. Throws
 /// std::invalid_argument if n_gpus is not a multiple of a group's gpus_per_pack, or a count is out of range.
+/// A curriculum needs as many whole iterations of the first group in an epoch, and any order but as_packed.
 Schedule make_schedule(std::span<const std::vector<MicroBatch>> batches,
                        std::span<const std::int64_t> capacities_tokens,
                        std::span<const GroupParallelism> parallelism, const ScheduleOptions& options);
 
 /// In every epoch, repeats the iterations that a strategy has formed. They are shuffled unless the order is
-/// as_packed. Of the other options, only n_gpus, epochs, seed and curriculum_iterations are used; iterations
-/// whose packs are all of the first group can be part of the curriculum.
-Schedule make_schedule(const PlannedIterations& planned, std::span<const GroupParallelism> parallelism,
-                       const ScheduleOptions& options);
+/// as_packed. Of the other options, only n_gpus, epochs, seed and curriculum_iterations are used; the
+/// curriculum consists of the iterations with the least attention work. batches: [n_groups][n_packs] of that
+/// group; only a curriculum reads them. Throws std::invalid_argument as above.
+Schedule make_schedule(const PlannedIterations& planned, std::span<const std::vector<MicroBatch>> batches,
+                       std::span<const GroupParallelism> parallelism, const ScheduleOptions& options);
 
 /// HBP algorithm 7: the pack indices sorted by ascending attention work, padding included, with ties in pack
 /// order. If the packs fill whole iterations, cutting this order into iterations minimises the sum over

@@ -58,7 +58,7 @@ Schedule schedule_of(const BoundPacking& bound, const ScheduleArguments& argumen
     batches.push_back(micro_batches(packing, g, padding, pad_multiple_tokens));
   }
   if (packing.strategy->plan_batches != nullptr)
-    return make_schedule(packing.planned, parallelism, arguments.options);
+    return make_schedule(packing.planned, batches, parallelism, arguments.options);
   return make_schedule(batches, packing.capacities_tokens, parallelism, arguments.options);
 }
 

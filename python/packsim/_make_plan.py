@@ -66,7 +66,8 @@ def make_plan(
         Packs that are too few for an iteration: leave them out, fill up with packs that are trained once
         more, or run it with what is left. All of it is counted in the plan's facts.
     curriculum_iterations : int
-        So many iterations at the start come from the first capacity.
+        So many short iterations start the first epoch: of the first capacity if there are several, otherwise
+        those with the least attention work. Not with the order "as_packed".
     epochs, seed : int
         Epoch e shuffles packs with seed + e.
     padding, pad_multiple_tokens

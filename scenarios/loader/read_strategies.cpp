@@ -105,6 +105,15 @@ void check_policies(const Entry& entry, const Strategy& strategy, const Strategy
   }
 }
 
+void check_curriculum(const Entry& entry, const Strategy& strategy, const StrategyKeys& keys) {
+  const PackOrder order = keys.order.value_or(strategy.default_order);
+  if (keys.curriculum_iterations == 0 || order != PackOrder::as_packed) return;
+  entry.with("curriculum_iterations")
+      .refuse("curriculum_iterations", fmt::format("0 for strategy {} with the order as_packed, which no "
+                                                   "curriculum may change",
+                                                   strategy.name));
+}
+
 // What a strategy that forms iterations decides itself.
 void check_iterations(const Entry& entry, const Strategy& strategy, const StrategyKeys& keys) {
   if (strategy.plan_batches == nullptr) return;
@@ -152,6 +161,7 @@ StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKey
   read_policy_keys(reader, keys);
   if (strategy == nullptr) return spec;
   check_policies(entry, *strategy, keys);
+  check_curriculum(entry, *strategy, keys);
   check_iterations(entry, *strategy, keys);
   spec.options = keys.options;
   spec.over_long = keys.over_long;
@@ -177,7 +187,8 @@ StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKey
   return spec;
 }
 
-// Strategies that choose their groups train the same samples whole as the others do, unless they say otherwise.
+// Strategies that choose their groups train the same samples whole as the others do, unless they say
+// otherwise.
 void share_longest_sample(std::vector<StrategySpec>& specs) {
   std::optional<std::int64_t> longest_tokens;
   for (const StrategySpec& spec : specs) {

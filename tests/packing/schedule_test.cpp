@@ -84,6 +84,29 @@ TEST_CASE("in pack order, iterations take packs from the front, and a rest follo
   CHECK(schedule.repeated_packs + schedule.dropped_packs == 0);
 }
 
+TEST_CASE("an iteration that is shortened ends its epoch, in every order and of every group") {
+  // 7 packs of 3 ranks and 5 packs of 3 ranks leave iterations of 1 and of 2 packs.
+  const Groups groups = {std::vector<MicroBatch>(7), std::vector<MicroBatch>(5)};
+  const std::vector<std::int64_t> capacities = {10, 20};
+  const std::vector<GroupParallelism> parallelism(2);
+  for (const auto& order : kPackOrderNames) {
+    for (std::uint32_t seed = 1; seed <= 20; ++seed) {
+      const Schedule schedule = make_schedule(groups, capacities, parallelism,
+                                              {.n_gpus = 3,
+                                               .order = order.value,
+                                               .last_iteration = LastIteration::shorten,
+                                               .epochs = 2,
+                                               .seed = seed});
+      CAPTURE(order.name, seed);
+      REQUIRE(schedule.iterations.size() == 2 * 5);
+      for (const std::size_t epoch_end : {5, 10}) {
+        for (std::size_t i = epoch_end - 5; i < epoch_end; ++i)
+          CHECK((schedule.iterations[i].n_placed < 3) == (i >= epoch_end - 2));
+      }
+    }
+  }
+}
+
 TEST_CASE("fewer packs than ranks are repeated until every rank has one") {
   const std::vector<MicroBatch> batches(2, MicroBatch{.tokens = 10});
   const Schedule schedule = one_group(batches, {.n_gpus = 5, .order = PackOrder::as_packed});
@@ -127,7 +150,6 @@ TEST_CASE("trained tokens are epochs x packed - dropped + repeated, and each pac
     options.micro_batches_per_rank = 1 + static_cast<int>(generator() % 3);
     options.order = kPackOrderNames[generator() % 3].value;
     options.last_iteration = kLastIterationNames[generator() % 3].value;
-    options.curriculum_iterations = static_cast<std::int64_t>(generator() % 4);
     options.epochs = 1 + static_cast<int>(generator() % 3);
     const Schedule schedule = make_schedule(groups, capacities, parallelism, options);
     INFO("trial " << trial << " " << policy_name(kLastIterationNames, options.last_iteration));
@@ -175,41 +197,6 @@ TEST_CASE("trained tokens are epochs x packed - dropped + repeated, and each pac
     }
     if (options.last_iteration == LastIteration::shorten)
       CHECK(schedule.dropped_tokens + schedule.repeated_tokens == 0);
-  }
-}
-
-TEST_CASE("the curriculum starts with the shortest group, as far as it goes, and loses nothing") {
-  const Groups groups = {std::vector<MicroBatch>(10, MicroBatch{.tokens = 1}),
-                         std::vector<MicroBatch>(30, MicroBatch{.tokens = 2})};
-  const std::vector<std::int64_t> capacities = {1, 2};
-  const std::vector<GroupParallelism> parallelism(2);
-  const auto group_sequence = [](const Schedule& schedule) {
-    std::vector<std::uint32_t> sequence;
-    for (const Iteration& iteration : schedule.iterations)
-      sequence.push_back(schedule.packs(iteration).front().group);
-    return sequence;
-  };
-  ScheduleOptions options;
-  options.epochs = 2;
-  const Schedule mixed = make_schedule(groups, capacities, parallelism, options);
-  CHECK(mixed.curriculum_iterations == 0);
-
-  for (const std::int64_t wanted : {1, 6, 10, 500}) {
-    options.curriculum_iterations = wanted;
-    const Schedule schedule = make_schedule(groups, capacities, parallelism, options);
-    const std::int64_t expected = std::min<std::int64_t>(wanted, 10);  // the group has 10 iterations an epoch
-    CHECK(schedule.curriculum_iterations == expected);
-    const auto sequence = group_sequence(schedule);
-    REQUIRE(sequence.size() == 80);
-    CHECK(std::count(sequence.begin(), sequence.begin() + expected, 0U) == expected);
-    CHECK(std::count(sequence.begin(), sequence.begin() + 40, 0U) == 10);
-    CHECK(std::count(sequence.begin() + 40, sequence.end(), 0U) == 10);
-    CHECK(schedule.placed == mixed.placed);
-    // What follows keeps its order: without the first iterations, this is the mixed schedule.
-    Orders rest = packs_by_iteration(mixed);
-    Orders ours = packs_by_iteration(schedule);
-    CHECK(std::is_permutation(ours.begin(), ours.end(), rest.begin()));
-    CHECK(std::equal(ours.begin() + 40, ours.end(), rest.begin() + 40));
   }
 }
 
@@ -385,6 +372,10 @@ TEST_CASE("a schedule that cannot be is refused with what was expected and what 
         "tokens_per_iteration: expected >= 0, got -1");
   CHECK(message([](auto& o, auto&, auto&) { o.curriculum_iterations = -1; }) ==
         "curriculum_iterations: expected >= 0, got -1");
+  CHECK(
+      message([](auto& o, auto&, auto&) { o.curriculum_iterations = 1; }) ==
+      "curriculum_iterations: expected at most 0, the number of whole iterations of the shortest group in an "
+      "epoch, got 1");
   CHECK_THROWS_WITH(micro_batches(hand_packing("ffd", {10}, {{{3}}}), 0, Padding::multiple, 0),
                     "pad_multiple_tokens: expected 1..16777216, got 0");
 }

@@ -65,7 +65,7 @@ inline MadePlan make_plan(const MakePlan& how) {
   const ScheduleOptions options{
       .n_gpus = n_gpus, .micro_batches_per_rank = 2, .order = strategy.default_order, .epochs = how.epochs};
   made.schedule = strategy.plan_batches != nullptr
-                      ? make_schedule(made.packing.planned, parallelism, options)
+                      ? make_schedule(made.packing.planned, batches, parallelism, options)
                       : make_schedule(batches, made.packing.capacities_tokens, parallelism, options);
   if (how.says_loss_tokens) {
     for (const std::int32_t length : made.packing.lengths_tokens)

@@ -97,7 +97,7 @@ TEST_CASE("every member of a scenario is read") {
     "strategies": [
       {"name": "one", "strategy": "isf", "capacity_tokens": 4096, "sp_degree": 8, "gc_layers": 28,
        "seed": 5, "shuffle": false, "rounds": 7, "threshold_tokens": 4000,
-       "order": "as_packed", "over_long": "truncate",
+       "order": "neighbours", "over_long": "truncate",
        "empty": "keep", "window_samples": 100, "padding": "multiple", "pad_multiple_tokens": 64,
        "last_iteration": "drop", "curriculum_iterations": 9, "micro_batches_per_rank": 2},
       {"name": "two", "strategy": "hbp", "packer": "lpfhp", "greedy_fill": false, "max_samples_per_pack": 6,
@@ -142,7 +142,7 @@ TEST_CASE("every member of a scenario is read") {
   CHECK(option(one.options, "shuffle") == OptionValue(false));
   CHECK(option(one.options, "rounds") == OptionValue(7));
   CHECK(option(one.options, "threshold_tokens") == OptionValue(4000));
-  CHECK(one.order == PackOrder::as_packed);
+  CHECK(one.order == PackOrder::neighbours);
   CHECK(one.over_long == OverLong::truncate);
   CHECK(one.empty == Empty::keep);
   CHECK(one.window_samples == 100);

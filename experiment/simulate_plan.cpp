@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "experiment/costs/loss_biases.hpp"
+#include "experiment/costs/run_cost.hpp"
 #include "experiment/costs/run_failures.hpp"
 #include "experiment/costs/run_planning.hpp"
 #include "experiment/costs/utilisation.hpp"
@@ -119,6 +120,7 @@ void set_times(const Scenario& scenario, const StrategySpec& spec, const Planned
     result.times->gpu_days_without_variability = even_s / 86400 * n_gpus;
   }
   result.failures = failure_cost(scenario, run.total_s);
+  result.cost = run_cost(scenario.cluster, *result.times, result.failures);
 }
 
 }  // namespace

@@ -34,8 +34,12 @@ struct Cluster {
   // What the makers state. Prices use it only for kernels that the hardware profile does not cover.
   std::optional<double> gpu_peak_flop_per_s = {};     ///< dense bf16 matrix products
   std::optional<double> gpu_memory_bytes_per_s = {};  ///< bandwidth of a GPU's own memory
+  std::optional<double> gpu_power_w = {};             ///< board power of a GPU, which reports of energy use
   std::optional<double> host_memory_bytes = {};       ///< of a node
   std::optional<double> host_link_bytes_per_s = {};   ///< PCIe of one GPU, one direction
+
+  /// What an hour of one GPU costs, in any currency. Not of the type but of the machine that is booked.
+  std::optional<double> gpu_hour_price = {};
 
   int n_gpus() const { return nodes * gpus_per_node; }
 };

@@ -1,5 +1,7 @@
 #include "experiment/costs/utilisation.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <span>
 
 namespace packsim {
@@ -8,6 +10,7 @@ namespace {
 // What a group's packs train over all epochs, with and without padding.
 struct Work {
   double tokens = 0;
+  double samples = 0;
   double computed_tokens = 0;
   double attention_flop = 0;  // forward, all layers
   double computed_attention_flop = 0;
@@ -24,11 +27,20 @@ double attention_flop(const Transformer& model, const Packing& packing, std::siz
   return flop;
 }
 
+// Samples of a pack, of those that are cut only the ones that begin in it.
+std::int64_t samples_of(const Packing& packing, std::size_t group, std::size_t pack,
+                        const MicroBatch& batch) {
+  if (packing.pieces.empty()) return batch.n_items;
+  return std::ranges::count_if(packing.groups[group][pack],
+                               [&](ItemIndex item) { return packing.pieces[item].start_token == 0; });
+}
+
 Work work_of(const Transformer& model, const PlannedStrategy& plan, std::size_t group) {
   Work work;
   for (std::size_t pack = 0; pack < plan.batches[group].size(); ++pack) {
     const MicroBatch& batch = plan.batches[group][pack];
     const double times = plan.uses.of_pack[group][pack];
+    work.samples += times * static_cast<double>(samples_of(plan.packing, group, pack, batch));
     if (times == 0 || batch.attention_pairs == 0) continue;
     const double flop = times * attention_flop(model, plan.packing, group, pack, batch);
     work.tokens += times * static_cast<double>(batch.tokens);
@@ -45,6 +57,7 @@ Work work_of(const Transformer& model, const PlannedStrategy& plan, std::size_t 
 Utilisation utilisation(const Scenario& scenario, const PlannedStrategy& plan, double wall_s) {
   const Transformer& model = scenario.model;
   double tokens = 0;
+  double samples = 0;
   double model_flop = 0;
   double hardware_flop = 0;
   for (std::size_t group = 0; group < plan.groups.size(); ++group) {
@@ -53,12 +66,15 @@ Utilisation utilisation(const Scenario& scenario, const PlannedStrategy& plan, d
     const double recomputed_flop = recomputed_part * (work.computed_tokens * model.layers_flop_per_token() +
                                                       work.computed_attention_flop);
     tokens += work.tokens;
+    samples += work.samples;
     model_flop += model.training_flop(work.tokens, work.attention_flop);
     hardware_flop +=
         model.training_flop(work.computed_tokens, work.computed_attention_flop) + recomputed_flop;
   }
   const double gpu_s = wall_s * scenario.cluster.n_gpus();
-  Utilisation result{.tokens_per_s_per_gpu = tokens / gpu_s, .model_flop_per_s_per_gpu = model_flop / gpu_s};
+  Utilisation result{.tokens_per_s_per_gpu = tokens / gpu_s,
+                     .samples_per_s = samples / wall_s,
+                     .model_flop_per_s_per_gpu = model_flop / gpu_s};
   if (const std::optional<double> peak_flop_per_s = scenario.cluster.gpu_peak_flop_per_s) {
     result.mfu_fraction = model_flop / gpu_s / *peak_flop_per_s;
     result.hfu_fraction = hardware_flop / gpu_s / *peak_flop_per_s;

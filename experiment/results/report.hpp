@@ -30,6 +30,8 @@ struct RunManifest {
   std::string model;
   std::string cluster;
   int n_gpus = 0;
+  std::optional<double> gpu_hour_price;  ///< none if the scenario gives no price
+  std::optional<double> gpu_power_w;     ///< board power; none if the cluster does not state it
   int epochs = 1;
   std::int64_t tokens_per_iteration = 0;
   /// The parallel plan of all groups, except that each group has its own SP degree and checkpointed layers.

@@ -64,6 +64,8 @@ struct EvidenceShares {
 /// padding.
 struct Utilisation {
   double tokens_per_s_per_gpu = 0;
+  /// Of all GPUs together. A sample that is cut counts where its first piece is trained.
+  double samples_per_s = 0;
   /// Three times the forward flop of the model, attention over half of each document's square.
   double model_flop_per_s_per_gpu = 0;
   /// Model flop utilisation: the rate above over the GPU's peak; none if the cluster does not state the peak.
@@ -132,6 +134,19 @@ struct FailureCost {
   std::optional<Losses> losses = {};  ///< none if the run would never finish
 };
 
+/// What a run costs (docs/metrics.md). Money is in the currency of the cluster's gpu_hour_price, and none if
+/// the cluster has no price.
+struct RunCost {
+  double gpu_hours = 0;
+  std::optional<double> money = {};
+  std::optional<double> money_low = {};  ///< low to high follow the interval of the GPU-days
+  std::optional<double> money_high = {};
+  /// Of the expected GPU-days with failures, infinite if the run would never finish; none without failures.
+  std::optional<double> money_with_failures = {};
+  /// Of the GPUs at their board power; none if the cluster does not state that.
+  std::optional<double> energy_kwh = {};
+};
+
 /// Samples and tokens that are not trained exactly once in an epoch. Samples are counted in one epoch, tokens
 /// over all epochs.
 struct DataCounts {
@@ -198,6 +213,7 @@ struct StrategyResult {
   std::optional<Reordering> reordering = {};  ///< none for strategies that shuffle packs
   std::optional<PlanningCost> planning = {};  ///< none if the scenario sets no time for plans
   std::optional<FailureCost> failures = {};   ///< none if the scenario has no failures
+  std::optional<RunCost> cost = {};           ///< none without times
 
   std::vector<LossBiasResult> loss_bias =
       {};  ///< [n_normalisers]; empty if nothing is trained or not asked for

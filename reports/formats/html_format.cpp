@@ -14,6 +14,7 @@
 #include "reports/tables/conclusion.hpp"
 #include "reports/tables/loss_rows.hpp"
 #include "reports/tables/run_notes.hpp"
+#include "reports/tables/run_values.hpp"
 #include "reports/text/html_text.hpp"
 #include "reports/text/numbers.hpp"
 #include "reports/text/plan_text.hpp"
@@ -33,7 +34,7 @@ std::string facts(const Report& report) {
   const LengthSummary& lengths = report.lengths;
   std::string items;
   items += item("Model", html_escaped(manifest.model));
-  items += item("Cluster", fmt::format("{}, {} GPUs", html_escaped(manifest.cluster), manifest.n_gpus));
+  items += item("Cluster", html_escaped(cluster_text(manifest)));
   items += item("Data set", fmt::format("{} samples, {} tokens", grouped(lengths.n_samples),
                                         token_count(lengths.n_tokens)));
   items += item("Sample length, tokens",
@@ -155,7 +156,9 @@ std::string body(const Report& report, std::span<const Chart> charts) {
       "<h2>Comparison</h2>\n<p class=\"note\">Ratios are fractions from 0 to 1, and 0 is best; 0 stands for "
       "exactly none. k, M and B are powers of 1000, K is 1024. Column heads explain themselves on hover, and "
       "below. The fastest run is bold.</p>\n";
-  text += comparison_table(report) + run_notes_html(report);
+  text += run_table(report, RunTable::comparison) + run_notes_html(report);
+  if (!columns(report, RunTable::use_and_cost).empty())
+    text += "<h2>Use of the GPUs, and cost</h2>\n" + run_table(report, RunTable::use_and_cost);
   for (const Chart& chart : charts) text += figure(chart);
   if (!report.bounds.empty()) {
     text += fmt::format("<h2>Lower bound</h2>\n<p class=\"note\">{}</p>\n", kBoundNote) + bound_table(report);

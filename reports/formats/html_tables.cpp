@@ -38,7 +38,7 @@ bool starts_group(const std::vector<Column>& shown, std::size_t column) {
   return column == 0 || shown[column].group != shown[column - 1].group;
 }
 
-std::string comparison_head(const std::vector<Column>& shown) {
+std::string run_table_head(const std::vector<Column>& shown) {
   std::string groups = "<th></th>";
   std::string titles = "<th scope=\"col\">run<span class=\"unit\"></span></th>";
   for (std::size_t c = 0; c < shown.size(); ++c) {
@@ -54,8 +54,7 @@ std::string comparison_head(const std::vector<Column>& shown) {
   return fmt::format("<thead><tr class=\"groups\">{}</tr>\n<tr>{}</tr></thead>\n", groups, titles);
 }
 
-std::string comparison_row(const StrategyResult& run, const Report& report,
-                           const std::vector<Column>& shown) {
+std::string run_table_row(const StrategyResult& run, const Report& report, const std::vector<Column>& shown) {
   std::string cells = run_header(run, report);
   for (std::size_t c = 0; c < shown.size(); ++c) {
     const Column& column = shown[c];
@@ -148,11 +147,11 @@ std::string table_of_rows(const std::vector<std::vector<std::string>>& all) {
 
 }  // namespace
 
-std::string comparison_table(const Report& report) {
-  const std::vector<Column> shown = columns(report);
+std::string run_table(const Report& report, RunTable which) {
+  const std::vector<Column> shown = columns(report, which);
   std::string rows;
-  for (const StrategyResult& run : report.runs) rows += comparison_row(run, report, shown);
-  return table("comparison", comparison_head(shown), rows);
+  for (const StrategyResult& run : report.runs) rows += run_table_row(run, report, shown);
+  return table("comparison", run_table_head(shown), rows);
 }
 
 std::string bound_table(const Report& report) {
@@ -217,10 +216,12 @@ std::string accounting_table(const Report& report) {
 
 std::string definition_list(const Report& report) {
   std::string items;
-  for (const Column& column : columns(report)) {
-    const std::string unit = column.unit.empty() ? "" : fmt::format(" ({})", column.unit);
-    items += fmt::format("<div><dt>{}{}</dt><dd>{}</dd></div>\n", column.title, unit,
-                         html_escaped(column.definition));
+  for (const RunTable table : {RunTable::comparison, RunTable::use_and_cost}) {
+    for (const Column& column : columns(report, table)) {
+      const std::string unit = column.unit.empty() ? "" : fmt::format(" ({})", column.unit);
+      items += fmt::format("<div><dt>{}{}</dt><dd>{}</dd></div>\n", column.title, unit,
+                           html_escaped(column.definition));
+    }
   }
   return fmt::format("<dl class=\"details\">\n{}</dl>\n", items);
 }

@@ -90,6 +90,8 @@ Json manifest(const RunManifest& manifest) {
           {"model", manifest.model},
           {"cluster", manifest.cluster},
           {"n_gpus", manifest.n_gpus},
+          {"gpu_hour_price", optional_json(manifest.gpu_hour_price)},
+          {"gpu_power_w", optional_json(manifest.gpu_power_w)},
           {"epochs", manifest.epochs},
           {"tokens_per_iteration", manifest.tokens_per_iteration},
           {"parallelism", parallelism(manifest.plan)},

@@ -43,7 +43,7 @@ std::string header(const Report& report, int width_columns) {
   }
   text += "\n";
   line("model", manifest.model);
-  line("cluster", fmt::format("{}, {} GPUs", manifest.cluster, manifest.n_gpus));
+  line("cluster", cluster_text(manifest));
   line("data",
        fmt::format("{} samples, {} tokens; sample length: median {}, mean {}, p99 {}, longest {} tokens",
                    grouped(lengths.n_samples), token_count(lengths.n_tokens), grouped(lengths.median_tokens),
@@ -70,9 +70,11 @@ std::string header(const Report& report, int width_columns) {
   return text;
 }
 
-std::string comparison(const Report& report) {
-  std::vector<std::vector<std::string>> rows = {{"run"}, {""}};
-  const std::vector<Column> shown = columns(report);
+// The first column has the names of the runs and this title.
+std::string run_table(const Report& report, RunTable table, const std::string& title) {
+  std::vector<std::vector<std::string>> rows = {{title}, {""}};
+  const std::vector<Column> shown = columns(report, table);
+  if (shown.empty()) return "";
   for (const Column& column : shown) {
     rows[0].emplace_back(column.title);
     rows[1].emplace_back(column.unit);
@@ -99,8 +101,9 @@ std::string notes(const Report& report, int width_columns) {
       "fit "
       "in GPU memory. 0 means exactly none. k, M, B are powers of 1000; K is 1024.";
   text = wrapped(text, width_columns, 0);
-  for (const Column& column : columns(report)) {
-    text += labelled(column.title, column.definition, width_columns);
+  for (const RunTable table : {RunTable::comparison, RunTable::use_and_cost}) {
+    for (const Column& column : columns(report, table))
+      text += labelled(column.title, column.definition, width_columns);
   }
   return text;
 }
@@ -195,12 +198,15 @@ std::string worth_measuring(const Report& report, int width_columns) {
 std::string to_terminal(const Report& report, int width_columns) {
   const int wrap_columns = std::max(width_columns, kNarrowestWrap_columns);
   const std::string note_lines = run_notes_text(report, wrap_columns);
-  std::string text = header(report, wrap_columns) + "\n" + comparison(report) + "\n";
+  std::string text =
+      header(report, wrap_columns) + "\n" + run_table(report, RunTable::comparison, "run") + "\n";
   if (!note_lines.empty()) text += note_lines + "\n";
   const std::string changes = sample_changes(report, wrap_columns);
   if (!changes.empty()) text += changes + "\n";
   const std::string measurements = worth_measuring(report, wrap_columns);
   if (!measurements.empty()) text += measurements + "\n";
+  const std::string use_and_cost = run_table(report, RunTable::use_and_cost, "use and cost");
+  if (!use_and_cost.empty()) text += use_and_cost + "\n";
   return text + bounds(report, wrap_columns) + losses(report, wrap_columns) + notes(report, wrap_columns) +
          "\n" + plans(report) + "\n" + shared_policies(report, wrap_columns) + "\n" +
          wrapped(printable(conclusion(report)), wrap_columns, 0);

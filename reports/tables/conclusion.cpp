@@ -71,7 +71,11 @@ std::string obstacle(const StrategyResult& run) {
 std::string why_none_wins(const Report& report) {
   if (std::ranges::none_of(report.runs, &StrategyResult::feasible)) return "No run fits in GPU memory.";
   if (std::ranges::none_of(report.runs, has_time)) return "No run has an iteration.";
-  return "No run trains the job that was asked for; the reasons are below the table.";
+  const auto first = std::ranges::find_if(report.runs, has_time);
+  return fmt::format(
+      "No run is called the fastest, because none trains the job that was asked for ({}: {}{}).", first->name,
+      fmt::join(first->differences, "; "),
+      report.runs.size() == 1 ? "" : "; the reasons of the others are below the table");
 }
 
 std::string verdict(const Report& report) {

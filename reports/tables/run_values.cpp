@@ -19,6 +19,8 @@ using Values = std::vector<RunValue>;
 constexpr std::string_view kSchedule = "Schedule";
 constexpr std::string_view kBalance = "Balance";
 constexpr std::string_view kTime = "Time";
+constexpr std::string_view kUse = "Use of the GPUs";
+constexpr std::string_view kCost = "Cost";
 constexpr std::string_view kVariability = "Variability";
 constexpr std::string_view kPlanning = "Planning";
 constexpr std::string_view kFailures = "Failures";
@@ -152,19 +154,6 @@ Values schedule_and_balance() {
   };
 }
 
-template <typename Member>
-RunValue used(std::string key, Member Utilisation::*member) {
-  return {.key = std::move(key), .value = [=](const Run& run) {
-            if (!run.times) return Value();
-            const auto& value = run.times->utilisation.*member;
-            if constexpr (std::is_same_v<Member, double>) {
-              return Value(value);
-            } else {
-              return if_there(value);
-            }
-          }};
-}
-
 double half_width(const RunTimes& times) {
   return std::sqrt(times.gpu_days_high / times.gpu_days_low) - 1;
 }
@@ -176,10 +165,6 @@ Values times() {
   };
   const auto not_measured = [](const Run& run) {
     return run.times ? Value(run.times->evidence.extrapolated + run.times->evidence.missing) : Value();
-  };
-  const auto variability_cost = [](const Run& run) {
-    if (!run.times || !run.times->gpu_days_without_variability) return Value();
-    return Value(run.times->gpu_days / *run.times->gpu_days_without_variability - 1);
   };
   return {
       timed("step_mean_s", of(&Run::times, &RunTimes::step_mean_s), kTime, "step", "s",
@@ -207,10 +192,87 @@ Values times() {
                         or_oom(number(not_measured, whole_percent))}},
       timed("wall_hours", of(&Run::times, &RunTimes::wall_hours), kTime, "wall", "h",
             "Simulated time of the whole run, all epochs."),
-      used("tokens_per_s_per_gpu", &Utilisation::tokens_per_s_per_gpu),
-      used("model_flop_per_s_per_gpu", &Utilisation::model_flop_per_s_per_gpu),
-      used("mfu_fraction", &Utilisation::mfu_fraction),
-      used("hfu_fraction", &Utilisation::hfu_fraction),
+  };
+}
+
+// A value of how a run uses its GPUs.
+template <typename Member>
+auto used(Member Utilisation::*member) {
+  return [=](const Run& run) {
+    if (!run.times) return Value();
+    const auto& value = run.times->utilisation.*member;
+    if constexpr (std::is_same_v<Member, double>) {
+      return Value(value);
+    } else {
+      return if_there(value);
+    }
+  };
+}
+
+std::string tera(double value) {
+  return quantity(1e-12 * value);
+}
+
+Values use() {
+  return {
+      timed("tokens_per_s_per_gpu", used(&Utilisation::tokens_per_s_per_gpu), kUse, "tokens/s", "a GPU",
+            "Tokens that each GPU trains in a second, without padding.", whole_number),
+      timed("samples_per_s", used(&Utilisation::samples_per_s), kUse, "samples/s", "all GPUs",
+            "Samples that all GPUs together train in a second."),
+      timed("model_flop_per_s_per_gpu", used(&Utilisation::model_flop_per_s_per_gpu), kUse, "TFLOP/s",
+            "a GPU",
+            "Flop of the model that each GPU computes in a second: forward and backward passes over the "
+            "tokens and causal attention in each sample, without recomputation and padding.",
+            tera),
+      timed("mfu_fraction", used(&Utilisation::mfu_fraction), kUse, "MFU", "",
+            "Model flop utilisation: these flop over the peak of the GPU's dense bf16 products.", percent),
+      timed("hfu_fraction", used(&Utilisation::hfu_fraction), kUse, "HFU", "",
+            "Hardware flop utilisation: MFU with the flop of recomputation and padding.", percent),
+  };
+}
+
+// A value of what a run costs.
+template <typename Member>
+auto costs(Member RunCost::*member) {
+  return [=](const Run& run) {
+    if (!run.cost) return Value();
+    if constexpr (std::is_same_v<Member, double>) {
+      return Value((*run.cost).*member);
+    } else {
+      return if_there((*run.cost).*member);
+    }
+  };
+}
+
+Values cost() {
+  const auto interval_text = [](const Run& run) {
+    if (!run.cost || run.cost->money_low.value_or(0) <= 0) return std::string("-");
+    return quantity(*run.cost->money_low) + " to " + quantity(*run.cost->money_high);
+  };
+  return {
+      timed("gpu_hours", costs(&RunCost::gpu_hours), kCost, "GPU-hours", "",
+            "Wall time of the whole run times the number of GPUs."),
+      timed("cost", costs(&RunCost::money), kCost, "cost", "",
+            "GPU-hours times the scenario's gpu_hour_price, in the currency of that price."),
+      {"cost_low", costs(&RunCost::money_low),
+       Column{kCost, "90% interval", "",
+              "The interval that is meant to hold nine of ten true costs, from that of the GPU-days.",
+              or_oom(interval_text)}},
+      {"cost_high", costs(&RunCost::money_high)},
+      timed("cost_with_failures", costs(&RunCost::money_with_failures), kCost, "cost + failures", "",
+            "The same price for the expected GPU-days with failures, spare units included."),
+      timed("energy_kwh", costs(&RunCost::energy_kwh), kCost, "energy", "kWh",
+            "GPU-hours at the GPU's board power, which is the most that GPUs draw; hosts, network and "
+            "cooling come on top."),
+  };
+}
+
+Values comparisons() {
+  const auto variability_cost = [](const Run& run) {
+    if (!run.times || !run.times->gpu_days_without_variability) return Value();
+    return Value(run.times->gpu_days / *run.times->gpu_days_without_variability - 1);
+  };
+  return {
       timed(
           "speedup", [](const Run& run) { return if_there(run.speedup); }, kTime, "speed-up", "",
           "Wall time of the baseline over that of the run, for equally many tokens of the data; above 1 is "
@@ -342,9 +404,19 @@ Values data() {
   };
 }
 
-bool is_shown(const Column& column, const Report& report) {
+RunTable table_of(const Column& column) {
+  return column.group == kUse || column.group == kCost ? RunTable::use_and_cost : RunTable::comparison;
+}
+
+bool is_shown(const RunValue& value, const Report& report) {
+  const Column& column = *value.column;
   if (column.group == kVariability) return report.manifest.variability.any();
   if (column.group == kFailures) return report.manifest.failures.has_value();
+  if (table_of(column) == RunTable::use_and_cost) {
+    return std::ranges::any_of(report.runs, [&](const Run& run) {
+      return !std::holds_alternative<std::monostate>(value.value(run));
+    });
+  }
   const auto any_run_has = [&](auto part) {
     return std::ranges::any_of(report.runs, [&](const Run& run) { return (run.*part).has_value(); });
   };
@@ -358,18 +430,19 @@ bool is_shown(const Column& column, const Report& report) {
 std::span<const RunValue> run_values() {
   static const Values kValues = [] {
     Values all;
-    for (Values part :
-         {names(), schedule_and_balance(), times(), planning_and_failures(), shares(), order(), data()})
+    for (Values part : {names(), schedule_and_balance(), times(), use(), cost(), comparisons(),
+                        planning_and_failures(), shares(), order(), data()})
       std::ranges::move(part, std::back_inserter(all));
     return all;
   }();
   return kValues;
 }
 
-std::vector<Column> columns(const Report& report) {
+std::vector<Column> columns(const Report& report, RunTable table) {
   std::vector<Column> shown;
   for (const RunValue& value : run_values()) {
-    if (value.column && is_shown(*value.column, report)) shown.push_back(*value.column);
+    if (value.column && table_of(*value.column) == table && is_shown(value, report))
+      shown.push_back(*value.column);
   }
   return shown;
 }

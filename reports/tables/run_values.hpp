@@ -16,9 +16,12 @@ namespace packsim {
 /// A value of a run; std::monostate if the run does not have it.
 using Value = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
 
-/// How a value is shown in the comparison table that people read, in a terminal or on a page.
+/// The tables of runs that people read, in a terminal or on a page.
+enum class RunTable { comparison, use_and_cost };
+
+/// How a value is shown in a table of runs.
 struct Column {
-  std::string_view group;  ///< columns of one group are side by side
+  std::string_view group;  ///< columns of one group are side by side, in one table
   std::string_view title;
   std::string_view unit;  ///< empty for plain numbers and ratios
   /// One or two sentences that state the convention, not just the name.
@@ -38,8 +41,8 @@ struct RunValue {
 /// are not included, nor are the times that packsim itself took.
 std::span<const RunValue> run_values();
 
-/// The columns of a report's comparison table. Variability, planning, failures and reordering have columns
-/// only where the report has them.
-std::vector<Column> columns(const Report& report);
+/// The columns of one table of a report. Variability, planning, failures, reordering, prices and power have
+/// columns only where the report has them. use_and_cost has none if no run has times.
+std::vector<Column> columns(const Report& report, RunTable table);
 
 }  // namespace packsim

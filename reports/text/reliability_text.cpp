@@ -6,6 +6,12 @@
 
 namespace packsim::formats_detail {
 
+std::string cluster_text(const RunManifest& manifest) {
+  const std::string price =
+      manifest.gpu_hour_price ? fmt::format(" at {} an hour", quantity(*manifest.gpu_hour_price)) : "";
+  return fmt::format("{}, {} GPUs{}", manifest.cluster, manifest.n_gpus, price);
+}
+
 std::string variability_text(const Variability& variability) {
   std::string text = fmt::format("GPUs spread by {}, kernels by {}", percent(variability.rank_spread),
                                  percent(variability.kernel_spread));

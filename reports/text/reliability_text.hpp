@@ -2,11 +2,15 @@
 
 #include <string>
 
+#include "experiment/results/report.hpp"
 #include "sim/reliability/failure_model.hpp"
 #include "sim/variability/variability.hpp"
 
 /// What a scenario assumes of its machine, in one line.
 namespace packsim::formats_detail {
+
+/// "h100-sxm-80gb, 32 GPUs at 2.50 an hour"; without a price just the GPUs
+std::string cluster_text(const RunManifest& manifest);
 
 /// "GPUs spread by 2.0%, kernels by 5.0%; GPU 3 takes 1.15 times as long; seed 1024"
 std::string variability_text(const Variability& variability);

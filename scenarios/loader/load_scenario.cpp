@@ -114,6 +114,7 @@ Scenario read_scenario(JsonReader reader, const std::string& folder, const DataP
       load_member(cluster_reader, "type", kClusterFiles, read_cluster_type, folder, data, problems);
   const std::size_t before = problems.size();
   cluster.value.nodes = cluster_reader.integer("nodes", 1, kMostNodes);
+  cluster.value.gpu_hour_price = cluster_reader.optional_positive("gpu_hour_price");
   cluster.good = cluster.good && problems.size() == before;
   const auto profile = load_member(reader, "profile", kProfileFiles, read_profile, folder, data, problems);
   scenario.model = model.value;

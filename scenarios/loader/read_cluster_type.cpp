@@ -47,6 +47,7 @@ Cluster read_cluster_type(JsonReader reader) {
   cluster.network = read_network(reader.optional_object("network"), cluster.gpus_per_node);
   cluster.gpu_peak_flop_per_s = reader.optional_positive("gpu_peak_flop_per_s");
   cluster.gpu_memory_bytes_per_s = reader.optional_positive("gpu_memory_bytes_per_s");
+  cluster.gpu_power_w = reader.optional_positive("gpu_power_w");
   cluster.host_memory_bytes = reader.optional_positive("host_memory_bytes");
   cluster.host_link_bytes_per_s = reader.optional_positive("host_link_bytes_per_s");
   return cluster;

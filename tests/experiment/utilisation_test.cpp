@@ -40,6 +40,7 @@ TEST_CASE("MFU is the model's flop over the GPUs' peak, and HFU adds what is com
   const double gpu_s = 86400 * run.times->gpu_days;
   const double tokens = 2.0 * 64 * 8192;
   CHECK(used.tokens_per_s_per_gpu == Approx(tokens / gpu_s));
+  CHECK(used.samples_per_s == Approx(2 * 64 / (3600 * run.times->wall_hours)));
   // LLaMA-3.1-8B: 32 layers of 4096 x (4096 x 2 + 1024 x 2 + 3 x 14336) weights, a head of 4096 x 128256, and
   // attention of 2 products of 4096 x 2 flop over half of the square.
   const double layers = 2.0 * 32 * 4096 * (4096 * 2 + 1024 * 2 + 3 * 14336) * tokens;
@@ -72,4 +73,20 @@ TEST_CASE("No run uses its GPUs beyond their peak") {
     CHECK(*run.times->utilisation.hfu_fraction >= *run.times->utilisation.mfu_fraction);
     CHECK(*run.times->utilisation.hfu_fraction < 0.9);
   }
+}
+
+TEST_CASE("A sample that is cut is one sample, and a repeated one counts again") {
+  // Packs of 6 000 tokens: 64 samples of 8 192 tokens are 64 pieces of 6 000 and 64 of 2 192, in some packs.
+  const StrategyResult cut = run_with(
+      "llama3.1-8b", R"("capacity_tokens": 6000, "over_long": "split", "last_iteration": "shorten")");
+  REQUIRE(cut.times);
+  CHECK(cut.counts.split_samples == 64);
+  CHECK(cut.times->utilisation.samples_per_s == Approx(2 * 64 / (3600 * cut.times->wall_hours)));
+  // 64 packs of one sample, 24 in an iteration: the third of an epoch repeats 8 of them.
+  const StrategyResult repeated = run_with("llama3.1-8b", R"("capacity_tokens": 8192, "sp_degree": 2,
+      "micro_batches_per_rank": 3, "last_iteration": "repeat")");
+  REQUIRE(repeated.times);
+  CHECK(repeated.counts.repeated_tokens == 2 * 8 * 8192);
+  CHECK(repeated.times->utilisation.samples_per_s ==
+        Approx(2 * (64 + 8) / (3600 * repeated.times->wall_hours)));
 }

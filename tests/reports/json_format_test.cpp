@@ -1,6 +1,7 @@
 #include "reports/formats/json_format.hpp"
 
 #include <catch2/catch.hpp>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -52,9 +53,16 @@ TEST_CASE("report.json keeps its keys and their order, timings last") {
                                                              "largest_uncertainty",
                                                              "wall_hours",
                                                              "tokens_per_s_per_gpu",
+                                                             "samples_per_s",
                                                              "model_flop_per_s_per_gpu",
                                                              "mfu_fraction",
                                                              "hfu_fraction",
+                                                             "gpu_hours",
+                                                             "cost",
+                                                             "cost_low",
+                                                             "cost_high",
+                                                             "cost_with_failures",
+                                                             "energy_kwh",
                                                              "speedup",
                                                              "bound_gpu_days",
                                                              "above_bound_fraction",
@@ -124,6 +132,27 @@ TEST_CASE("a lower bound has its ZeRO stage and the parts that it consists of") 
   CHECK(written["bounds"][0]["recompute_gpu_days"] == 0.5);
   CHECK(written["runs"][0]["above_bound_fraction"] == 0.25);
   CHECK(written["runs"][1]["above_bound_fraction"].is_null());
+}
+
+TEST_CASE("what a run costs is beside its times, and null where no price or power is known") {
+  Report report = example_report();
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  report.manifest.gpu_hour_price = 2.5;
+  report.runs[0].cost = {
+      .gpu_hours = 120, .money = 300, .money_low = 280, .money_high = 320, .money_with_failures = kNever};
+  report.runs[1].cost = {.gpu_hours = 96, .energy_kwh = 67.2};
+  const OrderedJson written = OrderedJson::parse(to_json(report));
+  CHECK(written["manifest"]["gpu_hour_price"] == 2.5);
+  CHECK(written["manifest"]["gpu_power_w"].is_null());
+  const OrderedJson& isf = written["runs"][0];
+  CHECK(isf["cost"] == 300);
+  CHECK(isf["cost_low"] == 280);
+  CHECK(isf["cost_high"] == 320);
+  CHECK(isf["cost_with_failures"].is_null());  // never finishes
+  CHECK(isf["energy_kwh"].is_null());
+  CHECK(written["runs"][1]["gpu_hours"] == 96);
+  CHECK(written["runs"][1]["energy_kwh"] == 67.2);
+  CHECK(written["runs"][1]["cost"].is_null());
 }
 
 TEST_CASE("what normalisers do to a run's loss is in its loss_bias") {

@@ -108,8 +108,17 @@ TEST_CASE("a run of another job keeps its numbers, is marked with the reason, an
       text, "hbp is not compared with the others: trains 3.7 % of the data less than isf; cuts 9 samples"));
   CHECK(lines_of(text).back() == "isf takes 5.00 GPU-days, 15.0 h of wall time.");
   report.runs[0].differences = {"iterations train 9 tokens on average, not the 90 of tokens_per_iteration"};
-  CHECK(lines_of(to_terminal(report, 180)).back() ==
-        "No run trains the job that was asked for; the reasons are below the table.");
+  CHECK(
+      lines_of(to_terminal(report, 400)).back() ==
+      "No run is called the fastest, because none trains the job that was asked for (isf: iterations train 9 "
+      "tokens on average, not the 90 of tokens_per_iteration; the reasons of the others are below the "
+      "table).");
+  Report one = report;
+  one.runs.resize(1);
+  CHECK(
+      lines_of(to_terminal(one, 400)).back() ==
+      "No run is called the fastest, because none trains the job that was asked for (isf: iterations train 9 "
+      "tokens on average, not the 90 of tokens_per_iteration).");
   report.runs[1].differences.clear();
   CHECK(lines_of(to_terminal(report, 180)).back() ==
         "hbp takes the least of what fits, 4.00 GPU-days; the baseline isf trains another job.");
@@ -200,6 +209,49 @@ TEST_CASE("what normalisers do to each run's loss has a table, where a run has b
     CHECK(cell == expected);
   }
   CHECK(contains(to_html(report), "Loss weights"));
+}
+
+TEST_CASE(
+    "how runs use their GPUs and what they cost has a table, with prices, failures and power where given") {
+  Report report = example_report();
+  for (StrategyResult& run : report.runs) {
+    run.times->utilisation = {.tokens_per_s_per_gpu = 4285.4,
+                              .samples_per_s = 37.2,
+                              .model_flop_per_s_per_gpu = 281e12,
+                              .mfu_fraction = 0.284,
+                              .hfu_fraction = 0.3};
+    run.cost = RunCost{.gpu_hours = 24 * run.times->gpu_days};
+  }
+  report.runs.push_back(example_misfit("big"));
+  auto table = lines_from(to_terminal(report, 120), "use and cost");
+  CHECK(table[0] == "use and cost  tokens/s  samples/s  TFLOP/s    MFU    HFU  GPU-hours");
+  CHECK(table[1] == "                 a GPU   all GPUs    a GPU");
+  CHECK(table[2] == "isf *            4,285       37.2      281  28.4%  30.0%        120");
+  CHECK(table[3] == "hbp              4,285       37.2      281  28.4%  30.0%       96.0");
+  CHECK(table[4] == "big                OOM        OOM      OOM    OOM    OOM        OOM");
+
+  report.runs[1].cost = {.gpu_hours = 96,
+                         .money = 240,
+                         .money_low = 220,
+                         .money_high = 261.5,
+                         .money_with_failures = 270,
+                         .energy_kwh = 67.2};
+  report.manifest.gpu_hour_price = 2.5;
+  const std::string priced = to_terminal(report, 120);
+  table = lines_from(priced, "use and cost");
+  CHECK(table[0].ends_with("  GPU-hours  cost  90% interval  cost + failures  energy"));
+  CHECK(table[1].ends_with("                                                     kWh"));
+  CHECK(table[3].ends_with("       96.0   240    220 to 262              270    67.2"));
+  CHECK(table[2].ends_with("        120     -             -                -       -"));
+  for (std::size_t line = 0; line < 5; ++line) CHECK(columns_of(table[line]) <= 120);
+  CHECK(contains(priced, "cluster     h100_x8, 8 GPUs at 2.50 an hour"));
+  for (const char* cell : {"<h2>Use of the GPUs, and cost</h2>", ">220 to 262</td>", ">67.2</td>",
+                           "h100_x8, 8 GPUs at 2.50 an hour", "<dt>energy (kWh)</dt>"})
+    CHECK(contains(to_html(report), cell));
+
+  report.runs = {example_misfit("big")};
+  CHECK_FALSE(contains(to_terminal(report, 120), "use and cost"));
+  CHECK_FALSE(contains(to_html(report), "and cost</h2>"));
 }
 
 TEST_CASE("waits for plans have their columns where a run has them") {

@@ -54,6 +54,7 @@ TEST_CASE("the shipped clusters have the makers' rates") {
     CHECK(cluster.host_memory_bytes == 2e12);
     CHECK(cluster.host_link_bytes_per_s == 64e9);
     CHECK(cluster.gpu_peak_flop_per_s == 989.4e12);
+    CHECK(cluster.gpu_power_w == 700);
   }
   CHECK(load_cluster_type("h100-sxm-80gb", kData).gpu_memory_bytes_per_s == 3.35e12);
   CHECK(load_cluster_type("h200-sxm-141gb", kData).gpu_memory_bytes_per_s == 4.8e12);
@@ -68,6 +69,8 @@ TEST_CASE("without a network nothing about it is known") {
   CHECK_FALSE(cluster.host_link_bytes_per_s.has_value());
   CHECK_FALSE(cluster.gpu_peak_flop_per_s.has_value());
   CHECK_FALSE(cluster.gpu_memory_bytes_per_s.has_value());
+  CHECK_FALSE(cluster.gpu_power_w.has_value());
+  CHECK_FALSE(cluster.gpu_hour_price.has_value());
 }
 
 TEST_CASE("a network has the defaults of a flat fabric") {
@@ -110,6 +113,8 @@ TEST_CASE("mistakes in a network all come at once") {
                  "/network/rail: expected no such key (did you mean rails?), got true (boolean)",
                  "/host_memory_bytes: expected number > 0, got 0 (number)",
                  "/host_link_bytes_per_s: expected number > 0, got -1 (number)"});
+  CHECK(ClusterFile(R"(, "gpu_power_w": -700)").mistakes() ==
+        Messages{"/gpu_power_w: expected number > 0, got -700 (number)"});
   CHECK(ClusterFile(R"(, "network": {})").mistakes() ==
         Messages{"/network/nvlink_bytes_per_s: expected number > 0, got nothing",
                  "/network/nics_per_node: expected integer in 1..1024, got nothing",

@@ -78,13 +78,14 @@ TEST_CASE("a scenario with what is required has the documented defaults") {
   CHECK(isf.last_iteration == LastIteration::repeat);
   CHECK(isf.curriculum_iterations == 0);
   CHECK_FALSE(isf.micro_batches_per_rank);
+  CHECK_FALSE(scenario.cluster.gpu_hour_price);
 }
 
 TEST_CASE("every member of a scenario is read") {
   const TempFolder folder;
   const std::string text = R"({
     "format": 1, "name": "all", "description": "of them", "seed": 4294967295,
-    "model": "llama3.1-8b", "cluster": {"type": "h100-sxm-80gb", "nodes": 2},
+    "model": "llama3.1-8b", "cluster": {"type": "h100-sxm-80gb", "nodes": 2, "gpu_hour_price": 2.5},
     "profile": "deepspeed-ulysses-h100",
     "training": {"tokens_per_iteration": 1000, "epochs": 3, "zero_stage": 2},
     "hardware": "h100-sxm-public",
@@ -108,6 +109,7 @@ TEST_CASE("every member of a scenario is read") {
   const Scenario scenario = load_text(folder, text);
   CHECK(scenario.description == "of them");
   CHECK(scenario.seed == 4294967295U);
+  CHECK(scenario.cluster.gpu_hour_price == 2.5);
   CHECK(scenario.training.epochs == 3);
   CHECK(scenario.training.zero_stage == 2);
   CHECK(scenario.hardware.name == "h100-sxm-public");

@@ -1,0 +1,22 @@
+#include "experiment/costs/run_cost.hpp"
+
+namespace packsim {
+namespace {
+
+constexpr double kHoursPerDay = 24;
+
+}  // namespace
+
+RunCost run_cost(const Cluster& cluster, const RunTimes& times, const std::optional<FailureCost>& failures) {
+  RunCost cost{.gpu_hours = kHoursPerDay * times.gpu_days};
+  if (cluster.gpu_power_w) cost.energy_kwh = cost.gpu_hours * *cluster.gpu_power_w / 1000;
+  if (!cluster.gpu_hour_price) return cost;
+  const auto money_of = [&](double gpu_days) { return kHoursPerDay * gpu_days * *cluster.gpu_hour_price; };
+  cost.money = money_of(times.gpu_days);
+  cost.money_low = money_of(times.gpu_days_low);
+  cost.money_high = money_of(times.gpu_days_high);
+  if (failures) cost.money_with_failures = money_of(failures->gpu_days);
+  return cost;
+}
+
+}  // namespace packsim

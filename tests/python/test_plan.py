@@ -244,6 +244,11 @@ def test_a_pickled_plan_is_not_another_file_of_the_same_name(tmp_path: Path) -> 
         ({"sp_degree": [1, 1]}, "sp_degree: expected one, or one for each of 1 capacities, got 2"),
         ({"gc_layers": -1}, "gc_layers: expected integer in 0"),
         ({"epochs": 0}, "epochs: expected integer in 1"),
+        ({"curriculum_iterations": 3}, "curriculum_iterations: expected at most 2, the number of whole"),
+        (
+            {"curriculum_iterations": 1, "order": "as_packed"},
+            "curriculum_iterations: expected 0 with the order as_packed",
+        ),
         (
             {"order": "sorted"},
             "order: expected one of as_packed, neighbours, shuffled, balanced, got 'sorted'",
@@ -267,6 +272,15 @@ def test_arguments_that_cannot_be_are_refused(arguments: dict[str, Any], expecte
     packing = packsim.pack([10, 30], strategy="bfd", capacity_tokens=30)
     with pytest.raises(ValueError, match=expected):
         packsim.make_plan(packing, **arguments)
+
+
+def test_a_curriculum_trains_the_lightest_packs_first() -> None:
+    packing = packsim.pack([30, 10, 29, 20], strategy="ffd", capacity_tokens=30)
+    assert packing.n_packs == 3  # [30], [29], [20, 10]: works of 900, 841 and 500 pairs
+    for seed in range(10):
+        plan = packsim.make_plan(packing, curriculum_iterations=1, seed=seed)
+        assert plan.facts["curriculum_iterations"] == 1
+        assert sorted(plan.micro_batches(0)[0].samples) == [1, 3]
 
 
 def test_all_mistakes_come_at_once() -> None:

@@ -43,12 +43,13 @@ void print_data(const Scenario& scenario, const DrawnLengths& drawn) {
 }
 
 void print_group(const Scenario& scenario, const StrategySpec& spec, const GroupSpec& group) {
-  const int n_dp_ranks = packed_gpus(scenario) / group.sequence.gpus_per_pack();
+  const int n_dp_ranks = packed_gpus(base_plan(scenario, spec)) / group.sequence.gpus_per_pack();
   const int micro_batches =
       spec.micro_batches_per_rank
           ? *spec.micro_batches_per_rank
           : micro_batches_that_fit(scenario.training.tokens_per_iteration, n_dp_ranks, group.capacity_tokens);
-  const PlannedGroup plan = plan_group(scenario, group, group.capacity_tokens, micro_batches);
+  const PlannedGroup plan =
+      plan_group(scenario, base_plan(scenario, spec), group, group.capacity_tokens, micro_batches);
   fmt::print(
       "    up to {} tokens, SP {} x {} DP ranks, {} micro-batch{} a rank, {} of {} layers checkpointed, "
       "{:.1f} of {:.1f} GiB when full: {}\n",
@@ -61,7 +62,7 @@ void print_group(const Scenario& scenario, const StrategySpec& spec, const Group
 // Prints what a strategy that chooses its own groups may choose from.
 void print_choice(const Scenario& scenario, const StrategySpec& spec) {
   const std::vector<int> stages =
-      spec.zero_stages.empty() ? std::vector<int>{scenario.plan.zero_stage} : spec.zero_stages;
+      spec.zero_stages.empty() ? std::vector<int>{base_plan(scenario, spec).zero_stage} : spec.zero_stages;
   const std::int64_t window = spec.options[kWindowIterations].value_or(0);
   fmt::print(
       "    chooses pack lengths, SP degrees and checkpointed layers; ZeRO stage {}; samples of up to {}; "

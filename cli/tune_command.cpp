@@ -14,6 +14,7 @@
 #include "experiment/plans/check_strategies.hpp"
 #include "experiment/plans/stopwatch.hpp"
 #include "experiment/tune/case_checks.hpp"
+#include "experiment/tune/search_groups.hpp"
 #include "experiment/tune/simulated_profiler.hpp"
 #include "experiment/tune/stopwatch_file.hpp"
 #include "reports/files/write_file.hpp"
@@ -150,12 +151,16 @@ TuneOutcome tune_by_simulation(const TuneArguments& arguments, const Scenario& s
                          {.n_iterations = arguments.n_iterations,
                           .order = arguments.order == "balanced" ? PackOrder::balanced : PackOrder::shuffled,
                           .progress = [&](const std::string& what) { progress.say(what); }});
-  return {.request = request,
-          .stopwatch = "",
-          .n_iterations = arguments.n_iterations,
-          .order = arguments.order,
-          .tuning = tune(request, profiler),
-          .fewer_layers = {}};
+  TuneOutcome outcome{.request = request,
+                      .stopwatch = "",
+                      .n_iterations = arguments.n_iterations,
+                      .order = arguments.order,
+                      .tuning = tune(request, profiler),
+                      .fewer_layers = {}};
+  progress.say("searching groups for the whole run");
+  if (!outcome.tuning.groups.empty())
+    outcome.search = search_groups(scenario, outcome.tuning.groups, lengths_tokens);
+  return outcome;
 }
 
 void write_tuned(const TuneArguments& arguments, const Scenario& scenario, const TuneOutcome& outcome,

@@ -19,6 +19,8 @@
 #include "experiment/pricing/set_bounds.hpp"
 #include "experiment/results/job_differences.hpp"
 #include "experiment/results/length_summary.hpp"
+#include "experiment/search/base_plans.hpp"
+#include "experiment/search/find_plan.hpp"
 #include "experiment/simulate_plan.hpp"
 #include "scenarios/loader/lengths/draw_lengths.hpp"
 
@@ -114,7 +116,7 @@ void throw_if_all_failed(const Scenario& scenario, const Report& report) {
 
 // Simulates the plan that make_plan returns for each strategy of a scenario, and compares the results.
 Report run_plans(const Scenario& scenario, const LengthSummary& lengths, const RunOptions& options,
-                 const std::function<PlannedStrategy(const StrategySpec&)>& make_plan) {
+                 const std::function<FoundPlan(const StrategySpec&, SharedPrices&)>& make_plan) {
   Report report;
   report.manifest = make_manifest(scenario);
   report.manifest.level = options.level == Level::op ? "op" : "step";
@@ -130,9 +132,13 @@ Report run_plans(const Scenario& scenario, const LengthSummary& lengths, const R
     };
     try {
       say(fmt::format("packing {} samples", lengths.n_samples));
-      const PlannedStrategy plan = make_plan(spec);
-      if (!options.only_times) trained[i] = trained_data(plan);
-      report.runs[i] = simulate_plan(scenario, spec, plan, prices, options.level, say, options.only_times);
+      const FoundPlan found = make_plan(spec, prices);
+      if (!options.only_times) trained[i] = trained_data(found.plan);
+      report.runs[i] =
+          simulate_plan(scenario, found.spec, found.plan, prices, options.level, say, options.only_times);
+      report.runs[i].strategy = spec.strategy;
+      report.runs[i].search = found.search;
+      report.runs[i].choice_of_zero_stages = choice_of_zero_stages(scenario, spec);
     } catch (const std::logic_error& error) {
       const bool is_ours = dynamic_cast<const std::invalid_argument*>(&error) == nullptr;
       report.runs[i] = {.name = spec.name,
@@ -180,10 +186,10 @@ Report compare_strategies(const Scenario& scenario, const RunOptions& options) {
   if (options.progress) options.progress("reading lengths");
   const DrawnLengths drawn = draw_lengths(scenario.lengths, scenario.seed);
   check_strategies(scenario, drawn.lengths_tokens);
-  return run_plans(scenario, summarize(drawn), options, [&](const StrategySpec& spec) {
-    PlannedStrategy plan = plan_strategy(scenario, spec, drawn.lengths_tokens);
-    if (options.planned) options.planned(spec, plan, drawn.lengths_tokens);
-    return plan;
+  return run_plans(scenario, summarize(drawn), options, [&](const StrategySpec& spec, SharedPrices& prices) {
+    FoundPlan found = find_plan(scenario, spec, drawn.lengths_tokens, prices);
+    if (options.planned) options.planned(found.spec, found.plan, drawn.lengths_tokens);
+    return found;
   });
 }
 
@@ -196,8 +202,9 @@ Report replay_schedule_file(const Scenario& scenario, const std::string& path, c
                              .hash = plan->facts.lengths_hash,
                              .n_samples = plan->facts.counts.n_samples,
                              .n_tokens = plan->facts.counts.n_tokens});
-  return run_plans(planned, lengths, options,
-                   [&](const StrategySpec&) { return plan_of_file(planned, plan); });
+  return run_plans(planned, lengths, options, [&](const StrategySpec& spec, SharedPrices&) {
+    return FoundPlan{.spec = spec, .plan = plan_of_file(planned, plan)};
+  });
 }
 
 StrategyResult simulate_strategy(const Scenario& scenario, const std::string& name,

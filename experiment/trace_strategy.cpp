@@ -11,6 +11,7 @@
 #include "experiment/plans/check_strategies.hpp"
 #include "experiment/plans/keep_strategies.hpp"
 #include "experiment/pricing/price_strategy.hpp"
+#include "experiment/search/find_plan.hpp"
 #include "scenarios/loader/lengths/draw_lengths.hpp"
 
 namespace packsim {
@@ -47,9 +48,11 @@ StrategyTrace trace_strategy(const Scenario& given, const std::string& name, con
   progress("packing");
   const DrawnLengths drawn = draw_lengths(scenario.lengths, scenario.seed);
   check_strategies(scenario, drawn.lengths_tokens);
-  StrategyTrace trace{.plan = plan_strategy(scenario, scenario.strategies.front(), drawn.lengths_tokens),
-                      .iteration = 0,
-                      .step = {}};
+  SharedPrices prices(scenario);
+  StrategyTrace trace{
+      .plan = find_plan(scenario, scenario.strategies.front(), drawn.lengths_tokens, prices).plan,
+      .iteration = 0,
+      .step = {}};
   const auto refuse = [&](const char* mistake) {
     throw std::invalid_argument(fmt::format("{}: strategy {}: {}", scenario.path, name, mistake));
   };

@@ -52,10 +52,20 @@ struct PackCost {
   CostCurve tokens_s;              ///< by the tokens of the pack
   CostCurve document_s;            ///< by the tokens of one document
   double longest_s_per_token = 0;  ///< attention time for each token of the longest document
+  /// The part of tokens_s that runs beside attention and may be hidden by it, by the tokens of the pack: the
+  /// transfers of ring attention. Empty: nothing.
+  CostCurve transfers_s = {};
+  double hiding_fraction = 0;  ///< the share of the attention time that can hide them
 
   /// documents_s: the sum over the pack's documents.
   double pack_s(std::int64_t pack_tokens, double documents_s, std::int64_t longest_tokens = 0) const {
-    return tokens_s.at(pack_tokens) + attention_s(documents_s, longest_tokens);
+    const double attention = attention_s(documents_s, longest_tokens);
+    return tokens_s.at(pack_tokens) + attention - hidden_s(pack_tokens, attention);
+  }
+  /// The part of the transfers that attention of so many seconds hides.
+  double hidden_s(std::int64_t pack_tokens, double attention) const {
+    if (transfers_s.tokens.empty()) return 0;
+    return std::min(transfers_s.at(pack_tokens), hiding_fraction * attention);
   }
   /// The part of pack_s() that is attention.
   double attention_s(double documents_s, std::int64_t longest_tokens) const {

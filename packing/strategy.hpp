@@ -54,6 +54,8 @@ struct Strategy {
   BatchPlan (*plan_batches)(const BatchProblem&) = nullptr;
   /// True if the strategy cuts a sample wherever a pack is full.
   bool cuts_samples = false;
+  /// True if no pack holds more than one sample.
+  bool trains_samples_alone = false;
   /// The options that the strategy reads.
   std::span<const Option* const> options = {};
   /// The order of packs in the schedule, unless the scenario says otherwise.

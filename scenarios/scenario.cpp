@@ -9,4 +9,12 @@ ParallelPlan group_plan(const ParallelPlan& plan, const GroupSpec& group, int gc
   return own;
 }
 
+bool has_open_groups(const StrategySpec& spec) {
+  return spec.searches_plan || find_strategy(spec.strategy)->chooses_groups;
+}
+
+const ParallelPlan& base_plan(const Scenario& scenario, const StrategySpec& spec) {
+  return spec.plan ? *spec.plan : scenario.plan;
+}
+
 }  // namespace packsim

@@ -41,12 +41,21 @@ struct StrategySpec {
   LastIteration last_iteration = LastIteration::repeat;
   std::int64_t curriculum_iterations = 0;
   std::optional<int> micro_batches_per_rank;  ///< if not set, as many as fit in tokens_per_iteration
-  /// ZeRO stages to try, for a strategy that chooses its groups; empty: only the scenario's.
+  /// The parallel plan of its groups, except for what a GroupSpec says; if not set, the scenario's.
+  std::optional<ParallelPlan> plan = {};
+  /// Whether packsim searches the strategy's plan (find_plan()). `groups` is then empty or, for hbp, has groups
+  /// that are tried too.
+  bool searches_plan = false;
+  /// ZeRO stages to try, for a strategy that chooses its groups or whose plan is searched; empty: only the
+  /// plan's.
   std::vector<int> zero_stages = {};
-  /// Longest sample, for a strategy that chooses its groups; if not set, the longest that fits in memory. The
-  /// loader sets it to the largest capacity of the scenario's other strategies where the file does not.
+  /// Longest sample, for the same strategies; if not set, the longest that fits in memory. The loader sets it
+  /// to the largest capacity of the scenario's other strategies where the file does not.
   std::optional<std::int64_t> longest_tokens = {};
 };
+
+/// Whether the scenario leaves the groups of the strategy open: they are chosen when it is planned.
+bool has_open_groups(const StrategySpec& spec);
 
 /// A source of lengths.
 struct LengthSource {
@@ -100,5 +109,8 @@ struct Scenario {
   std::string profile_hash;
   std::string hardware_hash;
 };
+
+/// The parallel plan of the strategy's groups, except for what a GroupSpec says.
+const ParallelPlan& base_plan(const Scenario& scenario, const StrategySpec& spec);
 
 }  // namespace packsim

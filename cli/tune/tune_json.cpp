@@ -2,6 +2,7 @@
 
 #include "cli/tune/tune_outcome.hpp"
 #include "planning/tune/best_case.hpp"
+#include "reports/formats/plan_search_json.hpp"
 
 namespace packsim {
 namespace {
@@ -100,6 +101,7 @@ std::string tune_json(const Scenario& scenario, const TuneOutcome& outcome, cons
   }
   for (const FewerLayers& fewer : outcome.fewer_layers)
     json["fewer_layers"].push_back(fewer_layers_json(fewer));
+  json["plan_search"] = plan_search_json(outcome.search);
   // File names may hold bytes that are not UTF-8; JSON may not.
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }

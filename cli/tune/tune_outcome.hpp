@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "experiment/results/plan_search.hpp"
 #include "planning/tune/checkpointed_layers.hpp"
 #include "planning/tune/tune.hpp"
 #include "scenarios/scenario.hpp"
@@ -18,6 +20,9 @@ struct TuneOutcome {
   Tuning tuning;
   /// Cases for which the measured memory leaves room for fewer checkpointed layers.
   std::vector<FewerLayers> fewer_layers;
+  /// What the whole run takes with these groups and with the best ones that a search found; none with a file
+  /// of timed steps.
+  std::optional<PlanSearch> search = {};
 };
 
 /// Data tokens a second that one GPU trains. Only for a case that can run.

@@ -6,6 +6,7 @@
 #include "cli/tune/tune_outcome.hpp"
 #include "planning/tune/best_case.hpp"
 #include "reports/text/numbers.hpp"
+#include "reports/text/plan_text.hpp"
 #include "reports/text/text_table.hpp"
 
 namespace packsim {
@@ -15,6 +16,7 @@ using formats_detail::capacity;
 using formats_detail::gibibytes;
 using formats_detail::grouped;
 using formats_detail::printable;
+using formats_detail::sequence_text;
 using formats_detail::text_table;
 
 std::string packs_and_degree(std::int64_t pack_tokens, int sp_degree) {
@@ -127,6 +129,24 @@ std::string ties_text(const TuneOutcome& outcome) {
   return fmt::format("\nNear ties, which the best saves at most {:.3g} % of:\n", percent) + text;
 }
 
+// What the search found, which simulates the whole run instead of packs of one length.
+std::string search_text(const TuneOutcome& outcome) {
+  if (!outcome.search || !outcome.search->usual) return "";
+  const PlanSearch& search = *outcome.search;
+  std::string text = fmt::format(
+      "\nSimulated with its data, the run takes {:.3g} GPU-days with these groups.", search.usual->gpu_days);
+  if (search.chosen.groups == search.usual->groups)
+    return text + fmt::format(" None of {} other sets of groups takes less.\n", search.n_candidates - 1);
+  std::string groups;
+  for (const SearchedGroup& group : search.chosen.groups) {
+    groups += (groups.empty() ? "" : ", ") +
+              fmt::format("{} at SP {}", capacity(group.capacity_tokens), sequence_text(group.sequence));
+  }
+  return text + fmt::format("\nThe best of {} sets of groups takes {:.3g} ({:+.1f} %): {}\n",
+                            search.n_candidates, search.chosen.gpu_days,
+                            100 * (search.chosen.gpu_days / search.usual->gpu_days - 1), groups);
+}
+
 std::string source_text(const Scenario& scenario, const TuneOutcome& outcome) {
   if (!outcome.stopwatch.empty()) return "timed steps of " + printable(outcome.stopwatch);
   return fmt::format("simulated with profile {}: {} iterations of ISF packs, {}, seed {}",
@@ -161,7 +181,7 @@ std::string tune_text(const Scenario& scenario, const TuneOutcome& outcome) {
   const std::vector<std::int64_t>& lengths = outcome.request.lengths_tokens;
   if (lengths.size() > 1 && tuning.fastest->pack_tokens == lengths.front())
     text += "  the fastest length is the shortest candidate: shorter ones may be faster still (--lengths)\n";
-  return text + ties_text(outcome);
+  return text + ties_text(outcome) + search_text(outcome);
 }
 
 }  // namespace packsim

@@ -66,7 +66,7 @@ Json group_json(const Scenario& scenario, const TunedGroup& group) {
   const GroupSpec spec{.capacity_tokens = group.pack_tokens,
                        .sequence = {.ulysses = group.sequence.ulysses},
                        .gc_layers = group.gc_layers};
-  if (group.step_s && plan_group(scenario, spec, group.pack_tokens, 1).feasible)
+  if (group.step_s && plan_group(scenario, scenario.plan, spec, group.pack_tokens, 1).feasible)
     json["gc_layers"] = group.gc_layers;
   return json;
 }

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "experiment/plans/plan_strategy.hpp"
+#include "experiment/pricing/job_of.hpp"
 #include "models/state_traffic.hpp"
 #include "packing/flexsp/options.hpp"
 #include "planning/group_selection/candidate_groups.hpp"
@@ -14,23 +15,19 @@
 namespace packsim {
 namespace {
 
-Job job_of(const Scenario& scenario) {
-  return {scenario.model, scenario.cluster, scenario.hardware, scenario.profile.factors};
-}
-
 // Full packs of the group, with as many checkpointed layers as these need.
-PackCost price_of(const Scenario& scenario, const GroupSpec& group) {
-  const PlannedGroup full = plan_group(scenario, group, group.capacity_tokens, scenario.plan.pp_degree);
-  StepPricer pricer(scenario.model, scenario.cluster, group_plan(scenario.plan, group, full.gc_layers),
-                    scenario.hardware, scenario.profile.factors);
-  return plan_cost(pricer, group.capacity_tokens).pack;
+PackCost price_of(const Scenario& scenario, const ParallelPlan& base, const GroupSpec& group,
+                  ScenarioPricers& pricers) {
+  const PlannedGroup full = plan_group(scenario, base, group, group.capacity_tokens, base.pp_degree);
+  return pricers.cost(group_plan(base, group, full.gc_layers), group.capacity_tokens).pack;
 }
 
 BatchRun empty_run(const Scenario& scenario, const StrategySpec& spec) {
   BatchRun run;
   run.setting = unpriced_setting(scenario, spec);
   // Experts of several ranks meet in every layer.
-  run.setting.rounds_in_step = reduces_every_micro_batch(scenario.plan) || scenario.plan.ep_degree > 1;
+  const ParallelPlan& plan = base_plan(scenario, spec);
+  run.setting.rounds_in_step = reduces_every_micro_batch(plan) || plan.ep_degree > 1;
   run.solver = std::make_unique<CbcAssignmentSolver>(
       CbcOptions{.integer_program = spec.options[flexsp::kIntegerPrograms]});
   run.setting.solver = run.solver.get();
@@ -40,7 +37,7 @@ BatchRun empty_run(const Scenario& scenario, const StrategySpec& spec) {
 BatchRun run_of(const Scenario& scenario, const StrategySpec& spec,
                 std::span<const CandidateGroup> candidates) {
   BatchRun run = empty_run(scenario, spec);
-  const ParallelPlan& plan = scenario.plan;
+  const ParallelPlan& plan = base_plan(scenario, spec);
   run.setting.one_degree = plan.pp_degree > 1 || plan.ep_degree > 1;
   run.setting.one_group_in_round = plan.ep_degree > 1;
   run.setting.rounds = {.fill_rounds = fill_rounds(plan),
@@ -56,11 +53,12 @@ BatchRun run_of(const Scenario& scenario, const StrategySpec& spec,
 }
 
 std::optional<BatchRun> chosen_run(const Scenario& scenario, const StrategySpec& spec,
-                                   std::int64_t longest_tokens) {
+                                   std::int64_t longest_tokens, ScenarioPricers& pricers) {
   const std::int64_t longest = std::min(longest_tokens, spec.longest_tokens.value_or(longest_tokens));
-  const std::int64_t share = scenario.training.tokens_per_iteration / packed_gpus(scenario);
-  const std::vector<CandidateGroup> candidates =
-      candidate_groups(job_of(scenario), scenario.plan, {.longest_tokens = longest, .share_tokens = share});
+  const ParallelPlan& plan = base_plan(scenario, spec);
+  const std::int64_t share = scenario.training.tokens_per_iteration / packed_gpus(plan);
+  const std::vector<CandidateGroup> candidates = candidate_groups(
+      job_of(scenario), plan, {.longest_tokens = longest, .share_tokens = share}, pricers.kernels());
   if (candidates.empty()) return std::nullopt;
   return run_of(scenario, spec, candidates);
 }
@@ -69,7 +67,7 @@ std::optional<BatchRun> chosen_run(const Scenario& scenario, const StrategySpec&
 
 BatchSetting unpriced_setting(const Scenario& scenario, const StrategySpec& spec) {
   BatchSetting setting{.groups = {},
-                       .n_gpus = packed_gpus(scenario),
+                       .n_gpus = packed_gpus(base_plan(scenario, spec)),
                        .tokens_per_iteration = scenario.training.tokens_per_iteration};
   for (const GroupSpec& group : spec.groups)
     setting.groups.push_back({group.capacity_tokens, group.sequence.gpus_per_pack(), {}});
@@ -77,12 +75,13 @@ BatchSetting unpriced_setting(const Scenario& scenario, const StrategySpec& spec
 }
 
 std::optional<BatchRun> batch_run(const Scenario& scenario, const StrategySpec& spec,
-                                  std::int64_t longest_tokens) {
-  if (find_strategy(spec.strategy)->chooses_groups) return chosen_run(scenario, spec, longest_tokens);
+                                  std::int64_t longest_tokens, ScenarioPricers& pricers) {
+  if (find_strategy(spec.strategy)->chooses_groups)
+    return chosen_run(scenario, spec, longest_tokens, pricers);
   BatchRun run = empty_run(scenario, spec);
   run.groups = spec.groups;
   for (std::size_t g = 0; g < run.groups.size(); ++g)
-    run.setting.groups[g].cost = price_of(scenario, run.groups[g]);
+    run.setting.groups[g].cost = price_of(scenario, base_plan(scenario, spec), run.groups[g], pricers);
   return run;
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "experiment/pricing/shared_prices.hpp"
 #include "packing/pack.hpp"
 #include "planning/solver/cbc_assignment_solver.hpp"
 #include "scenarios/scenario.hpp"
@@ -20,7 +21,7 @@ struct BatchRun {
 
 /// None if the strategy chooses its groups and no group fits in memory. longest_tokens: the longest sample.
 std::optional<BatchRun> batch_run(const Scenario& scenario, const StrategySpec& spec,
-                                  std::int64_t longest_tokens);
+                                  std::int64_t longest_tokens, ScenarioPricers& pricers);
 
 /// BatchRun::setting without prices, for checks of a strategy that pack nothing.
 BatchSetting unpriced_setting(const Scenario& scenario, const StrategySpec& spec);

@@ -17,13 +17,33 @@
 namespace packsim {
 namespace {
 
+std::string mistake_text(const Scenario& scenario, std::size_t index, std::string_view key,
+                         std::string_view expected, std::string_view got) {
+  return fmt::format("{}: /strategies/{}/{}: {}: expected {}, got {}", scenario.path, index, key,
+                     scenario.strategies[index].name, expected, got);
+}
+
+// ZeRO stages that the plan cannot have.
+std::vector<std::string> stage_mistakes(const Scenario& scenario, std::size_t index) {
+  const StrategySpec& spec = scenario.strategies[index];
+  std::vector<std::string> messages;
+  for (const int stage : spec.zero_stages) {
+    for (const PlanMistake& mistake :
+         plan_mistakes(scenario.model, scenario.cluster, with_zero_stage(base_plan(scenario, spec), stage))) {
+      messages.push_back(mistake_text(scenario, index, "zero_stages",
+                                      "stages that the parallel plan can have",
+                                      fmt::format("{} ({})", stage, mistake.text())));
+    }
+  }
+  return messages;
+}
+
 // What a strategy that chooses its groups cannot carry out.
 std::vector<std::string> choosing_mistakes(const Scenario& scenario, std::size_t index) {
   const StrategySpec& spec = scenario.strategies[index];
   std::vector<std::string> messages;
   const auto refuse = [&](std::string_view key, std::string_view expected, std::string_view got) {
-    messages.push_back(fmt::format("{}: /strategies/{}/{}: {}: expected {}, got {}", scenario.path, index,
-                                   key, spec.name, expected, got));
+    messages.push_back(mistake_text(scenario, index, key, expected, got));
   };
   if (spec.over_long == OverLong::own_pack)
     refuse("over_long", "error, drop, truncate or split for a strategy that chooses pack lengths",
@@ -32,12 +52,6 @@ std::vector<std::string> choosing_mistakes(const Scenario& scenario, std::size_t
     refuse("window_samples", "0 for a strategy with windows of its own (window_iterations)",
            fmt::format("{}", spec.window_samples));
   }
-  for (const int stage : spec.zero_stages) {
-    for (const PlanMistake& mistake :
-         plan_mistakes(scenario.model, scenario.cluster, with_zero_stage(scenario.plan, stage)))
-      refuse("zero_stages", "stages that the parallel plan can have",
-             fmt::format("{} ({})", stage, mistake.text()));
-  }
   if (spec.padding != Padding::none) {
     refuse("padding", "none for a strategy that chooses pack lengths",
            fmt::format("\"{}\"", policy_name(kPaddingNames, spec.padding)));
@@ -45,27 +59,38 @@ std::vector<std::string> choosing_mistakes(const Scenario& scenario, std::size_t
   return messages;
 }
 
+// Stands for the groups of a plan that is still to be searched: each of them takes the same samples whole.
+GroupSpec whole_samples(const StrategySpec& spec, std::span<const std::int32_t> lengths_tokens) {
+  const std::int64_t longest = lengths_tokens.empty() ? 0 : *std::ranges::max_element(lengths_tokens);
+  GroupSpec group;
+  group.capacity_tokens = std::max<std::int64_t>(1, spec.longest_tokens.value_or(longest));
+  return group;
+}
+
 }  // namespace
 
 void check_strategies(const Scenario& scenario, std::span<const std::int32_t> lengths_tokens) {
   std::vector<std::string> messages;
   for (std::size_t i = 0; i < scenario.strategies.size(); ++i) {
-    const StrategySpec& spec = scenario.strategies[i];
+    StrategySpec spec = scenario.strategies[i];
     try {
       const Strategy& strategy = *find_strategy(spec.strategy);
+      std::ranges::move(stage_mistakes(scenario, i), std::back_inserter(messages));
       if (strategy.chooses_groups) {
         // There are no groups yet.
         std::ranges::copy(choosing_mistakes(scenario, i), std::back_inserter(messages));
         continue;
       }
+      if (spec.searches_plan) spec.groups = {whole_samples(spec, lengths_tokens)};
       PackRequest request = pack_request(spec, spec.groups, lengths_tokens);
       const BatchSetting setting = unpriced_setting(scenario, spec);
       if (strategy.plan_batches != nullptr) request.setting = &setting;
       check_request(spec.strategy, request);
       for (const GroupSpec& group : spec.groups) {
-        if (spec.micro_batches_per_rank) continue;
+        if (spec.micro_batches_per_rank || spec.searches_plan) continue;
         micro_batches_that_fit(scenario.training.tokens_per_iteration,
-                               packed_gpus(scenario) / group.sequence.gpus_per_pack(), group.capacity_tokens);
+                               packed_gpus(base_plan(scenario, spec)) / group.sequence.gpus_per_pack(),
+                               group.capacity_tokens);
       }
     } catch (const std::invalid_argument& error) {
       messages.push_back(

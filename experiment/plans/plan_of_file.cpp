@@ -43,8 +43,8 @@ std::vector<std::byte> plan_file_of(const Scenario& scenario, const StrategySpec
   facts.lengths_hash = hash_of_lengths(sample_lengths_tokens);
   facts.seed = static_cast<std::uint32_t>(spec.options[kSeed]);
   facts.shuffle = spec.options[kShuffle];
-  facts.tp_degree = scenario.plan.tp_degree;
-  facts.pp_degree = scenario.plan.pp_degree;
+  facts.tp_degree = plan.plans.front().tp_degree;
+  facts.pp_degree = plan.plans.front().pp_degree;
   facts.zero_stage = plan.groups.front().zero_stage;
   facts.tokens_per_iteration = scenario.training.tokens_per_iteration;
   facts.over_long = spec.over_long;
@@ -74,7 +74,7 @@ Scenario scenario_of_plan(const Scenario& scenario, const PlanView& plan, const 
     expect("tp_degree", scenario.plan.tp_degree, facts.tp_degree);
     expect("pp_degree", scenario.plan.pp_degree, facts.pp_degree);
   }
-  expect("n_gpus (over tensor-parallel groups and pipelines)", packed_gpus(scenario), facts.n_gpus);
+  expect("n_gpus (over tensor-parallel groups and pipelines)", packed_gpus(scenario.plan), facts.n_gpus);
   Scenario planned = scenario;
   if (says_states(facts) && facts.zero_stage != scenario.plan.zero_stage)
     planned.plan = with_zero_stage(scenario.plan, facts.zero_stage);
@@ -120,7 +120,7 @@ PlannedStrategy plan_of_file(const Scenario& scenario, const PlanView& view) {
     n_micro_batches.push_back(plans_batches ? most_rounds(plan.schedule.placed)
                                             : group.micro_batches_per_rank);
   }
-  set_groups(scenario, spec.groups, n_micro_batches, spec.padding, spec.pad_multiple_tokens, plan);
+  set_groups(scenario, spec, spec.groups, n_micro_batches, plan);
   count_trained_groups(plan);
   plan.loss_tokens.assign(view->loss_tokens.begin(), view->loss_tokens.end());
   plan.packing_s = reading_watch.seconds();

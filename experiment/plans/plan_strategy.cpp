@@ -38,16 +38,16 @@ PackRequest pack_request(const StrategySpec& spec, std::span<const GroupSpec> gr
   return request;
 }
 
-int packed_gpus(const Scenario& scenario) {
-  return scenario.cluster.n_gpus() / (scenario.plan.tp_degree * scenario.plan.pp_degree);
+int packed_gpus(const ParallelPlan& plan) {
+  return plan.state_gpus();
 }
 
-PlannedGroup plan_group(const Scenario& scenario, const GroupSpec& group, std::int64_t pack_tokens,
-                        int n_micro_batches) {
+PlannedGroup plan_group(const Scenario& scenario, const ParallelPlan& base, const GroupSpec& group,
+                        std::int64_t pack_tokens, int n_micro_batches) {
   const FrameworkFactors& factors = scenario.profile.factors;
   const MemoryAssumptions assumptions{.reserved_bytes = factors.reserved_bytes,
                                       .logits_bytes_per_vocab_entry = factors.logits_bytes_per_vocab_entry};
-  ParallelPlan plan = group_plan(scenario.plan, group, 0);
+  ParallelPlan plan = group_plan(base, group, 0);
   const double tokens_per_gpu = static_cast<double>(pack_tokens) / plan.sequence_gpus();
   const std::optional<int> fewest =
       fewest_gc_layers(scenario.model, scenario.cluster, plan, assumptions, tokens_per_gpu, n_micro_batches);
@@ -70,13 +70,14 @@ PlannedGroup plan_group(const Scenario& scenario, const GroupSpec& group, std::i
   return result;
 }
 
-void set_groups(const Scenario& scenario, std::span<const GroupSpec> groups,
-                std::span<const int> n_micro_batches, Padding padding, std::int64_t pad_multiple_tokens,
-                PlannedStrategy& plan) {
+void set_groups(const Scenario& scenario, const StrategySpec& spec, std::span<const GroupSpec> groups,
+                std::span<const int> n_micro_batches, PlannedStrategy& plan) {
+  const ParallelPlan& base = base_plan(scenario, spec);
   for (std::size_t g = 0; g < groups.size(); ++g) {
-    plan.batches.push_back(micro_batches(plan.packing, g, padding, pad_multiple_tokens));
-    plan.groups.push_back(plan_group(scenario, groups[g], most_tokens(plan.batches[g]), n_micro_batches[g]));
-    plan.plans.push_back(group_plan(scenario.plan, groups[g], plan.groups[g].gc_layers));
+    plan.batches.push_back(micro_batches(plan.packing, g, spec.padding, spec.pad_multiple_tokens));
+    plan.groups.push_back(
+        plan_group(scenario, base, groups[g], most_tokens(plan.batches[g]), n_micro_batches[g]));
+    plan.plans.push_back(group_plan(base, groups[g], plan.groups[g].gc_layers));
   }
 }
 
@@ -131,7 +132,7 @@ PlannedStrategy schedule_packs(const Scenario& scenario, const StrategySpec& spe
   plan.packing_s = packing_s;
   const bool plans_batches = !plan.packing.planned.iterations.empty();
   const Stopwatch scheduling_watch;
-  const int n_gpus = packed_gpus(scenario);
+  const int n_gpus = packed_gpus(base_plan(scenario, spec));
   std::vector<int> n_micro_batches;
   for (const GroupSpec& group : packed.groups) {
     n_micro_batches.push_back(plans_batches
@@ -140,7 +141,7 @@ PlannedStrategy schedule_packs(const Scenario& scenario, const StrategySpec& spe
                                         scenario.training.tokens_per_iteration,
                                         n_gpus / group.sequence.gpus_per_pack(), group.capacity_tokens)));
   }
-  set_groups(scenario, packed.groups, n_micro_batches, spec.padding, spec.pad_multiple_tokens, plan);
+  set_groups(scenario, spec, packed.groups, n_micro_batches, plan);
   std::vector<GroupParallelism> parallelism;
   for (std::size_t g = 0; g < packed.groups.size(); ++g) {
     parallelism.push_back(
@@ -175,8 +176,9 @@ PlannedStrategy plan_what_does_not_fit(const Scenario& scenario, const StrategyS
                                        const Stopwatch& packing_watch) {
   GroupSpec group;
   group.capacity_tokens = std::max<std::int64_t>(1, spec.longest_tokens.value_or(longest_of(lengths_tokens)));
-  for (int degree = 1; degree <= packed_gpus(scenario); degree *= 2) {
-    ParallelPlan plan = scenario.plan;
+  const ParallelPlan& base = base_plan(scenario, spec);
+  for (int degree = 1; degree <= packed_gpus(base); degree *= 2) {
+    ParallelPlan plan = base;
     plan.sequence.ulysses = degree;
     if (plan_mistakes(scenario.model, scenario.cluster, plan).empty()) group.sequence.ulysses = degree;
   }
@@ -186,10 +188,11 @@ PlannedStrategy plan_what_does_not_fit(const Scenario& scenario, const StrategyS
   return schedule_packs(scenario, spec, std::move(packed), packing_watch.seconds());
 }
 
-// At the scenario's own ZeRO stage.
+// At the ZeRO stage of its own plan.
 PlannedStrategy plan_at(const Scenario& scenario, const StrategySpec& spec,
-                        std::span<const std::int32_t> lengths_tokens, const Stopwatch& packing_watch) {
-  std::optional<BatchRun> run = batch_run(scenario, spec, longest_of(lengths_tokens));
+                        std::span<const std::int32_t> lengths_tokens, ScenarioPricers& pricers,
+                        const Stopwatch& packing_watch) {
+  std::optional<BatchRun> run = batch_run(scenario, spec, longest_of(lengths_tokens), pricers);
   if (!run) return plan_what_does_not_fit(scenario, spec, lengths_tokens, packing_watch);
   Packed packed = plan_batches(std::move(*run), spec, lengths_tokens);
   return schedule_packs(scenario, spec, std::move(packed), packing_watch.seconds());
@@ -198,7 +201,8 @@ PlannedStrategy plan_at(const Scenario& scenario, const StrategySpec& spec,
 // At the stage of those that it may choose from at which most of the data is trained, and of these the one
 // that takes least. Stages hold samples of other lengths.
 PlannedStrategy best_stage(const Scenario& scenario, const StrategySpec& spec,
-                           std::span<const std::int32_t> lengths_tokens, const Stopwatch& packing_watch) {
+                           std::span<const std::int32_t> lengths_tokens, ScenarioPricers& pricers,
+                           const Stopwatch& packing_watch) {
   const auto lost_tokens = [](const Packed& packed) {
     return packed.packing.counts.dropped_tokens + packed.packing.counts.truncated_tokens;
   };
@@ -206,42 +210,48 @@ PlannedStrategy best_stage(const Scenario& scenario, const StrategySpec& spec,
     if (lost_tokens(one) != lost_tokens(other)) return lost_tokens(one) < lost_tokens(other);
     return one.planned_s < other.planned_s;
   };
-  std::optional<Scenario> best_scenario;
+  StrategySpec best_spec;
   std::optional<Packed> best;
   std::exception_ptr refused;  // samples that no pack of a stage holds
   for (const int zero_stage : spec.zero_stages) {
-    Scenario stage = scenario;
-    stage.plan = with_zero_stage(scenario.plan, zero_stage);
-    std::optional<BatchRun> run = batch_run(stage, spec, longest_of(lengths_tokens));
+    StrategySpec at_stage = spec;
+    at_stage.plan = with_zero_stage(base_plan(scenario, spec), zero_stage);
+    std::optional<BatchRun> run = batch_run(scenario, at_stage, longest_of(lengths_tokens), pricers);
     if (!run) continue;
     try {
       Packed packed = plan_batches(std::move(*run), spec, lengths_tokens);
       if (best && !is_better(packed, *best)) continue;
       best = std::move(packed);
-      best_scenario = std::move(stage);
+      best_spec = std::move(at_stage);
     } catch (const std::invalid_argument&) {
       if (!refused) refused = std::current_exception();
     }
   }
-  if (best) return schedule_packs(*best_scenario, spec, std::move(*best), packing_watch.seconds());
+  if (best) return schedule_packs(scenario, best_spec, std::move(*best), packing_watch.seconds());
   if (refused) std::rethrow_exception(refused);
-  Scenario first = scenario;
-  first.plan = with_zero_stage(scenario.plan, spec.zero_stages.front());
-  return plan_what_does_not_fit(first, spec, lengths_tokens, packing_watch);
+  StrategySpec first = spec;
+  first.plan = with_zero_stage(base_plan(scenario, spec), spec.zero_stages.front());
+  return plan_what_does_not_fit(scenario, first, lengths_tokens, packing_watch);
 }
 
 }  // namespace
 
 PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec,
-                              std::span<const std::int32_t> lengths_tokens) {
+                              std::span<const std::int32_t> lengths_tokens, ScenarioPricers& pricers) {
   const Stopwatch packing_watch;
   if (find_strategy(spec.strategy)->plan_batches == nullptr) {
     Packed packed{.packing = pack(spec.strategy, pack_request(spec, spec.groups, lengths_tokens)),
                   .groups = spec.groups};
     return schedule_packs(scenario, spec, std::move(packed), packing_watch.seconds());
   }
-  if (spec.zero_stages.empty()) return plan_at(scenario, spec, lengths_tokens, packing_watch);
-  return best_stage(scenario, spec, lengths_tokens, packing_watch);
+  if (spec.zero_stages.empty()) return plan_at(scenario, spec, lengths_tokens, pricers, packing_watch);
+  return best_stage(scenario, spec, lengths_tokens, pricers, packing_watch);
+}
+
+PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec,
+                              std::span<const std::int32_t> lengths_tokens) {
+  ScenarioPricers pricers(scenario);
+  return plan_strategy(scenario, spec, lengths_tokens, pricers);
 }
 
 }  // namespace packsim

@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "experiment/pricing/shared_prices.hpp"
 #include "experiment/results/report.hpp"
 #include "packing/pack.hpp"
 #include "packing/schedule/pack_use_counts.hpp"
@@ -31,6 +32,11 @@ struct PlannedStrategy {
   double scheduling_s = 0;  ///< time that making the schedule took on this machine
 };
 
+/// Packs and schedules with the groups that the strategy has or, if it chooses them, with the ones that its
+/// own prices say are best. spec.searches_plan is not read; find_plan() searches.
+PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec,
+                              std::span<const std::int32_t> lengths_tokens, ScenarioPricers& pricers);
+/// The same with pricers of its own.
 PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec,
                               std::span<const std::int32_t> lengths_tokens);
 
@@ -38,16 +44,15 @@ PackRequest pack_request(const StrategySpec& spec, std::span<const GroupSpec> gr
                          std::span<const std::int32_t> lengths_tokens);
 
 /// Memory and parallel plan of one group, before anything is simulated. pack_tokens: of its largest pack,
-/// padding included. n_micro_batches: of a DP rank in one iteration.
-PlannedGroup plan_group(const Scenario& scenario, const GroupSpec& group, std::int64_t pack_tokens,
-                        int n_micro_batches);
+/// padding included. n_micro_batches: of a DP rank in one iteration. base: the base_plan() of its strategy.
+PlannedGroup plan_group(const Scenario& scenario, const ParallelPlan& base, const GroupSpec& group,
+                        std::int64_t pack_tokens, int n_micro_batches);
 
 /// Adds the micro-batches, the memory and the parallel plan of each group of plan.packing.
 ///
 /// groups: [n_groups]. n_micro_batches: [n_groups], of a DP rank in one iteration.
-void set_groups(const Scenario& scenario, std::span<const GroupSpec> groups,
-                std::span<const int> n_micro_batches, Padding padding, std::int64_t pad_multiple_tokens,
-                PlannedStrategy& plan);
+void set_groups(const Scenario& scenario, const StrategySpec& spec, std::span<const GroupSpec> groups,
+                std::span<const int> n_micro_batches, PlannedStrategy& plan);
 
 /// Fills in `uses` of a scheduled plan and, for each of its groups, the numbers of packs, DP ranks,
 /// micro-batches for each rank, and iterations.
@@ -58,6 +63,6 @@ int most_rounds(std::span<const PlacedPack> placed);
 
 /// Number of GPUs to which packs are assigned. The GPUs of a tensor-parallel group and of all its pipeline
 /// stages count as one.
-int packed_gpus(const Scenario& scenario);
+int packed_gpus(const ParallelPlan& plan);
 
 }  // namespace packsim

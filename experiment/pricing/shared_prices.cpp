@@ -21,6 +21,14 @@ StepPricer& ScenarioPricers::of(const ParallelPlan& plan) {
   return *known->second;
 }
 
+const PlanCost& ScenarioPricers::cost(const ParallelPlan& plan, std::int64_t capacity_tokens) {
+  const auto known = std::ranges::find_if(costs_, [&](const KnownCost& one) {
+    return one.capacity_tokens == capacity_tokens && one.plan == plan;
+  });
+  if (known != costs_.end()) return known->cost;
+  return costs_.emplace_back(plan, capacity_tokens, plan_cost(of(plan), capacity_tokens)).cost;
+}
+
 void ScenarioPricers::forget_interpolated() {
   for (const auto& [plan, pricer] : pricers_) pricer->forget_interpolated();
 }

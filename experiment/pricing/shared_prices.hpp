@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -7,6 +9,7 @@
 
 #include "models/step/step_pricer.hpp"
 #include "scenarios/scenario.hpp"
+#include "sim/run/plan_cost.hpp"
 
 namespace packsim {
 
@@ -19,6 +22,8 @@ class ScenarioPricers {
   /// The pricer of a plan, set to the plan's checkpointed layers. It is valid until the next call for a plan
   /// that differs only in its checkpointed layers.
   StepPricer& of(const ParallelPlan& plan);
+  /// The cost of packs of up to this length under a plan with its checkpointed layers.
+  const PlanCost& cost(const ParallelPlan& plan, std::int64_t capacity_tokens);
   /// The kernel prices that all plans on the scenario's cluster share.
   const std::shared_ptr<KernelPricer>& kernels() const { return kernels_; }
   /// Deletes interpolated prices, which are cheap to compute again. Prices that refer to them become invalid.
@@ -28,6 +33,12 @@ class ScenarioPricers {
   const Scenario& scenario_;
   std::shared_ptr<KernelPricer> kernels_;
   std::vector<std::pair<ParallelPlan, std::unique_ptr<StepPricer>>> pricers_;  // plans without checkpointing
+  struct KnownCost {
+    ParallelPlan plan;
+    std::int64_t capacity_tokens = 0;
+    PlanCost cost;
+  };
+  std::deque<KnownCost> costs_;  // references to its elements stay valid
 };
 
 /// Lends pricers to strategies, which run on any number of threads. Each strategy has pricers of its own

@@ -51,8 +51,27 @@ void compare_samples(const StrategyResult& reference, StrategyResult& run) {
   }
 }
 
+// How a framework executes a step, but for what follows from the ZeRO stage.
+ExecutionStyle own_style(const StrategyResult& run) {
+  ExecutionStyle style = run.plan.execution;
+  style.overlaps_states = false;
+  return style;
+}
+
 void compare_execution(const StrategyResult& reference, StrategyResult& run) {
+  if (run.plan.lora_rank != reference.plan.lora_rank) {
+    run.differences.push_back(fmt::format("trains adapters of rank {}, {} of rank {} (0: all weights)",
+                                          run.plan.lora_rank, reference.name, reference.plan.lora_rank));
+  }
+  if (own_style(run) != own_style(reference)) {
+    run.differences.push_back(
+        fmt::format("executes steps in another way than {} (its own keys of parallelism)", reference.name));
+  }
   if (run.overlaps_states == reference.overlaps_states) return;
+  // Both could have executed steps as the other does.
+  const bool had_same_choice =
+      !run.choice_of_zero_stages.empty() && run.choice_of_zero_stages == reference.choice_of_zero_stages;
+  if (had_same_choice) return;
   const auto says = [](bool overlaps) {
     return overlaps ? "overlaps gradients and weights with computation" : "waits for gradients and weights";
   };
@@ -62,17 +81,30 @@ void compare_execution(const StrategyResult& reference, StrategyResult& run) {
 
 }  // namespace
 
-bool has_asked_iterations(const RunManifest& manifest, const StrategyResult& run) {
-  if (run.iterations == 0) return false;
-  const auto asked_tokens = static_cast<double>(manifest.tokens_per_iteration);
-  if (std::abs(mean_iteration_tokens(run) - asked_tokens) <= kIterationTolerance * asked_tokens) return true;
+bool has_asked_iterations(const IterationSizes& sizes) {
+  if (sizes.iterations == 0) return false;
+  // A sample that is longer than an iteration makes one larger for every strategy.
+  const auto asked_tokens = static_cast<double>(std::max(sizes.tokens_per_iteration, sizes.longest_tokens));
+  const auto trained_tokens = static_cast<double>(sizes.trained_tokens);
+  const auto iterations = static_cast<double>(sizes.iterations);
+  const double more = trained_tokens / iterations / asked_tokens - 1;
+  if (more > kIterationTolerance) return false;
+  if (more >= -kIterationTolerance) return true;
   // In a job of few iterations those that are not full weigh more: the last one of each epoch or, if
   // iterations consist of packs of one group, of each group and epoch.
-  const double asked_iterations = static_cast<double>(run.counts.trained_tokens) / asked_tokens;
+  const auto n_last = static_cast<double>(sizes.epochs * std::max<std::int64_t>(1, sizes.n_own_groups));
+  return iterations - trained_tokens / asked_tokens <= n_last;
+}
+
+bool has_asked_iterations(const RunManifest& manifest, const StrategyResult& run) {
   const auto n_own = std::ranges::count_if(
       run.groups, [](const PlannedGroup& group) { return group.micro_batches_per_rank.has_value(); });
-  const auto n_last = static_cast<double>(manifest.epochs * std::max<std::int64_t>(1, n_own));
-  return std::abs(static_cast<double>(run.iterations) - asked_iterations) <= n_last;
+  return has_asked_iterations({.tokens_per_iteration = manifest.tokens_per_iteration,
+                               .epochs = manifest.epochs,
+                               .trained_tokens = run.counts.trained_tokens,
+                               .iterations = run.iterations,
+                               .longest_tokens = run.counts.longest_tokens,
+                               .n_own_groups = n_own});
 }
 
 void set_differences(Report& report) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "experiment/results/plan_search.hpp"
 #include "experiment/results/planned_group.hpp"
 #include "models/cause.hpp"
 #include "packing/policies.hpp"
@@ -193,6 +194,12 @@ struct StrategyResult {
   std::vector<std::string> differences = {};
 
   bool feasible = true;  ///< whether every group fits in memory
+  /// The parallel plan of its groups, but for their degrees of sequences and checkpointed layers.
+  ParallelPlan plan = {};
+  /// ZeRO stages from which the plan was chosen, ascending; empty if the scenario gives the stage.
+  std::vector<int> choice_of_zero_stages = {};
+  /// How the plan was found; none if the scenario gives it.
+  std::optional<PlanSearch> search = {};
   /// Whether gradients and weights travel while the GPUs compute.
   bool overlaps_states = false;
   std::vector<PlannedGroup> groups = {};

@@ -16,7 +16,7 @@ std::string degree_mistake(const Scenario& scenario, int sp_degree) {
 }
 
 std::int64_t smallest_iteration_tokens(const Scenario& scenario, std::int64_t pack_tokens, int sp_degree) {
-  return packed_gpus(scenario) / sp_degree * pack_tokens;
+  return packed_gpus(scenario.plan) / sp_degree * pack_tokens;
 }
 
 ProfiledCase planned_case(const Scenario& scenario, std::int64_t pack_tokens, int sp_degree) {
@@ -31,8 +31,8 @@ ProfiledCase planned_case(const Scenario& scenario, std::int64_t pack_tokens, in
   const GroupSpec spec{
       .capacity_tokens = pack_tokens, .sequence = {.ulysses = sp_degree}, .gc_layers = std::nullopt};
   const PlannedGroup group = plan_group(
-      scenario, spec, pack_tokens,
-      micro_batches_that_fit(tokens_per_iteration, packed_gpus(scenario) / sp_degree, pack_tokens));
+      scenario, scenario.plan, spec, pack_tokens,
+      micro_batches_that_fit(tokens_per_iteration, packed_gpus(scenario.plan) / sp_degree, pack_tokens));
   one.gc_layers = group.gc_layers;
   one.peak_memory_bytes = group.peak_memory_bytes;
   const std::int64_t smallest = smallest_iteration_tokens(scenario, pack_tokens, sp_degree);

@@ -275,6 +275,14 @@ MicroBatchCurves StepPricer::micro_batch_curves() const {
 }
 
 // Its steps take equal parts of the time.
+StepPricer::AttentionCost StepPricer::ring_transfers(std::int64_t tokens) {
+  const MicroBatchPrice price = micro_batch(tokens, {});
+  const auto seconds = [](const RingPrice& ring) {
+    return 1e-9 * (ring.steps - 1) * static_cast<double>(ring.transfer_ns);
+  };
+  return {.forward_s = seconds(price.attention_forward), .backward_s = seconds(price.attention_backward)};
+}
+
 RingPrice StepPricer::ring(const TimeEstimate& computed, std::int64_t tokens_per_gpu, int blocks) {
   RingPrice ring;
   ring.steps = plan_.sequence.ring;

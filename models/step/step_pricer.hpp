@@ -47,6 +47,8 @@ class StepPricer {
   AttentionCost document_cost(std::int32_t length_tokens);
   AttentionCost attention_launch() const;
   AttentionCost longest_cost_per_token() const;
+  /// Transfers of a ring in one layer, for a pack of so many tokens; 0 without a ring.
+  AttentionCost ring_transfers(std::int64_t tokens);
   /// [pp_degree]: whether every GPU of a pipeline stage is in the same node as its counterpart in the next
   /// stage. The last entry is for the last stage and the first.
   std::vector<bool> sends_in_node() const;

@@ -74,8 +74,9 @@ DegreeCosts::LengthCost DegreeCosts::make_cost(std::size_t degree, std::int64_t 
   if (at == own.points.end()) return {.share_s = kNever, .alone_s = kNever};
   const std::size_t group = group_of(degree, std::max(length_tokens, own.best_tokens));
   const auto length = static_cast<std::int32_t>(length_tokens);
-  return {.share_s = static_cast<double>(length_tokens) * at->least_s_per_token +
-                     document_curves_[group].at(length_tokens),
+  const double attention = document_curves_[group].at(length_tokens);
+  return {.share_s = static_cast<double>(length_tokens) * at->least_s_per_token + attention -
+                     groups_[group].cost.hidden_s(length_tokens, attention),
           .alone_s = pack_s(degree, {&length, 1})};
 }
 

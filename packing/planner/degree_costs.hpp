@@ -73,7 +73,9 @@ class DegreeCosts {
   /// Time of a pack of a group. documents_s: the sum of document_s() over its documents.
   double pack_s(std::size_t group, std::int64_t tokens, double documents_s,
                 std::int64_t longest_tokens) const {
-    return token_curves_[group].at(tokens) + groups_[group].cost.attention_s(documents_s, longest_tokens);
+    const PackCost& cost = groups_[group].cost;
+    const double attention = cost.attention_s(documents_s, longest_tokens);
+    return token_curves_[group].at(tokens) + attention - cost.hidden_s(tokens, attention);
   }
 
  private:

@@ -18,8 +18,8 @@ namespace packsim {
 /// - at the smallest such degree, also with shorter packs of the smallest degree of all for samples that fit
 ///   in these. Longer packs are then topped up with shorter samples.
 ///
-/// Returns the choice that takes the least time, or nothing if no choice holds all samples, fills the rounds of
-/// an interleaved pipeline and takes less than limit_s in total.
+/// Returns the choice that takes the least time, or nothing if no choice holds all samples, fills the rounds
+/// of an interleaved pipeline and takes less than limit_s in total.
 std::vector<ComposedIteration> sorted_packs(const BatchProblem& problem, const DegreeCosts& costs,
                                             double limit_s);
 

@@ -55,6 +55,7 @@ extern constinit const Strategy longalign_sorted = {
     .complexity = "O(N log N)",
     .source = "LongAlign arXiv 2401.18058",
     .plan_batches = plan_longalign_sorted,
+    .trains_samples_alone = true,
     .options = kShuffleOptions,
 };
 

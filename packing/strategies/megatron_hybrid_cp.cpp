@@ -189,6 +189,7 @@ extern constinit const Strategy megatron_hybrid_cp = {
     .complexity = "O(N B)",
     .source = "Megatron-LM hybrid_cp_schedule.py",
     .plan_batches = plan_megatron_hybrid_cp,
+    .trains_samples_alone = true,
     .options = kGlobalBatchOptions,
     .mixes_groups = true,
 };

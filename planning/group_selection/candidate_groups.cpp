@@ -1,8 +1,9 @@
 #include "planning/group_selection/candidate_groups.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
-#include <optional>
+#include <span>
 
 #include "models/step/step_pricer.hpp"
 #include "sim/run/plan_cost.hpp"
@@ -35,58 +36,85 @@ std::int64_t most_tokens_that_fit(const Job& job, const ParallelPlan& plan, std:
   return fitting;
 }
 
+std::vector<ParallelPlan> plans_of_degree(const Job& job, ParallelPlan plan, int degree) {
+  std::vector<ParallelPlan> plans;
+  const auto add = [&](int ulysses) {
+    plan.sequence = {.ulysses = ulysses, .ring = degree / ulysses};
+    const bool is_known = std::ranges::find(plans, plan) != plans.end();
+    if (!is_known && plan_mistakes(job.model, job.cluster, plan).empty()) plans.push_back(plan);
+    return !plans.empty();
+  };
+  for (int ulysses = degree; ulysses >= 1; ulysses /= 2) {
+    if (add(ulysses)) break;
+  }
+  add(std::min(degree, std::max(1, job.cluster.gpus_per_node / plan.tp_degree)));
+  return plans;
+}
+
 namespace {
 
-// So many GPUs share a pack by Ulysses, or, where that cannot be, by as much of it as can be and a ring; none
-// where neither can.
-std::optional<ParallelPlan> plan_of_degree(const Job& job, ParallelPlan plan, int degree) {
-  for (plan.sequence.ulysses = degree; plan.sequence.ulysses >= 1; plan.sequence.ulysses /= 2) {
-    plan.sequence.ring = degree / plan.sequence.ulysses;
-    if (plan_mistakes(job.model, job.cluster, plan).empty()) return plan;
+// The candidates of one degree, with 0 and more checkpointed layers.
+std::vector<CandidateGroup> candidates_of(const Job& job, ParallelPlan plan, const CandidateLimits& limits,
+                                          const std::shared_ptr<KernelPricer>& kernels) {
+  std::vector<CandidateGroup> candidates;
+  const int depth = std::max(1, (job.model.n_layers + limits.most_depths - 2) / (limits.most_depths - 1));
+  const int gpus = plan.sequence_gpus();
+  const std::int64_t longest_pack =
+      std::max(limits.longest_tokens, limits.share_tokens * (gpus / plan.tp_degree));
+  const std::int64_t most = (longest_pack + gpus - 1) / gpus;
+  plan.gc_layers = 0;
+  StepPricer pricer(job.model, job.cluster, plan, job.hardware, job.factors, kernels);
+  std::int64_t before = 0;
+  for (int gc_layers = 0; before < most; gc_layers += depth) {
+    plan.gc_layers = std::min(gc_layers, job.model.n_layers);
+    const std::int64_t tokens = most_tokens_that_fit(job, plan, most);
+    if (tokens > before) {
+      pricer.set_gc_layers(plan.gc_layers);
+      const PlanCost cost = plan_cost(pricer, tokens * gpus);
+      candidates.push_back({.plan = plan,
+                            .group = {.capacity_tokens = tokens * gpus,
+                                      .gpus_per_pack = gpus / plan.tp_degree,
+                                      .cost = cost.pack},
+                            .step_s = cost.step_s});
+      before = tokens;
+    }
+    if (gc_layers >= job.model.n_layers) break;
   }
-  return std::nullopt;
+  return candidates;
+}
+
+// Whether one way to share packs takes less than another for the longest sample that both hold, or holds
+// longer ones.
+bool is_better_way(std::span<const CandidateGroup> one, std::span<const CandidateGroup> other,
+                   std::int64_t longest_tokens) {
+  if (one.empty() || other.empty()) return other.empty() && !one.empty();
+  const auto held = [&](std::span<const CandidateGroup> way) {
+    return std::min(longest_tokens, way.back().group.capacity_tokens);
+  };
+  if (held(one) != held(other)) return held(one) > held(other);
+  const auto longest_s = [&](std::span<const CandidateGroup> way) {
+    const auto holds = [&](const CandidateGroup& group) { return group.group.capacity_tokens >= held(way); };
+    const auto length = static_cast<std::int32_t>(held(way));
+    return pack_time_s(std::ranges::find_if(way, holds)->group.cost, {&length, 1});
+  };
+  return longest_s(one) < longest_s(other);
 }
 
 }  // namespace
 
 std::vector<CandidateGroup> candidate_groups(const Job& job, const ParallelPlan& plan,
-                                             const CandidateLimits& limits) {
+                                             const CandidateLimits& limits,
+                                             std::shared_ptr<KernelPricer> kernels) {
   std::vector<CandidateGroup> candidates;
-  const int depth = std::max(1, (job.model.n_layers + limits.most_depths - 2) / (limits.most_depths - 1));
   const int most_degree = plan.n_gpus / (plan.tp_degree * plan.pp_degree);
-  const auto kernels = std::make_shared<KernelPricer>(job.hardware, job.cluster);
+  if (!kernels) kernels = std::make_shared<KernelPricer>(job.hardware, job.cluster);
   for (int degree = 1; degree <= most_degree; degree *= 2) {
-    std::optional<ParallelPlan> allowed = plan_of_degree(job, plan, degree);
-    if (!allowed) continue;
-    ParallelPlan& candidate = *allowed;
-    // More GPUs than heads hold a sample that fewer do not, or that is long enough to be worth a ring's
-    // price.
-    constexpr std::int64_t kRingTokens = 4096;
-    const bool is_held =
-        !candidates.empty() && candidates.back().group.capacity_tokens >= limits.longest_tokens;
-    if (candidate.sequence.ring > 1 && is_held && limits.longest_tokens < kRingTokens * degree) continue;
-    candidate.gc_layers = 0;
-    const int gpus = candidate.sequence_gpus();
-    const std::int64_t longest_pack =
-        std::max(limits.longest_tokens, limits.share_tokens * (gpus / candidate.tp_degree));
-    const std::int64_t most = (longest_pack + gpus - 1) / gpus;
-    StepPricer pricer(job.model, job.cluster, candidate, job.hardware, job.factors, kernels);
-    std::int64_t before = 0;
-    for (int gc_layers = 0; before < most; gc_layers += depth) {
-      candidate.gc_layers = std::min(gc_layers, job.model.n_layers);
-      const std::int64_t tokens = most_tokens_that_fit(job, candidate, most);
-      if (tokens > before) {
-        pricer.set_gc_layers(candidate.gc_layers);
-        const PlanCost cost = plan_cost(pricer, tokens * gpus);
-        candidates.push_back({.plan = candidate,
-                              .group = {.capacity_tokens = tokens * gpus,
-                                        .gpus_per_pack = gpus / candidate.tp_degree,
-                                        .cost = cost.pack},
-                              .step_s = cost.step_s});
-        before = tokens;
-      }
-      if (gc_layers >= job.model.n_layers) break;
+    std::vector<CandidateGroup> best;
+    for (const ParallelPlan& way : plans_of_degree(job, plan, degree)) {
+      std::vector<CandidateGroup> of_way = candidates_of(job, way, limits, kernels);
+      if (is_better_way(of_way, best, limits.longest_tokens)) best = std::move(of_way);
     }
+    std::ranges::move(best, std::back_inserter(candidates));
   }
   std::ranges::stable_sort(candidates, {},
                            [](const CandidateGroup& candidate) { return candidate.group.capacity_tokens; });

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "models/cluster.hpp"
@@ -8,6 +9,7 @@
 #include "models/kernels/hardware_profile.hpp"
 #include "models/memory/peak_memory.hpp"
 #include "models/parallel_plan.hpp"
+#include "models/step/kernel_pricer.hpp"
 #include "models/transformer.hpp"
 #include "packing/batch_problem.hpp"
 
@@ -41,12 +43,20 @@ struct CandidateLimits {
 /// The candidate groups of a plan, in ascending order of capacity; empty if nothing fits in memory.
 ///
 /// There are candidates for every power of two that is a possible number of GPUs to share a pack, by Ulysses
-/// or, if the model has too few heads, by Ulysses and a ring. Each has several numbers of checkpointed
-/// layers, from 0 up to the first at which the longest pack that is needed fits.
+/// or by Ulysses and a ring, whichever takes less for the longest sample (plans_of_degree()). Each has
+/// several numbers of checkpointed layers, from 0 up to the first at which the longest pack that is needed
+/// fits.
 ///
-/// plan: of all groups. Its sp_degree, cp_degree and gc_layers are not read.
+/// plan: of all groups. Its sp_degree, cp_degree and gc_layers are not read. kernels: a pricer of the job,
+/// which nothing else may use at the same time; null: a new one.
 std::vector<CandidateGroup> candidate_groups(const Job& job, const ParallelPlan& plan,
-                                             const CandidateLimits& limits);
+                                             const CandidateLimits& limits,
+                                             std::shared_ptr<KernelPricer> kernels = nullptr);
+
+/// The plans worth trying with so many GPUs that share a pack: by Ulysses or, if the model has too few heads,
+/// by the widest possible Ulysses and a ring; and by Ulysses inside a node and a ring between nodes. Empty if
+/// none is possible.
+std::vector<ParallelPlan> plans_of_degree(const Job& job, ParallelPlan plan, int degree);
 
 /// The most tokens that a pack may have on each of its GPUs to fit in memory under the plan, at most `most`;
 /// 0: not even one. n_micro_batches: of each rank in a step; 0: enough to fill a pipeline.

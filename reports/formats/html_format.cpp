@@ -15,6 +15,7 @@
 #include "reports/tables/loss_rows.hpp"
 #include "reports/tables/run_notes.hpp"
 #include "reports/tables/run_values.hpp"
+#include "reports/tables/search_rows.hpp"
 #include "reports/text/html_text.hpp"
 #include "reports/text/numbers.hpp"
 #include "reports/text/plan_text.hpp"
@@ -173,6 +174,10 @@ std::string body(const Report& report, std::span<const Chart> charts) {
       "of "
       "the data set's tokens over all epochs.</p>\n";
   text += accounting_table(report);
+  if (!search_rows(report).empty())
+    text +=
+        fmt::format("<h2>Plans found by search</h2>\n<p class=\"note\">{}</p>\n", html_escaped(kSearchNote)) +
+        search_table(report);
   if (!loss_rows(report).empty())
     text += fmt::format("<h2>Loss weights</h2>\n<p class=\"note\">{}</p>\n", html_escaped(kLossNote)) +
             loss_table(report);

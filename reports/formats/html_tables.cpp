@@ -14,6 +14,7 @@
 #include "reports/tables/conclusion.hpp"
 #include "reports/tables/loss_rows.hpp"
 #include "reports/tables/run_values.hpp"
+#include "reports/tables/search_rows.hpp"
 #include "reports/tables/shown_groups.hpp"
 #include "reports/text/html_text.hpp"
 #include "reports/text/numbers.hpp"
@@ -156,6 +157,10 @@ std::string run_table(const Report& report, RunTable which) {
 
 std::string bound_table(const Report& report) {
   return table_of_rows(bound_rows(report));
+}
+
+std::string search_table(const Report& report) {
+  return table_of_rows(search_rows(report));
 }
 
 std::string loss_table(const Report& report) {

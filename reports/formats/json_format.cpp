@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "models/plan_names.hpp"
+#include "reports/formats/plan_search_json.hpp"
 #include "reports/tables/bound_rows.hpp"
 #include "reports/tables/run_values.hpp"
 
@@ -175,6 +176,7 @@ Json run(const StrategyResult& result) {
   }
   run["groups"] = Json::array();
   for (const PlannedGroup& each : result.groups) run["groups"].push_back(group(each));
+  run["plan_search"] = plan_search_json(result.search);
   run["loss_bias"] = Json::array();
   for (const LossBiasResult& bias : result.loss_bias) {
     run["loss_bias"].push_back({{"normaliser", bias.normaliser},

@@ -12,6 +12,7 @@
 #include "reports/tables/loss_rows.hpp"
 #include "reports/tables/run_notes.hpp"
 #include "reports/tables/run_values.hpp"
+#include "reports/tables/search_rows.hpp"
 #include "reports/tables/shown_groups.hpp"
 #include "reports/text/numbers.hpp"
 #include "reports/text/plan_text.hpp"
@@ -139,6 +140,13 @@ std::string plans(const Report& report) {
   return text_table(rows);
 }
 
+std::string searches(const Report& report, int width_columns) {
+  std::vector<std::vector<std::string>> rows = search_rows(report);
+  if (rows.empty()) return "";
+  for (std::vector<std::string>& row : rows) row.front() = printable(row.front());
+  return text_table(rows) + wrapped(kSearchNote, width_columns, 0) + "\n";
+}
+
 // The policies, each combination once with the runs that share it.
 std::string shared_policies(const Report& report, int width_columns) {
   std::vector<std::pair<std::string, std::string>> runs_by_policies;
@@ -208,7 +216,8 @@ std::string to_terminal(const Report& report, int width_columns) {
   const std::string use_and_cost = run_table(report, RunTable::use_and_cost, "use and cost");
   if (!use_and_cost.empty()) text += use_and_cost + "\n";
   return text + bounds(report, wrap_columns) + losses(report, wrap_columns) + notes(report, wrap_columns) +
-         "\n" + plans(report) + "\n" + shared_policies(report, wrap_columns) + "\n" +
+         "\n" + plans(report) + "\n" + searches(report, wrap_columns) +
+         shared_policies(report, wrap_columns) + "\n" +
          wrapped(printable(conclusion(report)), wrap_columns, 0);
 }
 

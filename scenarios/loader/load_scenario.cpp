@@ -130,7 +130,9 @@ Scenario read_scenario(JsonReader reader, const std::string& folder, const DataP
 
   const std::size_t before_plan = problems.size();
   scenario.training = read_training(reader.object("training"));
-  scenario.plan = read_parallelism(reader.optional_object("parallelism"), profile.value);
+  // How the framework of the profile executes a step, unless the scenario says otherwise.
+  scenario.plan =
+      read_parallelism(reader.optional_object("parallelism"), {.execution = profile.value.execution});
   const bool plan_is_read = problems.size() == before_plan;
   scenario.plan.n_gpus = cluster.value.n_gpus();
   scenario.plan.zero_stage = scenario.training.zero_stage;

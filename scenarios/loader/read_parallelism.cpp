@@ -6,10 +6,9 @@
 namespace packsim {
 namespace {
 
-// Null where the scenario leaves it to the number of chunks.
-const PipelineSchedule* read_schedule(JsonReader& reader) {
+const PipelineSchedule* read_schedule(JsonReader& reader, const PipelineSchedule* before) {
   constexpr std::string_view kKey = "pipeline_schedule";
-  if (!reader.has(kKey)) return nullptr;
+  if (!reader.has(kKey)) return before;
   std::vector<std::string> names;
   for (const PipelineSchedule* schedule : pipeline_schedules()) names.emplace_back(schedule->name);
   return pipeline_schedules()[reader.one_of(kKey, names)];
@@ -17,33 +16,31 @@ const PipelineSchedule* read_schedule(JsonReader& reader) {
 
 }  // namespace
 
-ParallelPlan read_parallelism(JsonReader reader, const FrameworkProfile& profile) {
+ParallelPlan read_parallelism(JsonReader reader, ParallelPlan plan) {
   constexpr int kMostStages = 4096;
   constexpr int kMostRank = 65'536;
   constexpr std::int64_t kMostBucketElements = 1'000'000'000'000;
 
-  ParallelPlan plan;
-  plan.tp_degree = reader.integer("tp_degree", 1, kMostGpus, 1);
-  plan.pp_degree = reader.integer("pp_degree", 1, kMostStages, 1);
-  plan.virtual_stages = reader.integer("virtual_stages", 1, kMostStages, 1);
-  plan.pipeline_schedule = read_schedule(reader);
-  plan.chunk_layers = reader.integers("chunk_layers", 0, kMostLayers);
-  plan.ep_degree = reader.integer("ep_degree", 1, kMostGpus, 1);
+  plan.tp_degree = reader.integer("tp_degree", 1, kMostGpus, plan.tp_degree);
+  plan.pp_degree = reader.integer("pp_degree", 1, kMostStages, plan.pp_degree);
+  plan.virtual_stages = reader.integer("virtual_stages", 1, kMostStages, plan.virtual_stages);
+  plan.pipeline_schedule = read_schedule(reader, plan.pipeline_schedule);
+  const std::vector<int> chunk_layers = reader.integers("chunk_layers", 0, kMostLayers);
+  if (reader.has("chunk_layers")) plan.chunk_layers = chunk_layers;
+  plan.ep_degree = reader.integer("ep_degree", 1, kMostGpus, plan.ep_degree);
   plan.ring_layout = reader.one_of("ring_layout", kRingLayoutNames, plan.ring_layout);
   plan.checkpointing = reader.one_of("checkpointing", kCheckpointingNames, plan.checkpointing);
   plan.offload = reader.one_of("offload", kOffloadNames, plan.offload);
-  plan.lora_rank = reader.integer("lora_rank", 0, kMostRank, 0);
-  plan.latent_exchange = reader.boolean("latent_exchange", false);
-  // How the framework of the profile does it, unless the scenario says otherwise.
-  const ExecutionStyle& usual = profile.execution;
+  plan.lora_rank = reader.integer("lora_rank", 0, kMostRank, plan.lora_rank);
+  plan.latent_exchange = reader.boolean("latent_exchange", plan.latent_exchange);
   ExecutionStyle& execution = plan.execution;
-  execution.overlaps_states = reader.boolean("overlaps_states", usual.overlaps_states);
-  execution.overlaps_gather = reader.boolean("overlaps_gather", usual.overlaps_gather);
-  execution.overlaps_tensor = reader.boolean("overlaps_tensor", usual.overlaps_tensor);
-  execution.fp32_gradients = reader.boolean("fp32_gradients", usual.fp32_gradients);
-  execution.recompute_stops_early = reader.boolean("recompute_stops_early", usual.recompute_stops_early);
+  execution.overlaps_states = reader.boolean("overlaps_states", execution.overlaps_states);
+  execution.overlaps_gather = reader.boolean("overlaps_gather", execution.overlaps_gather);
+  execution.overlaps_tensor = reader.boolean("overlaps_tensor", execution.overlaps_tensor);
+  execution.fp32_gradients = reader.boolean("fp32_gradients", execution.fp32_gradients);
+  execution.recompute_stops_early = reader.boolean("recompute_stops_early", execution.recompute_stops_early);
   execution.bucket_elements =
-      reader.integer("bucket_elements", 1, kMostBucketElements, usual.bucket_elements);
+      reader.integer("bucket_elements", 1, kMostBucketElements, execution.bucket_elements);
   return plan;
 }
 

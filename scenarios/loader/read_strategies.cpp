@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/state_traffic.hpp"
 #include "packing/options/shared_options.hpp"
 #include "scenarios/loader/limits.hpp"
 #include "scenarios/loader/plan_checks.hpp"
@@ -142,17 +143,61 @@ const Strategy* read_strategy_name(JsonReader& reader) {
   return reader.n_problems() == before && !reader.silent() ? &strategies()[index] : nullptr;
 }
 
-StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKeys keys,
-                           const PlanContext& context) {
+// "zero_stage" and "parallelism" of a strategy, where they differ from the scenario's; none where they do
+// not. Reports what is wrong with such a plan whatever its groups are.
+std::optional<ParallelPlan> read_own_plan(JsonReader& reader, PlanContext& context) {
+  const bool has_stage = reader.has("zero_stage");
+  const bool has_parallelism = reader.has("parallelism");
+  const std::size_t before = reader.n_problems();
+  ParallelPlan plan = context.plan;
+  const int zero_stage = reader.integer("zero_stage", 0, kLastZeroStage, plan.zero_stage);
+  if (zero_stage != plan.zero_stage) plan = with_zero_stage(plan, zero_stage);
+  plan = read_parallelism(reader.optional_object("parallelism"), plan);
+  if (!has_stage && !has_parallelism) return std::nullopt;
+  context.plan = plan;
+  if (context.model == nullptr || context.cluster == nullptr || reader.n_problems() > before) return plan;
+  JsonReader parallelism = reader.optional_object("parallelism");
+  parallelism.allow_any_keys();
+  for (const PlanMistake& mistake : plan_mistakes(*context.model, *context.cluster, plan)) {
+    const auto is_refused = [&](const std::string& key) {
+      return std::ranges::find(context.refused_keys, key) != context.refused_keys.end();
+    };
+    if (std::ranges::any_of(mistake.keys, is_refused)) continue;
+    const auto own =
+        std::ranges::find_if(mistake.keys, [&](const std::string& key) { return parallelism.has(key); });
+    if (own != mistake.keys.end()) {
+      refuse_plan(parallelism, *own, mistake);
+    } else {
+      refuse_plan(reader, "zero_stage", mistake);
+    }
+    context.refused_keys.insert(context.refused_keys.end(), mistake.keys.begin(), mistake.keys.end());
+  }
+  return plan;
+}
+
+// A plan that is searched has no groups yet.
+void refuse_group_keys(JsonReader& reader) {
+  for (const std::string_view key : {"groups", "sp_degree", "cp_degree", "gc_layers"}) {
+    if (reader.value(key) != nullptr)
+      reader.refuse(key, fmt::format("no {} where \"plan\" is \"auto\"", key));
+  }
+}
+
+StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKeys keys, PlanContext context) {
   const Entry entry{.own = reader, .defaults = defaults};
   const Strategy* strategy = read_strategy_name(reader);
   StrategySpec spec;
+  read_plan_key(reader, keys);
+  spec.searches_plan = keys.searches_plan;
+  spec.plan = read_own_plan(reader, context);
   spec.strategy = strategy == nullptr ? "" : strategy->name;
   spec.name = reader.has("name") ? reader.string("name") : reader.string("name", spec.strategy);
   if (strategy != nullptr) reader.describe_as("strategy " + spec.strategy);
-  if (strategy == nullptr
-          ? reader.has("groups")
-          : strategy->pack_groups != nullptr || (strategy->mixes_groups && !strategy->chooses_groups)) {
+  if (keys.searches_plan) {
+    refuse_group_keys(reader);
+  } else if (strategy == nullptr ? reader.has("groups")
+                                 : strategy->pack_groups != nullptr ||
+                                       (strategy->mixes_groups && !strategy->chooses_groups)) {
     spec.groups = read_groups(reader, defaults, keys, context);
   } else if (strategy == nullptr || !strategy->chooses_groups) {
     spec.groups.push_back(read_group(entry, keys, context));
@@ -172,8 +217,9 @@ StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKey
   spec.order = keys.order.value_or(strategy->default_order);
   spec.last_iteration = keys.last_iteration;
   spec.curriculum_iterations = keys.curriculum_iterations;
-  if (strategy->chooses_groups) {
-    spec.zero_stages = reader.integers("zero_stages", 0, 3);
+  if (spec.searches_plan || strategy->chooses_groups) {
+    spec.zero_stages = reader.integers("zero_stages", 0, kLastZeroStage);
+    if (!reader.has("zero_stages")) spec.zero_stages = keys.zero_stages;
     spec.longest_tokens = reader.optional_integer<std::int64_t>("capacity_tokens", 1, kMostTokens);
     if (!reader.has("capacity_tokens")) spec.longest_tokens = keys.capacity_tokens;
   }
@@ -182,13 +228,13 @@ StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKey
     spec.last_iteration = LastIteration::shorten;
     return spec;
   }
-  spec.micro_batches_per_rank = keys.micro_batches_per_rank ? keys.micro_batches_per_rank
-                                                            : default_micro_batches(*strategy, keys.options);
+  spec.micro_batches_per_rank = keys.micro_batches_per_rank;
+  if (!spec.micro_batches_per_rank && !spec.searches_plan)
+    spec.micro_batches_per_rank = default_micro_batches(*strategy, keys.options);
   return spec;
 }
 
-// Strategies that choose their groups train the same samples whole as the others do, unless they say
-// otherwise.
+// Strategies whose groups are open train the same samples whole as the others do, unless they say otherwise.
 void share_longest_sample(std::vector<StrategySpec>& specs) {
   std::optional<std::int64_t> longest_tokens;
   for (const StrategySpec& spec : specs) {
@@ -196,8 +242,7 @@ void share_longest_sample(std::vector<StrategySpec>& specs) {
       longest_tokens = std::max(longest_tokens.value_or(0), group.capacity_tokens);
   }
   for (StrategySpec& spec : specs) {
-    const Strategy* strategy = find_strategy(spec.strategy);
-    if (strategy != nullptr && strategy->chooses_groups && !spec.longest_tokens)
+    if (find_strategy(spec.strategy) != nullptr && has_open_groups(spec) && !spec.longest_tokens)
       spec.longest_tokens = longest_tokens;
   }
 }
@@ -212,6 +257,8 @@ std::vector<StrategySpec> read_strategies(JsonReader& scenario, std::uint32_t se
   read_group_keys(defaults, most_gc_layers(context), keys);
   read_option_keys(defaults, all_options(), keys.options);
   read_policy_keys(defaults, keys);
+  read_plan_key(defaults, keys);
+  keys.zero_stages = defaults.integers("zero_stages", 0, kLastZeroStage);
 
   std::vector<StrategySpec> specs;
   for (JsonReader& reader : scenario.objects("strategies")) {

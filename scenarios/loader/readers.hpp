@@ -20,9 +20,9 @@ Cluster read_cluster_type(JsonReader reader);
 FrameworkProfile read_profile(JsonReader reader);
 HardwareProfile read_hardware_profile(JsonReader reader);
 TrainingSpec read_training(JsonReader reader);
-/// "parallelism": of all groups; degrees of sequences and checkpointed layers are a group's. profile: of the
-/// framework, whose way of going about a step is the default.
-ParallelPlan read_parallelism(JsonReader reader, const FrameworkProfile& profile);
+/// "parallelism": of all groups; degrees of sequences and checkpointed layers are a group's. Keys that are
+/// not there leave the plan as it is.
+ParallelPlan read_parallelism(JsonReader reader, ParallelPlan plan);
 /// "variability": of the cluster's n_gpus GPUs. seed: the scenario's, unless it says its own.
 Variability read_variability(JsonReader reader, std::uint32_t seed, int n_gpus);
 LengthSpec read_length_spec(JsonReader reader, const std::string& scenario_folder, const DataPaths& data);
@@ -31,7 +31,7 @@ LengthSpec read_length_spec(JsonReader reader, const std::string& scenario_folde
 struct PlanContext {
   const Transformer* model = nullptr;
   const Cluster* cluster = nullptr;
-  ParallelPlan plan = {};
+  ParallelPlan plan = {};                      ///< the scenario's
   std::vector<std::string> refused_keys = {};  ///< of the plan
 };
 

@@ -64,6 +64,11 @@ void read_group_keys(JsonReader& reader, int most_gc_layers, StrategyKeys& keys)
   keys.gc_layers = reader.integer_or_word("gc_layers", 0, most_gc_layers, "auto", keys.gc_layers);
 }
 
+void read_plan_key(JsonReader& reader, StrategyKeys& keys) {
+  constexpr std::array<PolicyName<bool>, 2> kPlanNames = {{{false, "given", ""}, {true, "auto", ""}}};
+  keys.searches_plan = reader.one_of("plan", kPlanNames, keys.searches_plan);
+}
+
 void read_option_keys(JsonReader& reader, std::span<const Option* const> read, OptionValues& options) {
   for (const Option* option : read) read_option(reader, *option, options);
   if (reader.has(kSamplesPerIteration.name) && options[kSamplesPerIteration] && options[kBatchTokens])

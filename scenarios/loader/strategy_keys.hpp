@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "packing/sequence_parallelism.hpp"
 #include "packing/strategy.hpp"
@@ -27,10 +28,15 @@ struct StrategyKeys {
   LastIteration last_iteration = LastIteration::repeat;
   std::int64_t curriculum_iterations = 0;
   std::optional<int> micro_batches_per_rank;
+  bool searches_plan = false;    ///< "plan" is "auto"
+  std::vector<int> zero_stages;  ///< to try, for strategies whose groups are open
 };
 
 /// capacity_tokens, sp_degree, cp_degree and gc_layers. most_gc_layers: the model's layers.
 void read_group_keys(JsonReader& reader, int most_gc_layers, StrategyKeys& keys);
+
+/// Whether "plan" is "auto": packsim searches the groups.
+void read_plan_key(JsonReader& reader, StrategyKeys& keys);
 
 /// Options by their records: those of a strategy, or all_options().
 void read_option_keys(JsonReader& reader, std::span<const Option* const> read, OptionValues& options);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -36,6 +37,8 @@ struct SimulationOptions {
   /// Whether the times of plain steps (PlainSteps) are added up without simulating their events. This changes
   /// only n_events.
   bool adds_up_plain_steps = true;
+  /// simulate() ends after the iteration with which all of them take longer than this.
+  double most_total_s = std::numeric_limits<double>::infinity();
   /// Different speeds of GPUs and kernels. If there are any, all ranks are simulated.
   Variability variability = {};
 };

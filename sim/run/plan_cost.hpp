@@ -25,8 +25,8 @@ double fill_rounds(const ParallelPlan& plan);
 /// pack. In a pipeline of p stages, it is 1/p of what the second p packs of 2 p add, so the busiest stage
 /// decides.
 ///
-/// With ring attention, the curve by tokens includes all transfers of the ring, as if attention hid none of
-/// them.
+/// With ring attention, the curve by tokens includes all transfers of the ring. How many of them attention
+/// hides follows from the attention of a pack (PackCost::hidden_s()), of both passes together.
 PlanCost plan_cost(StepPricer& pricer, std::int64_t capacity_tokens);
 
 }  // namespace packsim

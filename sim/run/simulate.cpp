@@ -103,10 +103,11 @@ SimulatedRun simulate(const Schedule& schedule, std::span<const PricedGroup> gro
     now = end;
 
     const auto done = static_cast<std::int64_t>(run.step_s.size());
+    if (to_seconds(now) > options.most_total_s) break;
     if (progress && (done % kProgressEvery == 0 || done == n_iterations)) progress(done);
   }
   run.total_s = to_seconds(now);
-  run.step_mean_s = run.total_s / static_cast<double>(n_iterations);
+  run.step_mean_s = run.total_s / static_cast<double>(run.step_s.size());
   run.step_p99_s = p99(run.step_s);
   gpu_time.write(run);
   return run;

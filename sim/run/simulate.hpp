@@ -14,7 +14,7 @@ namespace packsim {
 
 /// The result of simulating a schedule. Times are in simulated seconds.
 struct SimulatedRun {
-  std::vector<double> step_s;  ///< [n_iterations]
+  std::vector<double> step_s;  ///< [n_iterations], or fewer if SimulationOptions::most_total_s has ended it
   double total_s = 0;
   double step_mean_s = 0;
   double step_p99_s = 0;  ///< nearest rank: the smallest step that 99 % of the steps do not exceed

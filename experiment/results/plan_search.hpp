@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/parallel_plan.hpp"
+#include "packing/sequence_parallelism.hpp"
+
+namespace packsim {
+
+/// A group of a plan that a search has simulated.
+struct SearchedGroup {
+  std::int64_t capacity_tokens = 0;
+  SequenceParallelism sequence = {};
+  int gc_layers = 0;
+
+  bool operator==(const SearchedGroup&) const = default;
+};
+
+/// A plan that a search has simulated, and what the run would take with it.
+struct SearchedPlan {
+  std::string strategy;               ///< that packs: another one only if the planner has chosen it
+  ParallelPlan plan;                  ///< but for what the groups say
+  std::vector<SearchedGroup> groups;  ///< that have packs
+  double gpu_days = 0;  ///< of the whole run, estimated if only a part of the data was simulated
+};
+
+/// What the search for a strategy's plan has tried, and what it found (docs/search.md).
+struct PlanSearch {
+  std::int64_t n_candidates = 0;  ///< plans that the model and the cluster allow
+  std::int64_t n_too_large = 0;   ///< of these, plans that do not fit in memory
+  std::int64_t n_ruled_out = 0;   ///< plans that cannot be faster than another one, by their packs alone
+  std::int64_t n_simulated = 0;
+  /// Tokens of the samples with which the best plans were simulated; the data set's own number if it is
+  /// small.
+  std::int64_t tried_tokens = 0;
+  SearchedPlan chosen;
+  std::optional<SearchedPlan> runner_up = {};
+  /// The plan that a framework's documentation leads to; none if it does not fit.
+  std::optional<SearchedPlan> usual = {};
+};
+
+}  // namespace packsim

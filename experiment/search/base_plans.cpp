@@ -1,0 +1,62 @@
+#include "experiment/search/base_plans.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "models/state_traffic.hpp"
+
+namespace packsim {
+std::vector<int> choice_of_zero_stages(const Scenario& scenario, const StrategySpec& spec) {
+  std::set<int> stages(spec.zero_stages.begin(), spec.zero_stages.end());
+  if (stages.empty() && spec.searches_plan) stages = {1, 2, 3, base_plan(scenario, spec).zero_stage};
+  return {stages.begin(), stages.end()};
+}
+
+namespace {
+
+// The plan at each stage at which it is possible for some degree of sequences.
+void add_stages(const Scenario& scenario, const StrategySpec& spec, const ParallelPlan& plan,
+                std::vector<ParallelPlan>& plans) {
+  std::vector<int> stages = choice_of_zero_stages(scenario, spec);
+  if (stages.empty()) stages = {plan.zero_stage};
+  for (const int stage : stages) {
+    const ParallelPlan at_stage = stage == plan.zero_stage ? plan : with_zero_stage(plan, stage);
+    if (plan_mistakes(scenario.model, scenario.cluster, at_stage).empty()) plans.push_back(at_stage);
+  }
+}
+
+}  // namespace
+
+std::vector<ParallelPlan> base_plans(const Scenario& scenario, const StrategySpec& spec) {
+  ParallelPlan plan = base_plan(scenario, spec);
+  plan.sequence = {};
+  plan.gc_layers = 0;
+  std::vector<ParallelPlan> plans;
+  add_stages(scenario, spec, plan, plans);
+  return plans;
+}
+
+std::vector<ParallelPlan> wider_base_plans(const Scenario& scenario, const StrategySpec& spec) {
+  std::vector<ParallelPlan> plans;
+  const int most_experts = scenario.model.has_experts() ? scenario.cluster.n_gpus() : 1;
+  for (int tp = 1; tp <= scenario.cluster.gpus_per_node; tp *= 2) {
+    for (int pp = 1; tp * pp <= scenario.cluster.n_gpus(); pp *= 2) {
+      for (int ep = 1; ep <= most_experts; ep *= 2) {
+        ParallelPlan plan = base_plan(scenario, spec);
+        plan.sequence = {};
+        plan.gc_layers = 0;
+        plan.tp_degree = tp;
+        plan.pp_degree = pp;
+        plan.ep_degree = ep;
+        plan.chunk_layers.clear();
+        if (pp == 1) plan.virtual_stages = 1;
+        if (plan.virtual_stages == 1) plan.pipeline_schedule = nullptr;
+        add_stages(scenario, spec, plan, plans);
+      }
+    }
+  }
+  std::ranges::stable_sort(plans, {}, &ParallelPlan::rank_gpus);
+  return plans;
+}
+
+}  // namespace packsim

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <vector>
+
+#include "scenarios/scenario.hpp"
+
+namespace packsim {
+
+/// The ZeRO stages that a strategy may choose, ascending; empty if it has the one of its plan. A strategy
+/// that names none may choose 1, 2, 3 and its plan's if its plan is searched.
+std::vector<int> choice_of_zero_stages(const Scenario& scenario, const StrategySpec& spec);
+
+/// The parallel plans that a search starts from, but for the degrees of sequences: that of the strategy, at
+/// each ZeRO stage that it may choose and that the plan can have.
+std::vector<ParallelPlan> base_plans(const Scenario& scenario, const StrategySpec& spec);
+
+/// The same for a model that needs them: with every tensor-parallel degree inside a node, number of pipeline
+/// stages and expert-parallel degree that is a power of two. The fewest GPUs for a copy of the model come
+/// first.
+std::vector<ParallelPlan> wider_base_plans(const Scenario& scenario, const StrategySpec& spec);
+
+}  // namespace packsim

@@ -1,0 +1,243 @@
+#include "experiment/search/find_plan.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "experiment/search/base_plans.hpp"
+#include "experiment/search/plan_space.hpp"
+#include "experiment/search/rival_specs.hpp"
+#include "experiment/search/try_plan.hpp"
+#include "packing/algorithms/shuffle.hpp"
+#include "packing/flexsp/options.hpp"
+
+namespace packsim {
+namespace {
+
+// Iterations of the first and of the second sample of a large data set, and those up to which a data set is
+// small: every plan is then simulated with all of it.
+constexpr std::int64_t kFirstIterations = 32;
+constexpr std::int64_t kSecondIterations = 192;
+constexpr std::int64_t kSmallIterations = 64;
+constexpr std::size_t kMostFinalists = 12;
+constexpr std::ptrdiff_t kMostOfStrategy = 4;
+constexpr double kFinalistFraction = 0.05;
+// Floors are prices of packs by curves, which are this close to simulated ones.
+constexpr double kFloorAccuracy = 0.98;
+
+std::vector<LengthCount> count_lengths(std::span<const std::int32_t> lengths_tokens,
+                                       std::int64_t longest_tokens, OverLong over_long) {
+  std::map<std::int32_t, std::int64_t> counts;
+  const auto longest = static_cast<std::int32_t>(longest_tokens);
+  for (const std::int32_t length : lengths_tokens) {
+    if (length > longest && over_long == OverLong::drop) continue;
+    const bool splits = over_long == OverLong::split;
+    if (length > longest && splits) counts[longest] += length / longest;
+    const std::int32_t rest = length > longest ? (splits ? length % longest : longest) : length;
+    if (rest > 0) ++counts[rest];
+  }
+  std::vector<LengthCount> lengths;
+  for (const auto& [length, n_samples] : counts) lengths.push_back({length, n_samples});
+  return lengths;
+}
+
+// The samples with which plans are simulated.
+struct Samples {
+  std::span<const std::int32_t> lengths_tokens;
+  std::vector<LengthCount> counts;
+  bool are_some = false;  // of the data set
+};
+
+// Simulates plans with samples, the one with the least floor first, and keeps those that can be used, the
+// best first.
+class Trials {
+ public:
+  Trials(const Scenario& scenario, Samples samples, std::shared_ptr<ScenarioPricers> pricers)
+      : scenario_(scenario), samples_(std::move(samples)), pricers_(std::move(pricers)) {}
+
+  void add(const PlanCandidate& candidate, PlanSearch& search) {
+    const bool has_good = !tried_.empty() && tried_.front().lost_tokens == 0 && tried_.front().is_asked_job;
+    const bool may_be_slow = !has_good || candidate.is_usual;
+    if (!may_be_slow && candidate.floor_s * kFloorAccuracy > tried_.front().epoch_s) {
+      ++search.n_ruled_out;
+      return;
+    }
+    ++search.n_simulated;
+    const double most_s = may_be_slow ? std::numeric_limits<double>::infinity()
+                                      : (1 + kFinalistFraction) * tried_.front().epoch_s;
+    TriedPlan tried =
+        try_plan(scenario_, candidate, samples_.lengths_tokens, samples_.are_some, most_s, pricers_);
+    if (!tried.refusal.empty()) return;
+    tried_.insert(std::ranges::upper_bound(tried_, tried, is_better), std::move(tried));
+  }
+
+  std::span<const LengthCount> counts() const { return samples_.counts; }
+  const std::vector<TriedPlan>& tried() const { return tried_; }
+
+ private:
+  const Scenario& scenario_;
+  Samples samples_;
+  std::shared_ptr<ScenarioPricers> pricers_;
+  std::vector<TriedPlan> tried_;
+};
+
+// The first samples of a seeded shuffle with so many tokens together.
+std::vector<std::int32_t> some_samples(std::span<const std::int32_t> lengths_tokens, std::uint32_t seed,
+                                       std::int64_t n_tokens) {
+  std::vector<std::int32_t> lengths(lengths_tokens.begin(), lengths_tokens.end());
+  Generator generator(seed);
+  shuffle(std::span(lengths), generator);
+  std::size_t n = 0;
+  for (; n < lengths.size() && n_tokens > 0; ++n) n_tokens -= lengths[n];
+  lengths.resize(n);
+  return lengths;
+}
+
+SearchedPlan searched_plan(const TriedPlan& tried, double gpu_days_per_s) {
+  SearchedPlan plan{.strategy = tried.candidate.spec.strategy,
+                    .plan = *tried.candidate.spec.plan,
+                    .groups = {},
+                    .gpu_days = tried.epoch_s * gpu_days_per_s};
+  for (const PlannedGroup& group : tried.groups) {
+    if (group.packs > 0) plan.groups.push_back({group.capacity_tokens, group.sequence, group.gc_layers});
+  }
+  return plan;
+}
+
+class Search {
+ public:
+  Search(const Scenario& scenario, const StrategySpec& spec, std::span<const std::int32_t> lengths_tokens,
+         SharedPrices& prices)
+      : scenario_(scenario), spec_(spec), lengths_tokens_(lengths_tokens), pricers_(prices.lend()) {
+    scenario_.training.epochs = 1;
+    const std::int64_t longest = lengths_tokens.empty() ? 1 : *std::ranges::max_element(lengths_tokens);
+    longest_tokens_ = std::max<std::int64_t>(1, std::min(longest, spec.longest_tokens.value_or(longest)));
+    for (const std::int32_t length : lengths_tokens) n_tokens_ += length;
+  }
+
+  // The best plan, or none if no plan fits.
+  std::optional<StrategySpec> best(int epochs) {
+    const std::int64_t of_iteration = scenario_.training.tokens_per_iteration;
+    if (n_tokens_ <= kSmallIterations * of_iteration) {
+      Trials trials(scenario_, samples(lengths_tokens_, false), pricers_);
+      add_all(trials);
+      return choose(trials, n_tokens_, epochs);
+    }
+    const std::vector<std::int32_t> first =
+        some_samples(lengths_tokens_, scenario_.seed, kFirstIterations * of_iteration);
+    Trials trials(scenario_, samples(first, true), pricers_);
+    add_all(trials);
+    const std::vector<std::int32_t> second =
+        some_samples(lengths_tokens_, scenario_.seed, kSecondIterations * of_iteration);
+    const std::int64_t second_tokens = std::min(n_tokens_, kSecondIterations * of_iteration);
+    Trials final_trials(scenario_, samples(second, true), pricers_);
+    for (const PlanCandidate& finalist : finalists(trials)) final_trials.add(finalist, search_);
+    for (const TriedPlan& tried : trials.tried()) {
+      if (tried.candidate.is_usual) final_trials.add(tried.candidate, search_);
+    }
+    return choose(final_trials, second_tokens, epochs);
+  }
+
+  PlanSearch&& take_record() { return std::move(search_); }
+
+ private:
+  Samples samples(std::span<const std::int32_t> lengths_tokens, bool are_some) const {
+    return {.lengths_tokens = lengths_tokens,
+            .counts = count_lengths(lengths_tokens, longest_tokens_, spec_.over_long),
+            .are_some = are_some};
+  }
+
+  // The strategy's own plans first: they are what the planner's rivals have to beat.
+  void add_all(Trials& trials) {
+    add_plans_of({&spec_, 1}, trials);
+    const std::vector<StrategySpec> rivals = rival_specs(scenario_, spec_);
+    if (!rivals.empty()) add_plans_of(rivals, trials);
+  }
+
+  void add_plans_of(std::span<const StrategySpec> specs, Trials& trials) {
+    PlanSpace space = space_of(specs, base_plans(scenario_, spec_), trials);
+    if (space.candidates.empty() && spec_.searches_plan)
+      space = space_of(specs, wider_base_plans(scenario_, spec_), trials);
+    search_.n_candidates += std::ssize(space.candidates) + space.n_too_large;
+    search_.n_too_large += space.n_too_large;
+    std::ranges::stable_sort(space.candidates, {}, &PlanCandidate::floor_s);
+    for (const PlanCandidate& candidate : space.candidates) trials.add(candidate, search_);
+  }
+
+  PlanSpace space_of(std::span<const StrategySpec> specs, const std::vector<ParallelPlan>& bases,
+                     const Trials& trials) {
+    WorkFloors floors(trials.counts(), *pricers_);
+    PlanSpace space;
+    for (const StrategySpec& spec : specs) {
+      for (const ParallelPlan& base : bases) {
+        add_plans(scenario_, spec, base, longest_tokens_, floors, space);
+      }
+    }
+    return space;
+  }
+
+  // Those of the fastest plans that are worth a second look: the best ones of each strategy.
+  static std::vector<PlanCandidate> finalists(const Trials& trials) {
+    std::vector<PlanCandidate> finalists;
+    for (const TriedPlan& tried : trials.tried()) {
+      const auto n_known = std::ranges::count_if(finalists, [&](const PlanCandidate& known) {
+        return known.spec.strategy == tried.candidate.spec.strategy;
+      });
+      if (tried.epoch_s > (1 + kFinalistFraction) * trials.tried().front().epoch_s) break;
+      if (finalists.size() < kMostFinalists && n_known < kMostOfStrategy) {
+        finalists.push_back(tried.candidate);
+        finalists.back().floor_s = 0;
+      }
+    }
+    return finalists;
+  }
+
+  std::optional<StrategySpec> choose(const Trials& trials, std::int64_t tried_tokens, int epochs) {
+    if (trials.tried().empty()) return std::nullopt;
+    const double gpu_days_per_s = static_cast<double>(n_tokens_) / static_cast<double>(tried_tokens) *
+                                  epochs * scenario_.cluster.n_gpus() / 86400;
+    const TriedPlan& best = trials.tried().front();
+    search_.tried_tokens = tried_tokens;
+    search_.chosen = searched_plan(best, gpu_days_per_s);
+    const auto runner_up = std::ranges::find_if(trials.tried(), [&](const TriedPlan& tried) {
+      const SearchedPlan plan = searched_plan(tried, gpu_days_per_s);
+      return plan.groups != search_.chosen.groups || plan.plan != search_.chosen.plan;
+    });
+    if (runner_up != trials.tried().end()) search_.runner_up = searched_plan(*runner_up, gpu_days_per_s);
+    for (const TriedPlan& tried : trials.tried()) {
+      if (tried.candidate.is_usual && tried.candidate.spec.strategy == spec_.strategy && !search_.usual)
+        search_.usual = searched_plan(tried, gpu_days_per_s);
+    }
+    return best.candidate.spec;
+  }
+
+  Scenario scenario_;
+  const StrategySpec& spec_;
+  std::span<const std::int32_t> lengths_tokens_;
+  std::shared_ptr<ScenarioPricers> pricers_;
+  std::int64_t longest_tokens_ = 1;
+  std::int64_t n_tokens_ = 0;
+  PlanSearch search_;
+};
+
+}  // namespace
+
+FoundPlan find_plan(const Scenario& scenario, const StrategySpec& spec,
+                    std::span<const std::int32_t> lengths_tokens, SharedPrices& prices) {
+  if (!has_open_groups(spec))
+    return {.spec = spec, .plan = plan_strategy(scenario, spec, lengths_tokens, *prices.lend())};
+  Search search(scenario, spec, lengths_tokens, prices);
+  std::optional<StrategySpec> best = search.best(scenario.training.epochs);
+  if (!best) return {.spec = spec, .plan = plan_strategy(scenario, spec, lengths_tokens, *prices.lend())};
+  for (GroupSpec& group : best->groups) group.gc_layers.reset();
+  best->curriculum_iterations = spec.curriculum_iterations;
+  FoundPlan found{.spec = *best,
+                  .plan = plan_strategy(scenario, *best, lengths_tokens, *prices.lend()),
+                  .search = search.take_record()};
+  return found;
+}
+
+}  // namespace packsim

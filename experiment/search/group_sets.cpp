@@ -1,0 +1,107 @@
+#include "experiment/search/group_sets.hpp"
+
+#include <algorithm>
+
+#include "experiment/plans/plan_strategy.hpp"
+#include "planning/tune/tune.hpp"
+
+namespace packsim {
+namespace {
+
+constexpr std::size_t kMostShortGroups = 3;
+constexpr std::size_t kMostLengths = 10;
+
+// Seconds of a GPU for the samples that packs of this length hold.
+double work_s(const GroupOption& one, WorkFloors& floors) {
+  return floors.gpu_s(one.plan, one.group.capacity_tokens, 0);
+}
+
+// The cheapest option of each length up to `below_tokens`, the longest lengths first.
+std::vector<GroupOption> cheapest_of_lengths(std::span<const GroupOption> options, std::int64_t below_tokens,
+                                             WorkFloors& floors) {
+  std::vector<GroupOption> best;
+  for (const GroupOption& one : options) {
+    if (!one.fits || !one.fills_iteration || one.group.capacity_tokens >= below_tokens) continue;
+    const auto same = std::ranges::find_if(best, [&](const GroupOption& other) {
+      return other.group.capacity_tokens == one.group.capacity_tokens;
+    });
+    if (same == best.end()) {
+      best.push_back(one);
+    } else if (work_s(one, floors) < work_s(*same, floors)) {
+      *same = one;
+    }
+  }
+  std::ranges::stable_sort(best, std::greater{},
+                           [](const GroupOption& one) { return one.group.capacity_tokens; });
+  if (best.size() > kMostLengths) best.resize(kMostLengths);
+  return best;
+}
+
+void add_subsets(std::span<const GroupOption> shorter, std::vector<GroupOption>& chosen,
+                 const GroupOption& longest, std::vector<std::vector<GroupOption>>& sets) {
+  std::vector<GroupOption> set(chosen.rbegin(), chosen.rend());
+  set.push_back(longest);
+  sets.push_back(std::move(set));
+  if (chosen.size() == kMostShortGroups) return;
+  for (std::size_t i = 0; i < shorter.size(); ++i) {
+    chosen.push_back(shorter[i]);
+    add_subsets(shorter.subspan(i + 1), chosen, longest, sets);
+    chosen.pop_back();
+  }
+}
+
+}  // namespace
+
+std::vector<std::vector<GroupOption>> group_sets(std::span<const GroupOption> options,
+                                                 std::int64_t longest_tokens, WorkFloors& floors) {
+  std::vector<GroupOption> longest;
+  const bool any_fills = std::ranges::any_of(options, [&](const GroupOption& one) {
+    return one.fits && one.fills_iteration && one.group.capacity_tokens >= longest_tokens;
+  });
+  for (const GroupOption& one : options) {
+    if (one.fits && one.group.capacity_tokens >= longest_tokens && (one.fills_iteration || !any_fills))
+      longest.push_back(one);
+  }
+  std::ranges::stable_sort(longest, {}, [&](const GroupOption& one) { return work_s(one, floors); });
+  constexpr std::size_t kMostLongest = 3;
+  if (longest.size() > kMostLongest) longest.resize(kMostLongest);
+  const std::vector<GroupOption> shorter = cheapest_of_lengths(options, longest_tokens, floors);
+  std::vector<std::vector<GroupOption>> sets;
+  for (const GroupOption& one : longest) {
+    std::vector<GroupOption> chosen;
+    add_subsets(shorter, chosen, one, sets);
+  }
+  return sets;
+}
+
+std::vector<GroupOption> groups_of_algorithm_1(const Scenario& scenario, const ParallelPlan& base,
+                                               std::int64_t longest_tokens, WorkFloors& floors) {
+  TuneRequest request{.lengths_tokens = {8192}, .sp_degrees = {}};
+  while (request.lengths_tokens.back() < longest_tokens)
+    request.lengths_tokens.push_back(2 * request.lengths_tokens.back());
+  for (const int degree : {1, 2, 4, 8, 16}) {
+    ParallelPlan plan = base;
+    plan.sequence.ulysses = degree;
+    if (plan_mistakes(scenario.model, scenario.cluster, plan).empty()) request.sp_degrees.push_back(degree);
+  }
+  if (request.sp_degrees.empty()) return {};
+  const auto tokens = static_cast<double>(scenario.training.tokens_per_iteration);
+  const Profiler profiler = [&](std::int64_t pack_tokens, int degree) {
+    if (pack_tokens % degree != 0) return std::vector<ProfiledCase>{};
+    const GroupOption one = group_option(scenario, base, {.ulysses = degree}, pack_tokens);
+    ProfiledCase profiled{
+        .pack_tokens = pack_tokens, .sequence = one.group.sequence, .gc_layers = *one.group.gc_layers};
+    const int n_ranks = packed_gpus(base) / degree;
+    const double held_tokens = floors.n_tokens(pack_tokens);
+    if (one.fits && n_ranks * pack_tokens <= scenario.training.tokens_per_iteration && held_tokens > 0)
+      profiled.step_s = work_s(one, floors) / packed_gpus(base) * tokens / held_tokens;
+    if (!profiled.step_s) profiled.infeasible_reason = "does not fit";
+    return std::vector{profiled};
+  };
+  std::vector<GroupOption> groups;
+  for (const TunedGroup& group : tune(request, profiler).groups)
+    groups.push_back(group_option(scenario, base, group.sequence, group.pack_tokens));
+  return groups;
+}
+
+}  // namespace packsim

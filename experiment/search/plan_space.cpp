@@ -1,0 +1,225 @@
+#include "experiment/search/plan_space.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "experiment/plans/plan_strategy.hpp"
+#include "experiment/pricing/job_of.hpp"
+#include "experiment/search/group_options.hpp"
+#include "experiment/search/group_sets.hpp"
+#include "packing/options/shared_options.hpp"
+#include "sim/run/plan_cost.hpp"
+
+namespace packsim {
+namespace {
+
+constexpr int kMostBatchSamples = 8;
+
+// Samples of a pack, if the strategy has a fixed number of them; else 0.
+std::int64_t samples_of_pack(const StrategySpec& spec) {
+  const Strategy& strategy = *find_strategy(spec.strategy);
+  if (strategy.trains_samples_alone) return 1;
+  const bool has_rows =
+      strategy.layout == Layout::rows && find_option(strategy, kBatchSamples.name) != nullptr;
+  return has_rows ? spec.options[kBatchSamples].value_or(0) : 0;
+}
+
+double floor_s(const Scenario& scenario, const StrategySpec& spec, const ParallelPlan& base,
+               std::span<const GroupOption> groups, WorkFloors& floors) {
+  double gpu_s = 0;
+  std::int64_t above_tokens = 0;
+  for (const GroupOption& one : groups) {
+    gpu_s += floors.gpu_s(one.plan, one.group.capacity_tokens, above_tokens, samples_of_pack(spec));
+    above_tokens = one.group.capacity_tokens;
+  }
+  const GroupOption& first = groups.front();
+  const double n_steps =
+      static_cast<double>(floors.n_tokens()) / static_cast<double>(scenario.training.tokens_per_iteration);
+  return gpu_s / packed_gpus(base) + n_steps * floors.step_s(first.plan, first.group.capacity_tokens);
+}
+
+void add_candidate(const Scenario& scenario, const StrategySpec& spec, const ParallelPlan& base,
+                   std::span<const GroupOption> groups, bool is_usual, WorkFloors& floors, PlanSpace& space) {
+  PlanCandidate candidate{.spec = spec, .is_usual = is_usual};
+  candidate.spec.searches_plan = false;
+  candidate.spec.zero_stages.clear();
+  candidate.spec.groups.clear();
+  candidate.spec.plan = base;
+  for (const GroupOption& one : groups) candidate.spec.groups.push_back(one.group);
+  if (!groups.empty()) candidate.floor_s = floor_s(scenario, spec, base, groups, floors);
+  space.candidates.push_back(std::move(candidate));
+}
+
+// Rows of a micro-batch that are not given are searched too.
+bool searches_batch_samples(const StrategySpec& spec) {
+  const Strategy& strategy = *find_strategy(spec.strategy);
+  return strategy.layout == Layout::rows && find_option(strategy, kBatchSamples.name) != nullptr &&
+         spec.options.find(kBatchSamples.name) == nullptr;
+}
+
+// The option with the checkpointed layers that the longest sample alone needs. Strategies that form
+// iterations themselves, or batches of rows, need not fill their packs.
+GroupOption with_fewest_layers(const Scenario& scenario, const StrategySpec& spec, const ParallelPlan& base,
+                               const GroupOption& option, std::int64_t longest_tokens) {
+  const Strategy& strategy = *find_strategy(spec.strategy);
+  if (strategy.plan_batches == nullptr && strategy.layout == Layout::packed) return option;
+  GroupOption fewest = option;
+  const std::int64_t tokens = std::min(longest_tokens, option.group.capacity_tokens);
+  fewest.plan.gc_layers = group_option(scenario, base, option.group.sequence, tokens).plan.gc_layers;
+  return fewest;
+}
+
+void add_one_group(const Scenario& scenario, const StrategySpec& spec, const ParallelPlan& base,
+                   std::span<const GroupOption> options, std::int64_t longest_tokens, WorkFloors& floors,
+                   PlanSpace& space) {
+  const bool forms_iterations = find_strategy(spec.strategy)->plan_batches != nullptr;
+  bool has_usual = base.zero_stage != base_plan(scenario, spec).zero_stage;
+  for (const GroupOption& one : options) {
+    if (one.group.capacity_tokens < longest_tokens) continue;
+    const bool fills = std::ranges::any_of(options, [&](const GroupOption& other) {
+      return other.fills_iteration && other.group.capacity_tokens >= longest_tokens;
+    });
+    if (!one.fills_iteration && fills && !forms_iterations) continue;
+    if (!one.fits) {
+      ++space.n_too_large;
+      continue;
+    }
+    const GroupOption fewest = with_fewest_layers(scenario, spec, base, one, longest_tokens);
+    add_candidate(scenario, spec, base, {&one, 1}, !std::exchange(has_usual, true), floors, space);
+    space.candidates.back().floor_s = floor_s(scenario, spec, base, {&fewest, 1}, floors);
+    if (!searches_batch_samples(spec)) continue;
+    const PlanCandidate of_one_row = space.candidates.back();
+    for (int rows = 2; rows <= kMostBatchSamples; rows *= 2) {
+      space.candidates.push_back(of_one_row);
+      space.candidates.back().is_usual = false;
+      PlanCandidate& of_rows = space.candidates.back();
+      of_rows.spec.options.set(kBatchSamples.name, std::int64_t{rows});
+      of_rows.floor_s = floor_s(scenario, of_rows.spec, base, {&fewest, 1}, floors);
+    }
+  }
+}
+
+void add_group_sets(const Scenario& scenario, const StrategySpec& spec, const ParallelPlan& base,
+                    std::span<const GroupOption> options, std::int64_t longest_tokens, WorkFloors& floors,
+                    PlanSpace& space) {
+  constexpr std::size_t kMostSets = 8;
+  struct RatedSet {
+    std::vector<GroupOption> groups;
+    double floor_s = 0;
+  };
+  std::vector<RatedSet> sets;
+  for (std::vector<GroupOption>& groups : group_sets(options, longest_tokens, floors)) {
+    const double of_set_s = floor_s(scenario, spec, base, groups, floors);
+    sets.push_back({std::move(groups), of_set_s});
+  }
+  std::ranges::stable_sort(sets, {}, &RatedSet::floor_s);
+  if (sets.size() > kMostSets) sets.resize(kMostSets);
+  for (const RatedSet& set : sets) add_candidate(scenario, spec, base, set.groups, false, floors, space);
+  std::vector<GroupOption> usual;
+  for (const GroupSpec& group : spec.groups)
+    usual.push_back(group_option(scenario, base, group.sequence, group.capacity_tokens));
+  if (usual.empty()) usual = groups_of_algorithm_1(scenario, base, longest_tokens, floors);
+  if (usual.empty()) {
+    ++space.n_too_large;
+    return;
+  }
+  const bool is_usual = base.zero_stage == base_plan(scenario, spec).zero_stage;
+  add_candidate(scenario, spec, base, usual, is_usual, floors, space);
+}
+
+// Time of all samples if each runs at the cheapest degree whose packs hold it, by octaves of length.
+double mixed_floor_s(const Scenario& scenario, const StrategySpec& spec, const ParallelPlan& base,
+                     std::span<const GroupOption> groups, WorkFloors& floors) {
+  double gpu_s = 0;
+  std::int64_t above_tokens = 0;
+  while (above_tokens < groups.back().group.capacity_tokens) {
+    const std::int64_t up_to =
+        std::min(std::max<std::int64_t>(1, 2 * above_tokens), groups.back().group.capacity_tokens);
+    double least_s = std::numeric_limits<double>::max();
+    for (const GroupOption& one : groups) {
+      if (one.group.capacity_tokens < up_to && &one != &groups.back()) continue;
+      const auto above_s = [&](std::int64_t tokens) {
+        return floors.gpu_s(one.plan, one.group.capacity_tokens, tokens, samples_of_pack(spec));
+      };
+      const double of_group_s = above_s(above_tokens) - above_s(up_to);
+      least_s = std::min(least_s, of_group_s);
+    }
+    gpu_s += least_s;
+    above_tokens = up_to;
+  }
+  const GroupOption& first = groups.front();
+  const double n_steps =
+      static_cast<double>(floors.n_tokens()) / static_cast<double>(scenario.training.tokens_per_iteration);
+  return gpu_s / packed_gpus(base) + n_steps * floors.step_s(first.plan, first.group.capacity_tokens);
+}
+
+// One group for each degree, with as many tokens on each GPU as fit with this number of checkpointed layers.
+std::vector<GroupOption> groups_of_depth(const Scenario& scenario, const ParallelPlan& base, int gc_layers,
+                                         std::int64_t longest_tokens) {
+  std::vector<GroupOption> groups;
+  for (const SequenceParallelism& sequence : sequence_options(scenario, base)) {
+    const int gpus = sequence.gpus_per_pack();
+    if (!groups.empty() && groups.back().group.sequence.gpus_per_pack() == gpus) continue;
+    const std::int64_t most_tokens =
+        std::max(longest_tokens, scenario.training.tokens_per_iteration * gpus / packed_gpus(base));
+    GroupSpec group{.capacity_tokens = 0, .sequence = sequence, .gc_layers = {}};
+    const ParallelPlan plan = group_plan(base, group, gc_layers);
+    const std::int64_t most_on_gpu = (most_tokens + gpus - 1) / gpus;
+    group.capacity_tokens =
+        most_tokens_that_fit(job_of(scenario), plan, most_on_gpu / base.tp_degree, 0) * gpus * base.tp_degree;
+    if (group.capacity_tokens == 0) continue;
+    if (!groups.empty() && group.capacity_tokens <= groups.back().group.capacity_tokens) continue;
+    groups.push_back(group_option(scenario, base, sequence, group.capacity_tokens));
+  }
+  return groups;
+}
+
+void add_mixed(const Scenario& scenario, const StrategySpec& spec, const ParallelPlan& base,
+               std::int64_t longest_tokens, WorkFloors& floors, PlanSpace& space) {
+  constexpr int kDepths = 8;
+  const bool one_degree = base.pp_degree > 1 || base.ep_degree > 1;
+  bool has_usual = base.zero_stage != base_plan(scenario, spec).zero_stage;
+  std::vector<std::int64_t> seen_tokens;
+  for (int depth = kDepths; depth >= 0; --depth) {
+    std::vector<GroupOption> groups =
+        groups_of_depth(scenario, base, scenario.model.n_layers * depth / kDepths, longest_tokens);
+    if (groups.empty() || groups.back().group.capacity_tokens < longest_tokens) {
+      ++space.n_too_large;
+      continue;
+    }
+    if (one_degree) {
+      std::erase_if(groups,
+                    [&](const GroupOption& one) { return one.group.capacity_tokens < longest_tokens; });
+      groups.resize(1);
+    }
+    const std::int64_t of_first = groups.front().group.capacity_tokens;
+    if (std::ranges::find(seen_tokens, of_first) != seen_tokens.end()) continue;
+    seen_tokens.push_back(of_first);
+    add_candidate(scenario, spec, base, groups, !std::exchange(has_usual, true), floors, space);
+    space.candidates.back().floor_s = mixed_floor_s(scenario, spec, base, groups, floors);
+  }
+}
+
+}  // namespace
+
+void add_plans(const Scenario& scenario, const StrategySpec& spec, const ParallelPlan& base,
+               std::int64_t longest_tokens, WorkFloors& floors, PlanSpace& space) {
+  const Strategy& strategy = *find_strategy(spec.strategy);
+  if (strategy.chooses_groups) {
+    add_candidate(scenario, spec, base, {}, base.zero_stage == base_plan(scenario, spec).zero_stage, floors,
+                  space);
+    return;
+  }
+  if (strategy.mixes_groups) return add_mixed(scenario, spec, base, longest_tokens, floors, space);
+  const std::vector<GroupOption> options = group_options(scenario, base, longest_tokens);
+  if (strategy.pack_groups != nullptr) {
+    add_group_sets(scenario, spec, base, options, longest_tokens, floors, space);
+  } else {
+    add_one_group(scenario, spec, base, options, longest_tokens, floors, space);
+  }
+}
+
+}  // namespace packsim

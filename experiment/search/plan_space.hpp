@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "experiment/search/plan_candidate.hpp"
+#include "experiment/search/work_floors.hpp"
+#include "scenarios/scenario.hpp"
+
+namespace packsim {
+
+/// The plans that a search may choose from.
+struct PlanSpace {
+  std::vector<PlanCandidate> candidates;
+  std::int64_t n_too_large = 0;  ///< plans that do not fit in memory, which are not among the candidates
+};
+
+/// Adds the plans of one strategy that start from a base plan. Every pack length is at least
+/// that of the longest sample or, if groups have several lengths, the last one is.
+///
+/// - Strategies of one group: every degree of sequences with every pack length of which full packs make up an
+///   iteration of the size asked for.
+/// - hbp: sets of such groups, of which the longest holds every sample, and those of HBP's algorithm 1.
+/// - Strategies that mix degrees in an iteration: one group for each degree, with as many tokens on each GPU
+///   as fit with a number of checkpointed layers.
+/// - A strategy that chooses its groups itself: the base plan.
+///
+/// floors: of the samples that are simulated. longest_tokens: the longest sample of all.
+void add_plans(const Scenario& scenario, const StrategySpec& spec, const ParallelPlan& base,
+               std::int64_t longest_tokens, WorkFloors& floors, PlanSpace& space);
+
+}  // namespace packsim

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <vector>
+
+#include "scenarios/scenario.hpp"
+
+namespace packsim {
+
+/// The other strategies whose packs the planner may use, so that it is never slower than one of them: all
+/// that train every sample whole. Each has its default options, and the planner's seed and policies.
+///
+/// Empty for every other strategy, and for a planner that has to keep samples near their place in the
+/// shuffle.
+std::vector<StrategySpec> rival_specs(const Scenario& scenario, const StrategySpec& planner);
+
+}  // namespace packsim

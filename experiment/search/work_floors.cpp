@@ -1,0 +1,86 @@
+#include "experiment/search/work_floors.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace packsim {
+namespace {
+
+// The least time per token of all packs up to the capacity.
+double least_rate(const CostCurve& tokens_s) {
+  double rate = std::numeric_limits<double>::max();
+  for (std::size_t i = 0; i < tokens_s.tokens.size(); ++i)
+    rate = std::min(rate, tokens_s.time_s[i] / static_cast<double>(tokens_s.tokens[i]));
+  return rate;
+}
+
+}  // namespace
+
+const WorkFloors::Known& WorkFloors::known(const ParallelPlan& plan, std::int64_t capacity_tokens,
+                                           std::int64_t samples_of_pack) {
+  const auto found = std::ranges::find_if(known_, [&](const Known& one) {
+    return one.capacity_tokens == capacity_tokens && one.samples_of_pack == samples_of_pack &&
+           one.plan == plan;
+  });
+  if (found != known_.end()) return *found;
+  const PackCost& cost = pricers_.cost(plan, capacity_tokens).pack;
+  const double rate = least_rate(cost.tokens_s);
+  const double gpus = plan.sequence.gpus_per_pack();
+  const auto n_together = static_cast<double>(samples_of_pack);
+  AscendingCurve document_s(cost.document_s);
+  AscendingCurve tokens_s(cost.tokens_s);
+  const bool has_transfers = !cost.transfers_s.tokens.empty();
+  const double transfers_rate =
+      has_transfers ? cost.transfers_s.at(capacity_tokens) / static_cast<double>(capacity_tokens) : 0;
+  Known floors{.plan = plan,
+               .capacity_tokens = capacity_tokens,
+               .samples_of_pack = samples_of_pack,
+               .tokens_s = {0},
+               .attention_s = {0},
+               .transfers_s = {0},
+               .hiding_fraction = cost.hiding_fraction};
+  for (const LengthCount& of : lengths_) {
+    const double one_s = samples_of_pack == 0 ? rate * of.length_tokens
+                                              : tokens_s.at(samples_of_pack * of.length_tokens) / n_together;
+    const double n_gpus = gpus * static_cast<double>(of.n_samples);
+    floors.tokens_s.push_back(floors.tokens_s.back() + n_gpus * one_s);
+    floors.attention_s.push_back(floors.attention_s.back() + n_gpus * document_s.at(of.length_tokens));
+    floors.transfers_s.push_back(floors.transfers_s.back() + n_gpus * transfers_rate * of.length_tokens);
+  }
+  return known_.emplace_back(std::move(floors));
+}
+
+std::size_t WorkFloors::n_up_to(std::int64_t length_tokens) const {
+  return static_cast<std::size_t>(
+      std::ranges::upper_bound(lengths_, length_tokens, {}, &LengthCount::length_tokens) - lengths_.begin());
+}
+
+double WorkFloors::gpu_s(const ParallelPlan& plan, std::int64_t capacity_tokens, std::int64_t above_tokens,
+                         std::int64_t samples_of_pack) {
+  const Known& floors = known(plan, capacity_tokens, samples_of_pack);
+  const auto between = [&](const std::vector<double>& before_s) {
+    return before_s[n_up_to(capacity_tokens)] - before_s[n_up_to(above_tokens)];
+  };
+  const double attention_s = between(floors.attention_s);
+  const double hidden_s = std::min(between(floors.transfers_s), floors.hiding_fraction * attention_s);
+  return between(floors.tokens_s) + attention_s - hidden_s;
+}
+
+double WorkFloors::step_s(const ParallelPlan& plan, std::int64_t capacity_tokens) {
+  return pricers_.cost(plan, capacity_tokens).step_s;
+}
+
+std::int64_t WorkFloors::n_tokens() const {
+  std::int64_t n_tokens = 0;
+  for (const LengthCount& of : lengths_) n_tokens += of.length_tokens * of.n_samples;
+  return n_tokens;
+}
+
+double WorkFloors::n_tokens(std::int64_t longest_tokens) const {
+  double n_tokens = 0;
+  for (const LengthCount& of : lengths_.first(n_up_to(longest_tokens)))
+    n_tokens += static_cast<double>(of.length_tokens) * static_cast<double>(of.n_samples);
+  return n_tokens;
+}
+
+}  // namespace packsim

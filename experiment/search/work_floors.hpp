@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "experiment/pricing/shared_prices.hpp"
+#include "planning/bound/lower_bound.hpp"
+
+namespace packsim {
+
+/// The GPU time that samples take at least in packs of a plan, by the prices of full and shorter packs. Packs
+/// wait for nothing, and none is padded.
+class WorkFloors {
+ public:
+  /// lengths: of the samples, ascending; each above 0. Both are kept by reference.
+  WorkFloors(std::span<const LengthCount> lengths, ScenarioPricers& pricers)
+      : lengths_(lengths), pricers_(pricers) {}
+
+  /// Seconds of one of the GPUs to which packs are assigned, for the samples longer than `above_tokens` and
+  /// not longer than `capacity_tokens`. plan: with the checkpointed layers of its packs. samples_of_pack: how
+  /// many samples of about the same length are in a pack; 0: as many as it takes to cost least.
+  double gpu_s(const ParallelPlan& plan, std::int64_t capacity_tokens, std::int64_t above_tokens,
+               std::int64_t samples_of_pack = 0);
+  /// What a step takes in addition to its packs.
+  double step_s(const ParallelPlan& plan, std::int64_t capacity_tokens);
+  std::int64_t n_tokens() const;
+  /// Of the samples that are not longer than this.
+  double n_tokens(std::int64_t longest_tokens) const;
+
+ private:
+  struct Known {
+    ParallelPlan plan;
+    std::int64_t capacity_tokens = 0;
+    std::int64_t samples_of_pack = 0;
+    // [n_lengths + 1], GPU seconds of the samples before each length: without attention; attention; and
+    // transfers that attention may hide.
+    std::vector<double> tokens_s;
+    std::vector<double> attention_s;
+    std::vector<double> transfers_s;
+    double hiding_fraction = 0;
+  };
+  const Known& known(const ParallelPlan& plan, std::int64_t capacity_tokens, std::int64_t samples_of_pack);
+  std::size_t n_up_to(std::int64_t length_tokens) const;
+
+  std::span<const LengthCount> lengths_;
+  ScenarioPricers& pricers_;
+  std::deque<Known> known_;
+};
+
+}  // namespace packsim

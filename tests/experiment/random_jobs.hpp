@@ -1,0 +1,88 @@
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "packing/strategy.hpp"
+
+namespace packsim_test {
+
+// Jobs of every kind that the search for a plan has to cope with, each by its number.
+class RandomJobs {
+ public:
+  explicit RandomJobs(std::uint32_t number) : generator_(number) {}
+
+  // The scenario's text. lengths_csv: the name of the file with the lengths of next_lengths().
+  std::string scenario(const std::string& lengths_csv) {
+    struct Model {
+      const char* name;
+      const char* parallelism;
+      bool has_pipeline;
+      int fewest_nodes;
+    };
+    static constexpr std::array<Model, 9> kModels = {{
+        {"llama3.1-8b", "", false, 1},
+        {"llama3.1-8b", R"("lora_rank": 16)", false, 1},
+        {"llama3.1-8b", R"("tp_degree": 2)", false, 1},
+        {"llama3.1-8b", R"("pp_degree": 2)", true, 1},
+        {"qwen2.5-7b", "", false, 1},
+        {"qwen2.5-14b", "", false, 1},
+        {"qwen2.5-14b", R"("tp_degree": 2, "pp_degree": 2)", true, 2},
+        {"qwen3-30b-a3b", R"("ep_degree": 8)", false, 2},
+        {"llama3.1-70b", R"("tp_degree": 8, "pp_degree": 2)", true, 4},
+    }};
+    static constexpr std::array<const char*, 3> kProfiles = {"deepspeed-ulysses-h100",
+                                                             "llm-foundry-fsdp-h100", "nemo-megatron-h100"};
+    const Model& model = kModels[pick(kModels.size())];
+    int nodes = 1 << pick(4);
+    nodes = std::max(nodes, model.fewest_nodes);
+    const int zero_stage = model.has_pipeline ? 1 : 1 + static_cast<int>(pick(3));
+    const std::int64_t tokens = std::int64_t{65536} << pick(4);
+    std::string strategies;
+    for (const packsim::Strategy& strategy : packsim::strategies()) {
+      if (strategy.cuts_samples) continue;
+      strategies += std::string(strategies.empty() ? "" : ", ") + R"({"strategy": ")" +
+                    std::string(strategy.name) + R"("})";
+    }
+    return R"({"format": 1, "name": "job", "model": ")" + std::string(model.name) +
+           R"(", "cluster": {"type": "h100-sxm-80gb", "nodes": )" + std::to_string(nodes) +
+           R"(}, "profile": ")" + kProfiles[pick(kProfiles.size())] +
+           R"(", "training": {"tokens_per_iteration": )" + std::to_string(tokens) +
+           R"(, "epochs": 1, "zero_stage": )" + std::to_string(zero_stage) + R"(}, "parallelism": {)" +
+           model.parallelism + R"(}, "lengths": {"mix": [{"source": ")" + lengths_csv +
+           R"("}]}, "packing": {"plan": "auto", "zero_stages": [)" + std::to_string(zero_stage) +
+           R"(], "last_iteration": "shorten"}, "baseline": "isf", "strategies": [)" + strategies + "]}";
+  }
+
+  // Up to 400 samples, of one of five shapes of length.
+  std::string lengths_csv() {
+    const std::size_t n = 1 + pick(400);
+    const std::size_t shape = pick(5);
+    const double longest = 1024 * std::pow(64.0, uniform());
+    std::string text = "tokens\n";
+    for (std::size_t i = 0; i < n; ++i) text += std::to_string(length(shape, longest)) + "\n";
+    return text;
+  }
+
+ private:
+  std::size_t pick(std::size_t n) { return generator_() % n; }
+  double uniform() { return static_cast<double>(generator_()) / 4294967296.0; }
+
+  std::int64_t length(std::size_t shape, double longest) {
+    const double u = uniform();
+    double tokens = longest;                                          // all equal
+    if (shape == 1) tokens = 1 + u * longest;                         // even
+    if (shape == 2) tokens = longest * std::pow(u, 6);                // many short ones, few long
+    if (shape == 3) tokens = u < 0.9 ? longest / 50 : longest;        // two lengths
+    if (shape == 4) tokens = longest * std::exp(-3 * uniform() * u);  // near the longest
+    return std::max<std::int64_t>(1, std::llround(tokens));
+  }
+
+  std::mt19937 generator_;
+};
+
+}  // namespace packsim_test

@@ -31,16 +31,23 @@ std::vector<LengthCount> count_lengths(const Packing& packing) {
   return lengths;
 }
 
+double mean_iteration_tokens(const StrategyResult& run) {
+  return static_cast<double>(run.counts.trained_tokens) / static_cast<double>(run.iterations);
+}
+
 // What all schedules may do that train the job that was asked for: iterations as large as the largest of
-// those runs whose iterations have the size asked for.
+// those runs whose iterations have the size asked for, and on average as large as those of one of these runs.
 BoundSpace space_of(const Scenario& scenario, std::span<const TrainedData> trained, const Report& report) {
   BoundSpace space{.tokens_per_iteration = scenario.training.tokens_per_iteration,
+                   .mean_tokens_per_iteration = static_cast<double>(scenario.training.tokens_per_iteration),
                    .epochs = scenario.training.epochs};
   for (std::size_t i = 0; i < trained.size(); ++i) {
     const TrainedData& data = trained[i];
     space.sequences.insert(space.sequences.end(), data.sequences.begin(), data.sequences.end());
-    if (has_asked_iterations(report.manifest, report.runs[i]))
+    if (const StrategyResult& run = report.runs[i]; has_asked_iterations(report.manifest, run)) {
       space.tokens_per_iteration = std::max(space.tokens_per_iteration, data.most_iteration_tokens);
+      space.mean_tokens_per_iteration = std::max(space.mean_tokens_per_iteration, mean_iteration_tokens(run));
+    }
     space.most_pack_tokens = std::max(space.most_pack_tokens, data.most_pack_tokens);
     if (!data.lengths.empty())
       space.most_pack_tokens =
@@ -48,6 +55,12 @@ BoundSpace space_of(const Scenario& scenario, std::span<const TrainedData> train
   }
   space.most_pack_tokens = std::max(space.most_pack_tokens, space.tokens_per_iteration);
   return space;
+}
+
+// Whether the bound holds for a run.
+bool is_in(const BoundSpace& space, const TrainedData& data, const StrategyResult& run) {
+  return data.most_iteration_tokens <= space.tokens_per_iteration &&
+         (run.iterations == 0 || mean_iteration_tokens(run) <= space.mean_tokens_per_iteration);
 }
 
 BoundResult result_of(const LowerBound& bound) {
@@ -125,9 +138,9 @@ void set_bounds(const Scenario& scenario, std::span<const TrainedData> trained, 
   // Strategies that treat over-long samples alike train the same.
   for (std::size_t i = 0; i < trained.size(); ++i) {
     StrategyResult& run = report.runs[i];
-    if (trained[i].most_iteration_tokens > space.tokens_per_iteration) continue;
+    if (!is_in(space, trained[i], run)) continue;
     const auto same = std::ranges::find_if(trained, [&](const TrainedData& data) {
-      return data.most_iteration_tokens <= space.tokens_per_iteration &&
+      return is_in(space, data, report.runs[static_cast<std::size_t>(&data - trained.data())]) &&
              data.zero_stage == trained[i].zero_stage && data.overlaps_states == trained[i].overlaps_states &&
              data.lengths == trained[i].lengths;
     });

@@ -5,9 +5,28 @@
 #include <utility>
 
 #include "models/step/micro_batch_time.hpp"
-#include "planning/bound/epoch_bound.hpp"
+#include "planning/bound/pass_units.hpp"
 
 namespace packsim {
+namespace {
+
+// Of a rank in a step.
+int fewest_micro_batches(const ParallelPlan& plan) {
+  return plan.schedule().needs_full_rounds ? plan.pp_degree : 1;
+}
+
+// Least time of a chunk to add up gradients.
+double least_sums_s(StepPricer& pricer) {
+  std::int64_t least_ns = std::numeric_limits<std::int64_t>::max();
+  for (int chunk = 0; chunk < pricer.plan().n_chunks(); ++chunk) {
+    std::int64_t sums_ns = 0;
+    for (const StateUnit& unit : pricer.states(chunk).units) sums_ns += unit.sum_ns;
+    least_ns = std::min(least_ns, sums_ns);
+  }
+  return 1e-9 * static_cast<double>(least_ns);
+}
+
+}  // namespace
 
 LowerBounds::LowerBounds(const Job& job, const ParallelPlan& plan, const BoundSpace& space,
                          std::shared_ptr<KernelPricer> kernels)
@@ -52,6 +71,18 @@ int LowerBounds::busiest_stage() {
   return static_cast<int>(std::ranges::max_element(busy_ns) - busy_ns.begin());
 }
 
+LowerBounds::Floors LowerBounds::floors(int zero_stage, const PackFloorSetting& setting) {
+  Floors floors;
+  for (std::size_t i = 0; i < pricers_.size(); ++i) {
+    PackFloorSetting own = setting;
+    own.plan = plan_of(zero_stage, space_.sequences[i]);
+    own.stage = pipeline_stage_;
+    own.most_tokens = space_.most_pack_tokens;
+    floors.emplace_back(job_, *pricers_[i], own);
+  }
+  return floors;
+}
+
 const LowerBounds::Stage& LowerBounds::stage(int zero_stage) {
   const auto [place, is_new] = stages_.try_emplace(zero_stage);
   Stage& stage = place->second;
@@ -65,53 +96,128 @@ const LowerBounds::Stage& LowerBounds::stage(int zero_stage) {
   // step, none counts.
   const double sums_s = step.step_s >= step.sums_s ? step.sums_s : 0;
   stage.step_s = step.step_s - sums_s;
-  for (std::size_t i = 0; i < pricers_.size(); ++i) {
-    stage.floors.emplace_back(job_, *pricers_[i],
-                              PackFloorSetting{.plan = plan_of(zero_stage, space_.sequences[i]),
-                                               .stage = pipeline_stage_,
-                                               .most_tokens = space_.most_pack_tokens,
-                                               .sums_s = sums_s,
-                                               .states_s = step.pack_s});
-  }
+  stage.floors = floors(zero_stage, {.plan = plan_,
+                                     .n_micro_batches = fewest_micro_batches(plan_),
+                                     .sums_s = sums_s,
+                                     .states_s = step.pack_s});
+  if (plan_.pp_degree > 1) stage.filling = filling(zero_stage, states);
   return stage;
+}
+
+LowerBounds::Filling LowerBounds::filling(int zero_stage, StepPricer& states) {
+  // With all layers checkpointed.
+  std::vector<StepPricer*> pricers;
+  std::vector<std::int64_t> most_tokens;
+  for (std::size_t i = 0; i < pricers_.size(); ++i) {
+    ParallelPlan plan = plan_of(zero_stage, space_.sequences[i]);
+    plan.gc_layers = job_.model.n_layers;
+    pricers.push_back(pricers_[i].get());
+    most_tokens.push_back(
+        most_tokens_that_fit(job_, plan, space_.most_pack_tokens, fewest_micro_batches(plan)) + 1);
+  }
+  const auto floors_with = [&](int n_micro_batches) {
+    return floors(zero_stage, {.plan = plan_, .n_micro_batches = n_micro_batches, .counts_overhead = false});
+  };
+  const double overhead_s =
+      1e-9 * static_cast<double>(states.micro_batch(states.plan().sequence_gpus(), {}).overhead_ns);
+  return {.full = floors_with(plan_.pp_degree),
+          .one_only = fewest_micro_batches(plan_) == 1 ? floors_with(1) : Floors{},
+          .costs = {.forward_s = overhead_s, .later_backward_s = least_sums_s(states)},
+          .chunk_shares = chunk_shares(pricers, most_tokens, pipeline_stage_),
+          // A step ends with a backward pass of the first stage.
+          .step_s = step_floor(states, 0).step_s};
+}
+
+std::optional<LowerBounds::Samples> LowerBounds::cheapest(std::span<const LengthCount> lengths,
+                                                          std::span<const Ways> ways) {
+  constexpr double kInfinite_s = std::numeric_limits<double>::infinity();
+  Samples samples;
+  for (const LengthCount& length : lengths) {
+    SampleFloor& sample = samples.floors.emplace_back(SampleFloor{.length_tokens = length.length_tokens,
+                                                                  .n_samples = length.n_samples,
+                                                                  .gpu_s = kInfinite_s,
+                                                                  .alone_s = kInfinite_s});
+    const PackFloor* cheapest = nullptr;
+    double factor = 1;
+    for (const Ways& way : ways) {
+      for (const PackFloor& floor : way.floors) {
+        if (!floor.holds(length.length_tokens)) continue;
+        sample.alone_s = std::min(sample.alone_s, floor.alone_s(length.length_tokens));
+        const double gpu_s = way.factor * floor.gpu_s(length.length_tokens);
+        if (gpu_s >= sample.gpu_s) continue;
+        sample.gpu_s = gpu_s;
+        factor = way.factor;
+        cheapest = &floor;
+      }
+    }
+    if (cheapest == nullptr) return std::nullopt;
+    cheapest->add_gpu_s(length.length_tokens, factor * static_cast<double>(length.n_samples),
+                        samples.by_cause_s);
+  }
+  return samples;
+}
+
+// All stages of a pipeline are there as long as the one that is looked at.
+LowerBound LowerBounds::bound_of(const EpochBound& epoch, const SecondsByCause& packs_s) const {
+  const double gpus = plan_.n_gpus * static_cast<double>(space_.epochs);
+  LowerBound bound{.gpu_s = gpus * epoch.time_s,
+                   .packs_gpu_s = packs_s,
+                   .steps_gpu_s = gpus * epoch.steps_s,
+                   .waiting_gpu_s = gpus * epoch.waiting_s,
+                   .iterations = space_.epochs * epoch.iterations};
+  for (double& cause_s : bound.packs_gpu_s) cause_s *= plan_.pp_degree * static_cast<double>(space_.epochs);
+  bound.packs_gpu_s[static_cast<std::size_t>(Cause::overhead)] += gpus * epoch.fixed_s;
+  return bound;
+}
+
+std::vector<PassTimes> LowerBounds::units(std::span<const LengthCount> lengths, const Floors& floors) {
+  std::vector<PassTimes> units;
+  for (const LengthCount& length : lengths) {
+    double least_s = std::numeric_limits<double>::infinity();
+    for (const PackFloor& floor : floors) {
+      if (floor.holds(length.length_tokens)) least_s = std::min(least_s, floor.gpu_s(length.length_tokens));
+    }
+    for (const PackFloor& floor : floors) {
+      if (floor.holds(length.length_tokens)) floor.add_units(length.length_tokens, least_s, units);
+    }
+  }
+  return least_passes(std::move(units));
+}
+
+std::optional<LowerBound> LowerBounds::filled(const Filling& filling, std::span<const LengthCount> lengths,
+                                              EpochLimits limits) const {
+  const PipelineWork work{.chunks = filling.chunk_shares,
+                          .full_units = units(lengths, filling.full),
+                          .short_units = units(lengths, filling.one_only)};
+  if (work.full_units.empty()) return std::nullopt;
+  const PipelineSteps steps = pipeline_steps(plan_, work, filling.costs);
+  const std::vector<Ways> ways = {{filling.full, 1}, {filling.one_only, steps.short_factor}};
+  std::optional<Samples> samples = cheapest(lengths, ways);
+  if (!samples) return std::nullopt;
+  limits.step_s = filling.step_s;
+  const LowerBound filled = bound_of(epoch_bound(samples->floors, limits, steps.lines), samples->by_cause_s);
+  for (SampleFloor& sample : samples->floors) sample.alone_s *= steps.alone_factor;
+  const LowerBound waiting = bound_of(epoch_bound(samples->floors, limits), samples->by_cause_s);
+  return filled.gpu_s >= waiting.gpu_s ? filled : waiting;
 }
 
 std::optional<LowerBound> LowerBounds::at(int zero_stage, std::span<const LengthCount> lengths) {
   const Stage& stage = this->stage(zero_stage);
-  LowerBound bound{.zero_stage = zero_stage};
-  std::vector<SampleFloor> samples;
-  std::int32_t longest_tokens = 0;
-  for (const LengthCount& length : lengths) {
-    longest_tokens = std::max(longest_tokens, length.length_tokens);
-    SampleFloor& sample = samples.emplace_back();
-    sample = {.length_tokens = length.length_tokens,
-              .n_samples = length.n_samples,
-              .gpu_s = std::numeric_limits<double>::infinity(),
-              .alone_s = std::numeric_limits<double>::infinity()};
-    const PackFloor* cheapest = nullptr;
-    for (const PackFloor& floor : stage.floors) {
-      if (!floor.holds(length.length_tokens)) continue;
-      sample.alone_s = std::min(sample.alone_s, floor.alone_s(length.length_tokens));
-      const double gpu_s = floor.gpu_s(length.length_tokens);
-      if (gpu_s >= sample.gpu_s) continue;
-      sample.gpu_s = gpu_s;
-      cheapest = &floor;
-    }
-    if (cheapest == nullptr) return std::nullopt;
-    cheapest->add_gpu_s(length.length_tokens, static_cast<double>(length.n_samples), bound.packs_gpu_s);
+  const std::vector<Ways> ways = {{stage.floors, 1}};
+  const std::optional<Samples> samples = cheapest(lengths, ways);
+  if (!samples) return std::nullopt;
+  EpochLimits limits{.n_gpus = plan_.n_gpus / plan_.pp_degree,
+                     .tokens_per_iteration = std::max<std::int64_t>(space_.tokens_per_iteration, 1),
+                     .mean_tokens_per_iteration = space_.mean_tokens_per_iteration,
+                     .step_s = stage.step_s};
+  for (const LengthCount& length : lengths)
+    limits.tokens_per_iteration = std::max<std::int64_t>(limits.tokens_per_iteration, length.length_tokens);
+  LowerBound bound = bound_of(epoch_bound(samples->floors, limits), samples->by_cause_s);
+  if (stage.filling) {
+    const std::optional<LowerBound> filled = this->filled(*stage.filling, lengths, limits);
+    if (filled && filled->gpu_s > bound.gpu_s) bound = *filled;
   }
-  // All stages of a pipeline are there as long as the one that is looked at.
-  const EpochLimits limits{
-      .n_gpus = plan_.n_gpus / plan_.pp_degree,
-      .tokens_per_iteration = std::max<std::int64_t>({space_.tokens_per_iteration, longest_tokens, 1}),
-      .step_s = stage.step_s};
-  const EpochBound epoch = epoch_bound(samples, limits);
-  const double gpus = plan_.n_gpus * static_cast<double>(space_.epochs);
-  for (double& cause_s : bound.packs_gpu_s) cause_s *= plan_.pp_degree * static_cast<double>(space_.epochs);
-  bound.gpu_s = gpus * epoch.time_s;
-  bound.steps_gpu_s = gpus * epoch.steps_s;
-  bound.waiting_gpu_s = gpus * epoch.waiting_s;
-  bound.iterations = space_.epochs * epoch.iterations;
+  bound.zero_stage = zero_stage;
   return bound;
 }
 

@@ -8,7 +8,10 @@
 #include <vector>
 
 #include "packing/sequence_parallelism.hpp"
+#include "planning/bound/chunk_shares.hpp"
+#include "planning/bound/epoch_bound.hpp"
 #include "planning/bound/pack_floor.hpp"
+#include "planning/bound/pipeline_steps.hpp"
 #include "planning/bound/step_floor.hpp"
 #include "planning/group_selection/candidate_groups.hpp"
 
@@ -21,6 +24,8 @@ struct BoundSpace {
   std::vector<SequenceParallelism> sequences = {};
   /// The most tokens of the data in one iteration; a longer sample has a step of its own.
   std::int64_t tokens_per_iteration = 0;
+  /// The most tokens that iterations have on average; 0: as many as tokens_per_iteration.
+  double mean_tokens_per_iteration = 0;
   /// The most tokens of a pack, padding included. Should be no less than tokens_per_iteration.
   std::int64_t most_pack_tokens = 0;
   int epochs = 1;
@@ -39,8 +44,9 @@ struct LowerBound {
   double gpu_s = 0;  ///< sum of the three parts below
   /// Computation and exchange of packs, with the least recomputation.
   SecondsByCause packs_gpu_s = {};
-  double steps_gpu_s = 0;       ///< what every step takes in addition to its packs
-  double waiting_gpu_s = 0;     ///< waiting for samples that take longer than their step's share
+  double steps_gpu_s = 0;  ///< what every step takes in addition to its packs
+  /// Waiting for samples that take longer than their step's share, and for pipelines to fill and drain.
+  double waiting_gpu_s = 0;
   std::int64_t iterations = 0;  ///< the fewest possible, over all epochs
 };
 
@@ -58,13 +64,40 @@ class LowerBounds {
   std::optional<LowerBound> at(int zero_stage, std::span<const LengthCount> lengths);
 
  private:
-  struct Stage {
-    std::vector<PackFloor> floors;  // of each degree
+  using Floors = std::vector<PackFloor>;  // of each degree
+  // What a pipeline's steps are bounded by.
+  struct Filling {
+    Floors full;      // of ranks with as many micro-batches as there are stages
+    Floors one_only;  // of ranks with one; empty if the schedule does not allow that
+    PassCosts costs;
+    std::vector<double> chunk_shares;
     double step_s = 0;
   };
+  struct Stage {
+    Floors floors;
+    double step_s = 0;
+    std::optional<Filling> filling;
+  };
+  // Samples in packs of some floors, whose times count `factor` times.
+  struct Ways {
+    const Floors& floors;
+    double factor = 1;
+  };
+  // The samples of an epoch, and the GPU time of all of them by cause.
+  struct Samples {
+    std::vector<SampleFloor> floors;
+    SecondsByCause by_cause_s = {};
+  };
+  static std::optional<Samples> cheapest(std::span<const LengthCount> lengths, std::span<const Ways> ways);
+  static std::vector<PassTimes> units(std::span<const LengthCount> lengths, const Floors& floors);
   ParallelPlan plan_of(int zero_stage, const SequenceParallelism& sequence) const;
   int busiest_stage();
+  Floors floors(int zero_stage, const PackFloorSetting& setting);
   const Stage& stage(int zero_stage);
+  Filling filling(int zero_stage, StepPricer& states);
+  std::optional<LowerBound> filled(const Filling& filling, std::span<const LengthCount> lengths,
+                                   EpochLimits limits) const;
+  LowerBound bound_of(const EpochBound& epoch, const SecondsByCause& packs_s) const;
 
   Job job_;
   ParallelPlan plan_;

@@ -5,32 +5,11 @@
 #include <limits>
 
 #include "models/step/micro_batch_time.hpp"
+#include "planning/bound/pass_units.hpp"
+#include "planning/bound/rounding.hpp"
 
 namespace packsim {
 namespace {
-
-// Prices are whole nanoseconds: what rounding may take from each stage of a phase, its own and that of the
-// prices that it lies between.
-constexpr double kRoundingS = 1e-9;
-
-double rounding_s(const MicroBatchPrice& price, const std::vector<ChunkShape>& chunks) {
-  std::size_t n = 0;
-  for (const ChunkShape& chunk : chunks) {
-    const TokenPrices& tokens = *price.tokens;
-    for (const PricedPhase* edge :
-         {&tokens.embedding_forward, &tokens.embedding_backward, &tokens.head_forward, &tokens.head_backward})
-      n += edge->stages.size();
-    for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {
-      const LayerPrices& layer = tokens.layers[static_cast<std::size_t>(kind)];
-      const std::size_t of_layer =
-          layer.forward.stages.size() + layer.recompute.stages.size() + layer.backward.stages.size();
-      n += static_cast<std::size_t>(chunk.n_layers_of(kind)) * of_layer;
-    }
-    // Attention, a step of a ring each.
-    n += static_cast<std::size_t>(3 * chunk.n_layers() * price.attention_forward.steps);
-  }
-  return kRoundingS * static_cast<double>(n);
-}
 
 double& of(SecondsByCause& by_cause_s, Cause cause) {
   return by_cause_s[static_cast<std::size_t>(cause)];
@@ -55,14 +34,14 @@ PackFloor::PackFloor(const Job& job, StepPricer& pricer, const PackFloorSetting&
   set_points();
 }
 
-// The fewest checkpointed layers with which so many tokens fit, in a pipeline that holds one micro-batch. A
-// pack that leaves its last GPU part of a token has that much less on all of them, so that one more counts.
+// The fewest checkpointed layers with which so many tokens fit. A pack that leaves its last GPU part of a
+// token has that much less on all of them, so that one more counts.
 void PackFloor::set_intervals(const Job& job) {
   const std::int64_t most = (setting_.most_tokens + gpus_ - 1) / gpus_;
   std::int64_t last = 0;
   for (int gc_layers = 0; gc_layers <= job.model.n_layers && last < most; ++gc_layers) {
     setting_.plan.gc_layers = gc_layers;
-    const std::int64_t fitting = most_tokens_that_fit(job, setting_.plan, most, 1);
+    const std::int64_t fitting = most_tokens_that_fit(job, setting_.plan, most, setting_.n_micro_batches);
     const std::int64_t until = std::min(most, fitting > 0 && gpus_ > 1 ? fitting + 1 : fitting);
     if (until <= last) continue;
     Interval& interval = intervals_.emplace_back();
@@ -80,17 +59,25 @@ void PackFloor::set_intervals(const Job& job) {
 PackFloor::Point PackFloor::price(std::int64_t tokens, std::size_t interval) const {
   const Interval& of_tokens = intervals_[interval];
   MicroBatchPrice price = pricer_.micro_batch(tokens * gpus_, {});
-  const double lost_s = rounding_s(price, of_tokens.chunks);
+  if (!setting_.counts_overhead) price.overhead_ns = 0;
+  const double lost_s = setting_.plan.pp_degree * rounding_s(price, of_tokens.chunks);
   // A ring's transfers may hide behind attention, of which there is none here.
   price.attention_forward = price.attention_backward = {};
-  WorkTime time;
+  WorkTime forward;
+  WorkTime backward;
   for (const ChunkShape& chunk : of_tokens.chunks) {
-    time += forward_time(price, chunk);
-    time += backward_time(price, chunk);
+    forward += forward_time(price, chunk);
+    backward += backward_time(price, chunk);
   }
   Point point{.tokens = tokens, .interval = interval};
   for (std::size_t cause = 0; cause < point.by_cause_s.size(); ++cause)
-    point.by_cause_s[cause] = 1e-9 * static_cast<double>(time.by_cause_ns[cause]);
+    point.by_cause_s[cause] =
+        1e-9 * static_cast<double>(forward.by_cause_ns[cause] + backward.by_cause_ns[cause]);
+  point.passes_s.forward =
+      1e-9 * static_cast<double>(forward.total_ns) + of_tokens.n_layers * launch_.forward_s - lost_s;
+  point.passes_s.backward = 1e-9 * static_cast<double>(backward.total_ns) +
+                            of_tokens.n_layers * launch_.backward_s +
+                            of_tokens.n_checkpointed * launch_.forward_s - lost_s;
   of(point.by_cause_s, Cause::attention) += of_tokens.n_layers * (launch_.forward_s + launch_.backward_s);
   of(point.by_cause_s, Cause::recompute) += of_tokens.n_checkpointed * launch_.forward_s;
   of(point.by_cause_s, Cause::linear) += setting_.sums_s - lost_s;
@@ -115,8 +102,10 @@ bool PackFloor::add_points(std::size_t interval, double& least_rate) {
 
 void PackFloor::set_points() {
   if (intervals_.empty()) return;
-  overhead_s_ = 1e-9 * static_cast<double>(pricer_.micro_batch(gpus_, {}).overhead_ns) *
-                static_cast<double>(intervals_.front().chunks.size());
+  if (setting_.counts_overhead) {
+    overhead_s_ = 1e-9 * static_cast<double>(pricer_.micro_batch(gpus_, {}).overhead_ns) *
+                  static_cast<double>(intervals_.front().chunks.size());
+  }
   double least_rate = std::numeric_limits<double>::infinity();
   for (std::size_t interval = intervals_.size(); interval-- > 0;) {
     if (!add_points(interval, least_rate)) break;
@@ -131,6 +120,18 @@ void PackFloor::set_points() {
     if (points_[next.least_rate].rate() < point.rate()) point.least_rate = next.least_rate;
     point.least_pack_s = std::min(point.pack_s, next.least_pack_s);
   }
+  if (!setting_.counts_overhead) set_least_rates();
+}
+
+void PackFloor::set_least_rates() {
+  least_rates_.resize(points_.size());
+  std::vector<PassTimes> least;
+  for (std::size_t i = points_.size(); i-- > 0;) {
+    const Point& point = points_[i];
+    const auto tokens = static_cast<double>(point.tokens);
+    least.push_back({point.passes_s.forward / tokens, point.passes_s.backward / tokens});
+    least_rates_[i] = least = least_passes(std::move(least));
+  }
 }
 
 std::int64_t PackFloor::tokens_per_gpu(std::int32_t length_tokens) const {
@@ -138,7 +139,7 @@ std::int64_t PackFloor::tokens_per_gpu(std::int32_t length_tokens) const {
 }
 
 bool PackFloor::holds(std::int32_t length_tokens) const {
-  return !intervals_.empty() && tokens_per_gpu(length_tokens) <= intervals_.back().last_tokens;
+  return tokens_per_gpu(length_tokens) <= most_tokens_per_gpu();
 }
 
 const PackFloor::Interval& PackFloor::interval_of(std::int64_t tokens) const {
@@ -164,14 +165,15 @@ double PackFloor::least_pack_s_from(std::int64_t tokens) const {
 PackFloor::Attention PackFloor::attention(std::int32_t length_tokens) const {
   const Interval& interval = interval_of(tokens_per_gpu(length_tokens));
   const StepPricer::AttentionCost layer = pricer_.document_cost(length_tokens);
-  return {.passes_s = interval.n_layers * (layer.forward_s + layer.backward_s),
+  return {.forward_s = interval.n_layers * layer.forward_s,
+          .backward_s = interval.n_layers * layer.backward_s,
           .recompute_s = interval.n_checkpointed * layer.forward_s};
 }
 
 double PackFloor::gpu_s(std::int32_t length_tokens) const {
   const Attention documents = attention(length_tokens);
   return cheapest_from(tokens_per_gpu(length_tokens)).rate() * length_tokens +
-         gpus_ * (documents.passes_s + documents.recompute_s);
+         gpus_ * (documents.forward_s + documents.backward_s + documents.recompute_s);
 }
 
 void PackFloor::add_gpu_s(std::int32_t length_tokens, double n_samples, SecondsByCause& by_cause_s) const {
@@ -180,8 +182,17 @@ void PackFloor::add_gpu_s(std::int32_t length_tokens, double n_samples, SecondsB
   for (std::size_t cause = 0; cause < by_cause_s.size(); ++cause)
     by_cause_s[cause] += share * best.by_cause_s[cause];
   const Attention documents = attention(length_tokens);
-  of(by_cause_s, Cause::attention) += n_samples * gpus_ * documents.passes_s;
+  of(by_cause_s, Cause::attention) += n_samples * gpus_ * (documents.forward_s + documents.backward_s);
   of(by_cause_s, Cause::recompute) += n_samples * gpus_ * documents.recompute_s;
+}
+
+void PackFloor::add_units(std::int32_t length_tokens, double gpu_s, std::vector<PassTimes>& units) const {
+  const Attention documents = attention(length_tokens);
+  for (const PassTimes& rate : least_rates_[first_point(tokens_per_gpu(length_tokens))]) {
+    units.push_back(
+        {(rate.forward * length_tokens + gpus_ * documents.forward_s) / gpu_s,
+         (rate.backward * length_tokens + gpus_ * (documents.backward_s + documents.recompute_s)) / gpu_s});
+  }
 }
 
 // Its own attention and that of the longest document, which it makes no shorter. Windows shorten both.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/step/step_pricer.hpp"
+#include "planning/bound/pipeline_chain.hpp"
 #include "planning/group_selection/candidate_groups.hpp"
 
 namespace packsim {
@@ -17,7 +18,12 @@ struct PackFloorSetting {
   ParallelPlan plan;             ///< its ZeRO stage and degrees decide what fits in memory
   int stage = 0;                 ///< the pipeline stage whose GPU time is counted
   std::int64_t most_tokens = 0;  ///< the most tokens of any pack, padding included
-  double sums_s = 0;             ///< time to add a pack's gradients to earlier ones
+  /// Micro-batches of a rank in a step, all of the pack's size. A pipeline holds the more of them at a time,
+  /// the more there are.
+  int n_micro_batches = 1;
+  /// Whether the framework's cost of a micro-batch counts.
+  bool counts_overhead = true;
+  double sums_s = 0;  ///< time to add a pack's gradients to earlier ones
   /// Time that computation waits for weights and gradients in every pack.
   double states_s = 0;
 };
@@ -40,6 +46,8 @@ class PackFloor {
 
   /// Whether a pack can hold a sample of this length.
   bool holds(std::int32_t length_tokens) const;
+  /// The most tokens on each GPU of a pack; 0 if there is no pack that fits.
+  std::int64_t most_tokens_per_gpu() const { return intervals_.empty() ? 0 : intervals_.back().last_tokens; }
   // The following are only for samples for which holds() is true.
   /// Least GPU time of the sample, summed over the GPUs of the stage that share its pack.
   double gpu_s(std::int32_t length_tokens) const;
@@ -47,6 +55,10 @@ class PackFloor {
   void add_gpu_s(std::int32_t length_tokens, double n_samples, SecondsByCause& by_cause_s) const;
   /// Least time from the start of a step to the end of the sample's pack.
   double alone_s(std::int32_t length_tokens) const;
+  /// Adds times of which each pack that holds the sample takes no less than some mean, for the sample's part:
+  /// GPU time in both directions, summed as in gpu_s(), for each second of `gpu_s`. Only without
+  /// overhead.
+  void add_units(std::int32_t length_tokens, double gpu_s, std::vector<PassTimes>& units) const;
 
  private:
   // Range of token counts on a GPU at which the same number of layers is checkpointed.
@@ -61,6 +73,7 @@ class PackFloor {
     std::int64_t tokens = 0;   // on each GPU
     std::size_t interval = 0;  // index in intervals_
     double pack_s = 0;
+    PassTimes passes_s = {};
     // Index of the point with the least time per token from this one on.
     std::size_t least_rate = 0;
     double least_pack_s = 0;  // the least of this point and all larger ones
@@ -68,12 +81,14 @@ class PackFloor {
     double rate() const { return pack_s / static_cast<double>(tokens); }
   };
   struct Attention {
-    double passes_s = 0;
+    double forward_s = 0;
+    double backward_s = 0;  // without recomputation
     double recompute_s = 0;
   };
 
   void set_intervals(const Job& job);
   void set_points();
+  void set_least_rates();
   bool add_points(std::size_t interval, double& least_rate);
   Point price(std::int64_t tokens, std::size_t interval) const;
   const Interval& interval_of(std::int64_t tokens) const;
@@ -89,6 +104,9 @@ class PackFloor {
   int gpus_ = 1;  // number of GPUs that share a pack
   std::vector<Interval> intervals_;
   std::vector<Point> points_;  // ascending
+  // [n_points] passes for each token, of the point and all larger ones: least_passes(). Only without
+  // overhead.
+  std::vector<std::vector<PassTimes>> least_rates_;
   double overhead_s_ = 0;
   StepPricer::AttentionCost launch_;
   StepPricer::AttentionCost longest_s_per_token_;

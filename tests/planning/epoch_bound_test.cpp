@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <random>
 #include <vector>
 
 #include "planning/bound/iteration_bound.hpp"
@@ -140,6 +141,60 @@ TEST_CASE("An epoch's bound: area, the steps' own time, and steps that wait for 
   CHECK(even.waiting_s == 0);
   CHECK(even.time_s == Approx(32));
   CHECK(epoch_bound({}, {.n_gpus = 8, .tokens_per_iteration = 1000, .step_s = 1}).time_s == 0);
+}
+
+TEST_CASE("Steps that are above a line each: no division of the samples into iterations is below the bound") {
+  Jobs jobs;
+  std::mt19937 generator(3);
+  const auto part = [&] { return static_cast<double>(generator() >> 8) * 0x1p-24; };
+  int n_tight = 0;
+  for (int i = 0; i < 700; ++i) {
+    const TinyJob job = jobs.next(i % 2);
+    const std::vector<SampleFloor> floors = floors_of(job);
+    // Filling costs the less, the more micro-batches there are; these cost their overhead.
+    std::vector<StepLine> lines;
+    for (int n = 1; n < 6; ++n) lines.push_back({.work = 1 + 3 * part() / n, .fixed_s = n * part()});
+    const auto step_s = [&](Samples samples) {
+      double work_s = 0;
+      for (std::size_t k = 0; k < floors.size(); ++k) {
+        if ((samples >> k & 1U) != 0) work_s += floors[k].gpu_s / job.n_gpus;
+      }
+      double least_s = kInfinite_s;
+      for (const StepLine& line : lines) least_s = std::min(least_s, line.work * work_s + line.fixed_s);
+      return least_s + job.step_s;
+    };
+    const Samples all = (1U << floors.size()) - 1;
+    std::vector<double> best_s(all + 1, kInfinite_s);
+    best_s[0] = 0;
+    for (Samples samples = 1; samples <= all; ++samples) {
+      for (Samples last = samples; last != 0; last = (last - 1) & samples) {
+        if (tokens_of(job, last) <= job.tokens_per_iteration)
+          best_s[samples] = std::min(best_s[samples], best_s[samples & ~last] + step_s(last));
+      }
+    }
+    const EpochBound bound = epoch_bound(
+        floors,
+        {.n_gpus = job.n_gpus, .tokens_per_iteration = job.tokens_per_iteration, .step_s = job.step_s},
+        lines);
+    REQUIRE(bound.time_s <= best_s[all] * (1 + 1e-12));
+    CHECK(bound.time_s == Approx(bound.busy_s + bound.waiting_s + bound.fixed_s + bound.steps_s));
+    if (bound.time_s > best_s[all] * (1 - 1e-9)) ++n_tight;
+  }
+  CHECK(n_tight > 100);
+}
+
+TEST_CASE("Iterations that are smaller on average cost their part of every step") {
+  // 40 samples of 100 tokens: 4 iterations of 1000 tokens, or 5 of 750 on average (4000 / 750 = 5.3).
+  const std::vector<SampleFloor> samples = {
+      {.length_tokens = 100, .n_samples = 40, .gpu_s = 0.8, .alone_s = 0.2}};
+  EpochLimits limits{.n_gpus = 8, .tokens_per_iteration = 1000, .step_s = 0.5};
+  CHECK(epoch_bound(samples, limits).time_s == Approx(40 * 0.8 / 8 + 4 * 0.5));
+  limits.mean_tokens_per_iteration = 750;
+  CHECK(epoch_bound(samples, limits).time_s == Approx(40 * 0.8 / 8 + 5 * 0.5));
+  // Of a pipeline, each step costs at least its shortest micro-batches.
+  const std::vector<StepLine> lines = {{.work = 1.5, .fixed_s = 0.1}, {.work = 1.25, .fixed_s = 0.2}};
+  // 4 steps of 1 s each: 1.25 + 0.2 s; an empty one 0.1 s.
+  CHECK(epoch_bound(samples, limits, lines).time_s == Approx(4 * 1.45 + 0.1 + 5 * 0.5));
 }
 
 TEST_CASE("More GPUs, larger iterations and cheaper samples never raise the bound's time") {

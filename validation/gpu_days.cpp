@@ -68,6 +68,22 @@ ValidationSet run_set(const std::string& name, const std::string& title,
   return set;
 }
 
+ValidationRow duration_row(const PublishedDuration& published, double tolerance, ScenarioRuns& runs) {
+  ValidationRow row{.name = published.name,
+                    .published = published.minutes,
+                    .predicted = std::numeric_limits<double>::quiet_NaN(),
+                    .unit = "minutes",
+                    .outcome = Outcome::refused,
+                    .note = published.note};
+  if (published.scenario.empty()) return row;
+  const StrategyResult& result = runs.run(published.scenario, published.strategy);
+  if (result.times) row.predicted = 60 * result.times->wall_hours;
+  row.error = relative_error(row.predicted, row.published);
+  row.tolerance = tolerance;
+  row.outcome = result.times ? outcome_of(row.error, row.tolerance) : Outcome::missed;
+  return row;
+}
+
 ValidationRow ratio_row(const PublishedRatio& published, double tolerance, ScenarioRuns& runs) {
   const double over = gpu_days_of(runs.run(published.scenario, published.over));
   const double under = gpu_days_of(runs.run(published.scenario, published.under));
@@ -82,6 +98,15 @@ ValidationRow ratio_row(const PublishedRatio& published, double tolerance, Scena
   row.outcome = outcome_of(row.error, row.tolerance);
   if (std::isnan(row.predicted)) row.outcome = Outcome::missed;
   return row;
+}
+
+ValidationSet overhead_set(const PublishedTables& tables, ScenarioRuns& runs) {
+  ValidationSet set{.name = "hbp-overhead",
+                    .title = "HBP minutes of training and preparation, predicted",
+                    .about = "Training by the simulator; what other programs take is not simulated"};
+  for (const PublishedDuration& duration : tables.overhead)
+    set.rows.push_back(duration_row(duration, tables.tolerances.overhead, runs));
+  return set;
 }
 
 }  // namespace
@@ -115,8 +140,11 @@ const StrategyResult& ScenarioRuns::run(const std::string& scenario_name, const 
 
 std::vector<ValidationSet> validate_gpu_days(const PublishedTables& tables, ScenarioRuns& runs) {
   for (const auto* published :
-       {&tables.ablation, &tables.group_selection, &tables.strategies, &tables.batching}) {
+       {&tables.ablation, &tables.group_selection, &tables.strategies, &tables.batching, &tables.longalign}) {
     for (const PublishedRun& run : *published) runs.need(run.scenario, run.strategy);
+  }
+  for (const PublishedDuration& duration : tables.overhead) {
+    if (!duration.scenario.empty()) runs.need(duration.scenario, duration.strategy);
   }
   const PublishedTolerances& bounds = tables.tolerances;
   return {run_set("hbp-ablation", "HBP ablation, GPU-days, predicted", tables.ablation, bounds.ablation,
@@ -126,7 +154,11 @@ std::vector<ValidationSet> validate_gpu_days(const PublishedTables& tables, Scen
           run_set("hbp-strategies", "HBP packing strategies at 128K, GPU-days, predicted", tables.strategies,
                   bounds.strategies, true, runs),
           run_set("hbp-batching", "HBP batching, GPU-days, predicted", tables.batching, std::nullopt, false,
-                  runs)};
+                  runs),
+          run_set("hbp-longalign", "LongAlign's packing and batching, GPU-days, predicted", tables.longalign,
+                  bounds.longalign, false, runs),
+          overhead_set(tables, runs),
+          validate_ratio_ranks(tables, runs)};
 }
 
 std::vector<ValidationSet> validate_ratios(const PublishedTables& tables, ScenarioRuns& runs) {

@@ -37,6 +37,8 @@ std::vector<PublishedRun> read_runs(JsonReader& tables, std::string_view key) {
     run.gpu_days = reader.positive("gpu_days");
     if (reader.has("abr")) run.abr = reader.number("abr", 0, 1);
     if (reader.has("cr")) run.cr = reader.number("cr", 0, 1);
+    if (reader.has("dbr")) run.dbr = reader.number("dbr", 0, 1);
+    if (reader.has("pr")) run.pr = reader.number("pr", 0, 1);
     run.note = reader.string("note", "");
     runs.push_back(std::move(run));
   }
@@ -72,6 +74,33 @@ std::vector<PublishedWait> read_waits(JsonReader& tables) {
   return waits;
 }
 
+std::vector<PublishedAbr> read_abrs(JsonReader& tables, std::string_view key) {
+  std::vector<PublishedAbr> abrs;
+  for (JsonReader& reader : tables.objects(key)) {
+    reader.allow_any_keys();
+    abrs.push_back({.name = reader.string("ref"),
+                    .scenario = reader.string("scenario", ""),
+                    .strategy = reader.string("strategy", ""),
+                    .n_ranks = reader.integer("n_ranks", 1, kMost, 0),
+                    .abr = reader.number("abr", 0, 1),
+                    .note = reader.string("note", "")});
+  }
+  return abrs;
+}
+
+std::vector<PublishedDuration> read_durations(JsonReader& tables) {
+  std::vector<PublishedDuration> durations;
+  for (JsonReader& reader : tables.objects("overhead")) {
+    reader.allow_any_keys();
+    durations.push_back({.name = reader.string("ref"),
+                         .scenario = reader.string("scenario", ""),
+                         .strategy = reader.string("strategy", ""),
+                         .minutes = reader.positive("minutes"),
+                         .note = reader.string("note", "")});
+  }
+  return durations;
+}
+
 PublishedTolerances read_tolerances(JsonReader reader) {
   reader.allow_any_keys();
   const auto fraction = [&](std::string_view name, std::string_view key) {
@@ -92,6 +121,11 @@ PublishedTolerances read_tolerances(JsonReader reader) {
   tolerances.flexsp_abr = fraction("flexsp", "abr");
   tolerances.flexsp_cr = fraction("flexsp", "cr");
   tolerances.planning = fraction("flexsp_planning", "fraction");
+  tolerances.abr_by_length = fraction("packing_by_length", "abr");
+  tolerances.abr_by_data_set = fraction("abr_by_data_set", "abr");
+  tolerances.rank_correlation = fraction("rank_correlation", "difference");
+  tolerances.longalign = fraction("longalign", "fraction");
+  tolerances.overhead = fraction("overhead", "fraction");
   return tolerances;
 }
 
@@ -131,6 +165,10 @@ PublishedTables load_published_tables(const std::string& path, const DataPaths& 
     tables.ratios = read_ratios(reader);
     tables.flexsp = read_runs(reader, "flexsp");
     tables.planning = read_waits(reader);
+    tables.abr_by_length = read_abrs(reader, "packing_by_length");
+    tables.abr_by_data_set = read_abrs(reader, "abr_by_data_set");
+    tables.longalign = read_runs(reader, "longalign");
+    tables.overhead = read_durations(reader);
   }
   problems.throw_if_any();
   return tables;

@@ -32,6 +32,29 @@ struct PublishedRun {
   double gpu_days = 0;
   std::optional<double> abr;
   std::optional<double> cr;
+  std::optional<double> dbr;
+  std::optional<double> pr;
+  std::string note;
+};
+
+/// The ABR of a packing.
+struct PublishedAbr {
+  std::string name;
+  std::string scenario;  ///< a shipped one; empty: its data are not shipped
+  std::string strategy;
+  /// Ranks among which the packs of an iteration are divided, one for each. 0: as the strategy schedules
+  /// them.
+  int n_ranks = 0;
+  double abr = 0;
+  std::string note;
+};
+
+/// How long something takes.
+struct PublishedDuration {
+  std::string name;
+  std::string scenario;  ///< of the run that takes as long; empty: none does
+  std::string strategy;
+  double minutes = 0;
   std::string note;
 };
 
@@ -70,6 +93,12 @@ struct PublishedTolerances {
   double flexsp_abr = 0;
   double flexsp_cr = 0;
   double planning = 0;
+  // Absolute differences.
+  double abr_by_length = 0;
+  double abr_by_data_set = 0;
+  double rank_correlation = 0;
+  double longalign = 0;
+  double overhead = 0;
 };
 
 /// The HBP paper's tables (validation/hbp.json).
@@ -86,6 +115,10 @@ struct PublishedTables {
   std::vector<PublishedRatio> ratios;
   std::vector<PublishedRun> flexsp;  ///< FlexSP and the runs that it is compared with
   std::vector<PublishedWait> planning;
+  std::vector<PublishedAbr> abr_by_length;
+  std::vector<PublishedAbr> abr_by_data_set;
+  std::vector<PublishedRun> longalign;
+  std::vector<PublishedDuration> overhead;
 };
 
 /// Throws ScenarioError with every mistake in the file, and FileError if it cannot be read.

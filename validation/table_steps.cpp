@@ -104,6 +104,7 @@ ValidationRow memory_row(const PublishedTableStep& step, std::optional<int> fewe
                     .predicted = static_cast<double>(predicted),
                     .unit = "layers",
                     .error = static_cast<double>(predicted - published),
+                    .error_is_difference = true,
                     .tolerance = static_cast<double>(tolerance),
                     .is_fitted = true};
   row.outcome = outcome_of(row.error, row.tolerance);

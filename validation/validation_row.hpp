@@ -28,10 +28,10 @@ struct ValidationRow {
   std::string name;
   double published = 0;
   double predicted = 0;  ///< NaN if refused
-  std::string unit;      ///< "s", "GPU-days", "layers", "ratio"
-  /// Error of the prediction: a share of the published number, or for layers their difference. NaN if
-  /// refused.
+  std::string unit;      ///< "s", "GPU-days", "layers", "ratio", "ABR", "rank correlation"
+  /// Error of the prediction: a share of the published number, or their difference. NaN if refused.
   double error = std::numeric_limits<double>::quiet_NaN();
+  bool error_is_difference = false;
   std::optional<double> tolerance = {};  ///< tolerance of this row, in the error's unit
   bool is_fitted = false;                ///< whether the published number went into a fit
   Outcome outcome = Outcome::reported;

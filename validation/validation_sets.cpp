@@ -27,7 +27,12 @@ const std::vector<SetMaker>& set_makers() {
        [](const DataPaths& data) {
          return validate_table_steps(load_published_tables(tables_path(data), data), data);
        }},
-      {{"hbp-ablation", "hbp-groups", "hbp-strategies", "hbp-batching"},
+      {{"hbp-abr-lengths", "hbp-abr-data"},
+       [](const DataPaths& data) {
+         return validate_balance(load_published_tables(tables_path(data), data), data);
+       }},
+      {{"hbp-ablation", "hbp-groups", "hbp-strategies", "hbp-batching", "hbp-longalign", "hbp-overhead",
+        "hbp-ratio-ranks"},
        [](const DataPaths& data) {
          ScenarioRuns runs(data);
          return validate_gpu_days(load_published_tables(tables_path(data), data), runs);

@@ -34,7 +34,12 @@ class ScenarioRuns {
 
 /// Step times and checkpointed layers of the HBP paper from the profile that was fitted to them.
 std::vector<ValidationSet> validate_table_steps(const PublishedTables& tables, const DataPaths& data);
-/// GPU-days of the HBP paper.
+/// The ABR of packings of the HBP paper, by length and by data set.
+std::vector<ValidationSet> validate_balance(const PublishedTables& tables, const DataPaths& data);
+/// Whether the ratios of packings order them as their GPU-days do, in the HBP paper and here. need() must
+/// have been called for the runs of its tables.
+ValidationSet validate_ratio_ranks(const PublishedTables& tables, ScenarioRuns& runs);
+/// GPU-days and minutes of the HBP paper.
 std::vector<ValidationSet> validate_gpu_days(const PublishedTables& tables, ScenarioRuns& runs);
 /// The HBP paper's comparison with FlexSP: GPU-days, FlexSP's ratios, and the waits for its plans.
 std::vector<ValidationSet> validate_flexsp(const PublishedTables& tables, ScenarioRuns& runs);

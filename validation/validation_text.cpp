@@ -22,13 +22,14 @@ std::string quantity_text(double value, const std::string& unit) {
 
 std::string error_text(const ValidationRow& row) {
   if (std::isnan(row.error)) return "-";
-  return row.unit == "layers" ? fmt::format("{:+.0f}", row.error) : fmt::format("{:+.1f} %", 100 * row.error);
+  if (!row.error_is_difference) return fmt::format("{:+.1f} %", 100 * row.error);
+  return row.unit == "layers" ? fmt::format("{:+.0f}", row.error) : fmt::format("{:+.3f}", row.error);
 }
 
 std::string tolerance_text(const ValidationRow& row) {
   if (!row.tolerance) return "-";
-  return row.unit == "layers" ? fmt::format("{:.0f}", *row.tolerance)
-                              : fmt::format("{:.1f} %", 100 * *row.tolerance);
+  if (!row.error_is_difference) return fmt::format("{:.1f} %", 100 * *row.tolerance);
+  return row.unit == "layers" ? fmt::format("{:.0f}", *row.tolerance) : fmt::format("{:.3f}", *row.tolerance);
 }
 
 const char* basis_text(const ValidationRow& row) {
@@ -141,7 +142,7 @@ std::string set_summary(const ValidationSet& set) {
   for (const Outcome outcome : {Outcome::met, Outcome::missed, Outcome::refused}) {
     if (count(outcome) > 0) text += fmt::format(", {} {}", count(outcome), outcome_name(outcome));
   }
-  if (set.bounds.empty() && !set.rows.empty() && set.rows.front().unit != "layers")
+  if (set.bounds.empty() && !set.rows.empty() && !set.rows.front().error_is_difference)
     text += fmt::format("; mean error {:.1f} %, median {:.1f} %, worst {:.1f} %", 100 * mean_error(set.rows),
                         100 * error_quantile(set.rows, 0.5), 100 * worst_error(set.rows));
   text += coverage_text(set);

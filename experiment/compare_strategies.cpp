@@ -147,6 +147,7 @@ Report run_plans(const Scenario& scenario, const LengthSummary& lengths, const R
                         .last_iteration = spec.last_iteration,
                         .padding = spec.padding,
                         .over_long = spec.over_long,
+                        .attention = spec.attention,
                         .failure = (is_ours ? "a bug in packsim: " : "") + std::string(error.what()),
                         .feasible = false};
       trained[i] = {};

@@ -63,6 +63,9 @@ struct Packing {
   std::vector<std::int32_t> cut_lengths_tokens;  ///< [n_items], or empty if pieces is
   std::span<const std::int32_t> lengths_tokens;  ///< [n_items] lengths of the items
   PackCounts counts;
+  /// Which tokens attend to each other; packing does not depend on it. Rows of Layout::rows are always
+  /// separate.
+  Attention attention = Attention::within_samples;
 
   std::size_t n_packs() const;
   /// The part of a sample that an item stands for.

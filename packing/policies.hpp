@@ -17,6 +17,10 @@ enum class Empty { drop, keep, error };
 /// of some number of tokens.
 enum class Padding { none, longest, capacity, multiple };
 
+/// Which tokens of a pack attend to each other: those of one sample, or all, as in naive packing, which
+/// trains a pack as if it were one document.
+enum class Attention { within_samples, across_samples };
+
 /// What to do with packs of a group that are too few for a whole iteration: leave them out, repeat packs of
 /// the group, or run an iteration in which some ranks have less to do. If packs are shuffled, the shuffle of
 /// the epoch decides which are left out or repeated.
@@ -54,6 +58,11 @@ inline constexpr std::array<PolicyName<Padding>, 4> kPaddingNames = {{
     {Padding::longest, "longest", "pad every row to the longest row of its micro-batch"},
     {Padding::capacity, "capacity", "pad every row to the pack length"},
     {Padding::multiple, "multiple", "pad every row to a multiple of pad_multiple_tokens"},
+}};
+
+inline constexpr std::array<PolicyName<Attention>, 2> kAttentionNames = {{
+    {Attention::within_samples, "within_samples", "tokens attend to their own sample only"},
+    {Attention::across_samples, "across_samples", "tokens attend to all earlier ones of their pack"},
 }};
 
 inline constexpr std::array<PolicyName<LastIteration>, 3> kLastIterationNames = {{

@@ -36,6 +36,7 @@ struct StrategySpec {
   Empty empty = Empty::drop;
   std::int64_t window_samples = 0;
   Padding padding = Padding::none;
+  Attention attention = Attention::within_samples;
   std::int64_t pad_multiple_tokens = 1;
   PackOrder order = PackOrder::shuffled;
   LastIteration last_iteration = LastIteration::repeat;

@@ -37,6 +37,12 @@ std::vector<std::byte> plan_file_of(const Scenario& scenario, const StrategySpec
                                     const std::string& version, const std::string& normaliser) {
   PlanFacts facts;
   facts.version = version;
+  if (spec.attention != Attention::within_samples) {
+    throw std::invalid_argument(fmt::format(
+        "{}: expected \"attention\": \"within_samples\" for a schedule file, whose samples do not "
+        "attend to each other, got \"{}\"",
+        spec.name, policy_name(kAttentionNames, spec.attention)));
+  }
   facts.name = spec.name;
   facts.scenario = scenario.name;
   facts.normaliser = normaliser;

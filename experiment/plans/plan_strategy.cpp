@@ -128,6 +128,7 @@ PlannedStrategy schedule_packs(const Scenario& scenario, const StrategySpec& spe
                                double packing_s) {
   PlannedStrategy plan;
   plan.packing = std::move(packed.packing);
+  plan.packing.attention = spec.attention;
   plan.solves = std::move(packed.solves);
   plan.packing_s = packing_s;
   const bool plans_batches = !plan.packing.planned.iterations.empty();

@@ -110,7 +110,8 @@ BoundGap gap_of(const StrategyResult& run, double bound_gpu_days) {
 
 TrainedData trained_data(const PlannedStrategy& plan) {
   TrainedData data;
-  if (plan.schedule.dropped_packs == 0) data.lengths = count_lengths(plan.packing);
+  const bool is_within_samples = plan.packing.attention == Attention::within_samples;
+  if (plan.schedule.dropped_packs == 0 && is_within_samples) data.lengths = count_lengths(plan.packing);
   for (const std::vector<MicroBatch>& batches : plan.batches) {
     for (const MicroBatch& batch : batches)
       data.most_pack_tokens = std::max(data.most_pack_tokens, batch.tokens + batch.padded_tokens);

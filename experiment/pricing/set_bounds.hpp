@@ -16,7 +16,8 @@ namespace packsim {
 struct TrainedData {
   int zero_stage = 1;
   bool overlaps_states = false;  ///< ExecutionStyle::overlaps_states of its plan
-  /// Lengths of the samples of one epoch, in ascending order; empty if last iterations leave packs out.
+  /// Lengths of the samples of one epoch, in ascending order; empty if last iterations leave packs out, and
+  /// if tokens attend to other samples.
   std::vector<LengthCount> lengths;
   std::int64_t most_iteration_tokens = 0;
   std::int64_t most_pack_tokens = 0;  ///< padding included

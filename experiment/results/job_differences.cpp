@@ -79,6 +79,16 @@ void compare_execution(const StrategyResult& reference, StrategyResult& run) {
       fmt::format("{}, {} {}", says(run.overlaps_states), reference.name, says(reference.overlaps_states)));
 }
 
+void compare_attention(const StrategyResult& reference, StrategyResult& run) {
+  if (run.attention == reference.attention) return;
+  const auto says = [](Attention attention) {
+    return attention == Attention::across_samples ? "lets tokens attend to other samples of their pack"
+                                                  : "keeps attention within samples";
+  };
+  run.differences.push_back(
+      fmt::format("{}, {} {}", says(run.attention), reference.name, says(reference.attention)));
+}
+
 }  // namespace
 
 bool has_asked_iterations(const IterationSizes& sizes) {
@@ -118,6 +128,7 @@ void set_differences(Report& report) {
     compare_tokens(data_tokens, *reference, run);
     compare_samples(*reference, run);
     compare_execution(*reference, run);
+    compare_attention(*reference, run);
   }
 }
 

@@ -15,8 +15,9 @@ namespace packsim {
 /// iteration consists of packs of one group. Everything else must be as in the baseline or, if the
 /// baseline trains nothing, as in the first run that does: the tokens that are trained at least once, to 0.5
 /// % of the data; the longest sample that is trained whole; the number of samples that are cut into pieces;
-/// the rank of LoRA adapters; how the framework executes steps; and whether gradients and weights travel
-/// while the GPUs compute, unless both runs chose their ZeRO stage from the same ones.
+/// the rank of LoRA adapters; how the framework executes steps; whether tokens attend to other samples; and
+/// whether gradients and weights travel while the GPUs compute, unless both runs chose their ZeRO stage from
+/// the same ones.
 ///
 /// report.runs: with all that simulate_plan() fills in. report.lengths and report.manifest: filled in.
 void set_differences(Report& report);

@@ -186,6 +186,7 @@ struct StrategyResult {
   LastIteration last_iteration = LastIteration::repeat;
   Padding padding = Padding::none;
   OverLong over_long = OverLong::error;
+  Attention attention = Attention::within_samples;
 
   /// Why there is nothing below; none if the strategy could be planned and simulated.
   std::optional<std::string> failure = {};

@@ -82,6 +82,10 @@ Documents pack_documents(const Packing& packing, std::size_t group, std::size_t 
     add_run(documents, batch.n_items, (batch.tokens + batch.padded_tokens) / batch.n_items);
     return documents;
   }
+  if (packing.strategy->layout != Layout::rows && packing.attention == Attention::across_samples) {
+    add_run(documents, 1, batch.tokens + batch.padded_tokens);
+    return documents;
+  }
   for (const ItemIndex item : packing.groups[group][pack])
     add_run(documents, 1, packing.lengths_tokens[item]);
   add_run(documents, 1, batch.padded_tokens);

@@ -35,7 +35,8 @@ std::vector<KernelUse> schedule_kernels(const Transformer& model, const Cluster&
                                         const Schedule& schedule, const ScheduleSampling& sampling = {});
 
 /// The documents of a pack as attention sees them. Where the strategy puts samples beside each other, these
-/// are the padded rows; otherwise they are the samples, and the padding as one more document.
+/// are the padded rows; otherwise they are the samples, and the padding as one more document. If tokens
+/// attend across samples, the whole pack is one document.
 Documents pack_documents(const Packing& packing, std::size_t group, std::size_t pack,
                          const MicroBatch& batch);
 

@@ -180,18 +180,20 @@ std::vector<MicroBatch> micro_batches(const Packing& packing, std::size_t group,
       batch.longest_tokens = std::max(batch.longest_tokens, static_cast<std::int32_t>(length));
     }
     batch.n_items = static_cast<std::int32_t>(packs[p].size());
+    // A packed micro-batch is one row of `tokens`; a batch of rows has n_items rows, made equally long.
+    const bool rows = packing.strategy->layout == Layout::rows;
+    const bool is_one = !rows && packing.attention == Attention::across_samples;
+    if (is_one) batch.attention_pairs = batch.tokens * batch.tokens;
     batch.computed_pairs = batch.attention_pairs;
     if (padding == Padding::none) continue;
 
-    // A packed micro-batch is one row of `tokens`; a batch of rows has n_items rows, made equally long.
-    const bool rows = packing.strategy->layout == Layout::rows;
     const std::int64_t n_rows = rows ? batch.n_items : 1;
     std::int64_t row_tokens = rows ? batch.longest_tokens : batch.tokens;
     if (padding == Padding::capacity) row_tokens = std::max(row_tokens, capacity);
     if (padding == Padding::multiple) row_tokens = round_up(row_tokens, pad_multiple_tokens);
     batch.padded_tokens = n_rows * row_tokens - batch.tokens;
-    batch.computed_pairs = rows ? n_rows * row_tokens * row_tokens
-                                : batch.attention_pairs + batch.padded_tokens * batch.padded_tokens;
+    batch.computed_pairs = rows || is_one ? n_rows * row_tokens * row_tokens
+                                          : batch.attention_pairs + batch.padded_tokens * batch.padded_tokens;
   }
   return batches;
 }

@@ -14,10 +14,12 @@ namespace packsim {
 struct MicroBatch {
   std::int64_t tokens = 0;         ///< tokens of the data, without padding
   std::int64_t padded_tokens = 0;  ///< padding tokens that the policy adds
-  /// Sum of the squared lengths of its samples: proportional to the attention work of the data.
+  /// Sum of the squared lengths of its samples: proportional to the attention work of the data. If tokens
+  /// attend across samples, the square of its tokens.
   std::int64_t attention_pairs = 0;
   /// The same with padding, as attention kernels compute it. In a batch of rows every row counts with its
-  /// padded length; in a packed row the padding at the end counts as one more document.
+  /// padded length; in a packed row the padding at the end counts as one more document, or, if tokens attend
+  /// across samples, belongs to the only one.
   std::int64_t computed_pairs = 0;
   std::int32_t n_items = 0;
   std::int32_t longest_tokens = 0;

@@ -151,10 +151,11 @@ std::string memory_excess(const StrategyResult& run) {
 }
 
 std::string policies(const StrategyResult& run) {
-  return fmt::format("order {}; last iteration {}; padding {}; over-long {}",
-                     policy_name(kPackOrderNames, run.order),
-                     policy_name(kLastIterationNames, run.last_iteration),
-                     policy_name(kPaddingNames, run.padding), policy_name(kOverLongNames, run.over_long));
+  const std::string text = fmt::format(
+      "order {}; last iteration {}; padding {}; over-long {}", policy_name(kPackOrderNames, run.order),
+      policy_name(kLastIterationNames, run.last_iteration), policy_name(kPaddingNames, run.padding),
+      policy_name(kOverLongNames, run.over_long));
+  return run.attention == Attention::across_samples ? text + "; attention across samples" : text;
 }
 
 }  // namespace packsim::formats_detail

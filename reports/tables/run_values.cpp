@@ -113,6 +113,7 @@ Values names() {
        text([](const Run& run) { return policy_name(kLastIterationNames, run.last_iteration); })},
       {"padding", text([](const Run& run) { return policy_name(kPaddingNames, run.padding); })},
       {"over_long", text([](const Run& run) { return policy_name(kOverLongNames, run.over_long); })},
+      {"attention", text([](const Run& run) { return policy_name(kAttentionNames, run.attention); })},
       {"feasible", [](const Run& run) { return Value(run.feasible); }},
       {"failure", [](const Run& run) { return if_there(run.failure); }},
       {"differences",

@@ -86,6 +86,11 @@ std::vector<GroupSpec> read_groups(JsonReader& reader, JsonReader& defaults, Str
   return groups;
 }
 
+// Other strategies ignore what "packing" says, as they do with options that they do not read.
+bool can_attend_across(const Strategy& strategy) {
+  return strategy.layout != Layout::rows && strategy.plan_batches == nullptr;
+}
+
 // Combinations of options and policies that no strategy can carry out.
 void check_policies(const Entry& entry, const Strategy& strategy, const StrategyKeys& keys) {
   if (strategy.cuts_samples && keys.over_long == OverLong::own_pack) {
@@ -100,6 +105,14 @@ void check_policies(const Entry& entry, const Strategy& strategy, const Strategy
     if (value == nullptr || accepts(*option, *value)) continue;
     entry.with(option->name)
         .refuse(option->name, fmt::format("{} for strategy {}", expected_of(*option), strategy.name));
+  }
+  if (keys.attention == Attention::across_samples && entry.own.has("attention") &&
+      !can_attend_across(strategy)) {
+    entry.own.refuse("attention",
+                     fmt::format("within_samples for strategy {}, which {}", strategy.name,
+                                 strategy.layout == Layout::rows
+                                     ? "gives every sample a row of its own"
+                                     : "plans iterations by the time of each sample's attention"));
   }
   if (keys.padding == Padding::multiple && !keys.pad_multiple_tokens) {
     entry.with("padding").refuse("pad_multiple_tokens", "integer >= 1 where padding is multiple");
@@ -213,6 +226,7 @@ StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKey
   spec.empty = keys.empty;
   spec.window_samples = keys.window_samples.value_or(strategy->default_window_samples);
   spec.padding = keys.padding;
+  if (can_attend_across(*strategy)) spec.attention = keys.attention;
   spec.pad_multiple_tokens = keys.pad_multiple_tokens.value_or(1);
   spec.order = keys.order.value_or(strategy->default_order);
   spec.last_iteration = keys.last_iteration;

@@ -83,6 +83,7 @@ void read_policy_keys(JsonReader& reader, StrategyKeys& keys) {
   read_optional<std::int64_t>(reader, "window_samples", kMostSamples, keys.window_samples, 0);
   keys.padding = reader.one_of("padding", kPaddingNames, keys.padding);
   read_optional(reader, "pad_multiple_tokens", kMostTokens, keys.pad_multiple_tokens);
+  keys.attention = reader.one_of("attention", kAttentionNames, keys.attention);
   keys.last_iteration = reader.one_of("last_iteration", kLastIterationNames, keys.last_iteration);
   keys.curriculum_iterations =
       reader.integer("curriculum_iterations", 0, kMostSamples, keys.curriculum_iterations);

@@ -24,6 +24,7 @@ struct StrategyKeys {
   Empty empty = Empty::drop;
   std::optional<std::int64_t> window_samples;  ///< none: the strategy's own
   Padding padding = Padding::none;
+  Attention attention = Attention::within_samples;
   std::optional<std::int64_t> pad_multiple_tokens;
   LastIteration last_iteration = LastIteration::repeat;
   std::int64_t curriculum_iterations = 0;

@@ -184,6 +184,22 @@ TEST_CASE("A plan that does not fit in memory is not written for a trainer") {
   CHECK(!std::filesystem::exists(folder / "a.plan"));
 }
 
+TEST_CASE("A plan whose tokens attend to other samples is not written, as plan files cannot say so") {
+  const TemporaryFolder folder;
+  const json scenario = json::parse(R"({
+    "format": 1, "name": "naive", "model": "llama3.1-8b", "cluster": {"type": "h100-sxm-80gb", "nodes": 1},
+    "profile": "deepspeed-ulysses-h100", "lengths": {"mix": [{"source": "lengths.csv"}]},
+    "training": {"tokens_per_iteration": 8192, "epochs": 1, "zero_stage": 3},
+    "strategies": [{"strategy": "isf", "capacity_tokens": 1024, "attention": "across_samples"}]})");
+  write_text(folder / "naive.json", scenario.dump());
+  write_text(folder / "lengths.csv", "tokens\n100\n200\n");
+  const ProgramRun run =
+      run_shell(folder, "packsim run naive.json --strategy isf --write-plan a.plan --quiet");
+  CHECK(run.exit_code == 2);
+  CHECK_THAT(run.err, Contains(R"(isf: expected "attention": "within_samples" for a schedule file)"));
+  CHECK(!std::filesystem::exists(folder / "a.plan"));
+}
+
 TEST_CASE("A replay counts the loss tokens of its plan, and is described as one") {
   const TemporaryFolder folder;
   write_text(folder / "lengths.csv", "tokens\n10\n30\n");

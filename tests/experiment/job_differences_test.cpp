@@ -89,6 +89,30 @@ TEST_CASE("Each kind of difference is named, beyond its tolerance alone") {
             "overlaps gradients and weights with computation, base waits for gradients and weights"});
 }
 
+TEST_CASE("A run whose tokens attend to other samples trains another job, costs more and has no bound") {
+  const TempFolder folder;
+  const Report report = compare_strategies(
+      scenario_of(folder, R"({"name": "base", "strategy": "isf", "capacity_tokens": 16384, "sp_degree": 4},
+          {"name": "naive", "strategy": "isf", "capacity_tokens": 16384, "sp_degree": 4,
+           "attention": "across_samples"})",
+                  131072));
+  const StrategyResult& base = report.runs[0];
+  const StrategyResult& naive = report.runs[1];
+  CHECK(naive.differences ==
+        std::vector<std::string>{
+            "lets tokens attend to other samples of their pack, base keeps attention within samples"});
+  CHECK(base.differences.empty());
+  CHECK(naive.packs == base.packs);
+  CHECK(naive.times->gpu_days > base.times->gpu_days);
+  // All packs are full, but for the last.
+  CHECK(naive.balance->abr < 0.1);
+  CHECK(base.bound);
+  CHECK_FALSE(naive.bound);
+  // All of the attention counts as work of the model.
+  CHECK(naive.times->utilisation.model_flop_per_s_per_gpu * naive.times->gpu_days >
+        base.times->utilisation.model_flop_per_s_per_gpu * base.times->gpu_days);
+}
+
 TEST_CASE("Runs are compared with the first that trains something where the baseline does not") {
   StrategyResult longer = run_of("longer");
   longer.counts.longest_tokens = 500;

@@ -162,6 +162,12 @@ TEST_CASE("Padding is one more document of a pack, and longer rows of a batch of
   CHECK(format_documents(pack_documents(rows.packing, 0, 0, rows.batches[0][0])) == "2x600");
 }
 
+TEST_CASE("Where tokens attend across samples, attention sees a pack as one document") {
+  Run packed = run_of({600, 300}, 1000, 1, 1, "ffd", Padding::capacity);
+  packed.packing.attention = Attention::across_samples;
+  CHECK(format_documents(pack_documents(packed.packing, 0, 0, packed.batches[0][0])) == "1x1000");
+}
+
 TEST_CASE("A schedule of no iterations has no kernels") {
   Run run = run_of({100}, 1000, 1, 1);
   run.schedule.iterations.clear();

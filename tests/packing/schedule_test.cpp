@@ -307,6 +307,23 @@ TEST_CASE("padding of packed rows is one more document at the end of the row") {
   CHECK(padded(Padding::multiple, 16).attention_pairs == 25);
 }
 
+TEST_CASE("where tokens attend across samples, a pack is one document, padding included") {
+  Packing packing = hand_packing("ffd", {10}, {{{3, 4}}});
+  packing.attention = Attention::across_samples;
+  // 7 tokens in a row of 10.
+  const MicroBatch plain = micro_batches(packing, 0, Padding::none).at(0);
+  CHECK(plain.attention_pairs == 49);
+  CHECK(plain.computed_pairs == 49);
+  CHECK(plain.n_items == 2);
+  const MicroBatch padded = micro_batches(packing, 0, Padding::capacity).at(0);
+  CHECK(padded.attention_pairs == 49);
+  CHECK(padded.computed_pairs == 100);
+  // Rows stay separate.
+  Packing rows = hand_packing("none", {10}, {{{3, 4}}});
+  rows.attention = Attention::across_samples;
+  CHECK(micro_batches(rows, 0, Padding::none).at(0).attention_pairs == 25);
+}
+
 TEST_CASE("padding of a batch of rows makes every row equally long") {
   // Rows of 3, 4 and 1: 8 tokens, 9 + 16 + 1 = 26 pairs.
   const Packing packing = hand_packing("none", {10}, {{{3, 4, 1}}});

@@ -32,6 +32,7 @@ TEST_CASE("report.json keeps its keys and their order, timings last") {
                                                              "last_iteration",
                                                              "padding",
                                                              "over_long",
+                                                             "attention",
                                                              "feasible",
                                                              "failure",
                                                              "differences",

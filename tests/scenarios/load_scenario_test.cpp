@@ -295,6 +295,29 @@ TEST_CASE("packing gives defaults to every strategy, whose own values go first")
   CHECK(option(hbp.options, "packer") == OptionValue("ffd"));
 }
 
+TEST_CASE("attention across samples is for strategies whose packs are one row and formed before iterations") {
+  const Scenario scenario = load_text(scenario_text(
+      R"({"strategy": "isf"}, {"name": "within", "strategy": "isf", "attention": "within_samples"},
+         {"strategy": "sorted"}, {"strategy": "wlb"})",
+      R"("packing": {"capacity_tokens": 4096, "attention": "across_samples"},)"));
+  CHECK(scenario.strategies[0].attention == Attention::across_samples);
+  CHECK(scenario.strategies[1].attention == Attention::within_samples);
+  // These ignore what packing says.
+  CHECK(scenario.strategies[2].attention == Attention::within_samples);
+  CHECK(scenario.strategies[3].attention == Attention::within_samples);
+  CHECK_THROWS_WITH(load_text(scenario_text(
+                        R"({"strategy": "none", "capacity_tokens": 4096, "attention": "across_samples"})")),
+                    Catch::Contains("/strategies/0/attention: expected within_samples for strategy none, "
+                                    "which gives every sample a row "
+                                    "of its own, got \"across_samples\""));
+  CHECK_THROWS_WITH(
+      load_text(scenario_text(R"({"strategy": "planner", "attention": "across_samples"})")),
+      Catch::Contains("expected within_samples for strategy planner, which plans iterations by"));
+  CHECK_THROWS_WITH(
+      load_text(scenario_text(R"({"strategy": "isf", "capacity_tokens": 4096, "attention": "none"})")),
+      Catch::Contains("/strategies/0/attention: expected one of within_samples, across_samples"));
+}
+
 TEST_CASE("\"auto\" takes a default number of checkpointed layers back") {
   const Scenario scenario =
       load_text(scenario_text(R"({"strategy": "isf", "capacity_tokens": 4096, "gc_layers": "auto"})",

@@ -9,6 +9,7 @@
 #include "experiment/plans/check_strategies.hpp"
 #include "experiment/plans/plan_strategy.hpp"
 #include "experiment/results/length_summary.hpp"
+#include "experiment/search/base_plans.hpp"
 #include "packing/planner/options.hpp"
 #include "packing/schedule/schedule.hpp"
 #include "reports/text/plan_text.hpp"
@@ -61,16 +62,17 @@ void print_group(const Scenario& scenario, const StrategySpec& spec, const Group
 
 // Prints what a strategy that chooses its own groups may choose from.
 void print_choice(const Scenario& scenario, const StrategySpec& spec) {
-  const std::vector<int> stages =
-      spec.zero_stages.empty() ? std::vector<int>{base_plan(scenario, spec).zero_stage} : spec.zero_stages;
+  std::vector<int> stages = choice_of_zero_stages(scenario, spec);
+  if (stages.empty()) stages = {base_plan(scenario, spec).zero_stage};
+  const bool is_planner = find_strategy(spec.strategy)->chooses_groups;
   const std::int64_t window = spec.options[kWindowIterations].value_or(0);
-  fmt::print(
-      "    chooses pack lengths, SP degrees and checkpointed layers; ZeRO stage {}; samples of up to {}; "
-      "window: {}\n",
-      fmt::join(stages, " or "),
-      spec.longest_tokens ? fmt::format("{} tokens", *spec.longest_tokens)
-                          : "as many tokens as fit in memory",
-      window == 0 ? "the whole data set" : fmt::format("{} iteration{}", window, window == 1 ? "" : "s"));
+  const std::string window_text =
+      window == 0 ? "the whole data set" : fmt::format("{} iteration{}", window, window == 1 ? "" : "s");
+  fmt::print("    {} pack lengths, SP degrees and checkpointed layers; ZeRO stage {}; samples of up to {}{}\n",
+             is_planner ? "chooses" : "searches", fmt::join(stages, " or "),
+             spec.longest_tokens ? fmt::format("{} tokens", *spec.longest_tokens)
+                                 : "as many tokens as fit in memory",
+             is_planner ? "; window: " + window_text : "");
 }
 
 void check(const std::string& path, const CommandContext& context) {
@@ -98,7 +100,7 @@ void check(const std::string& path, const CommandContext& context) {
         spec.strategy, policy_name(kPackOrderNames, spec.order), policy_name(kOverLongNames, spec.over_long),
         policy_name(kLastIterationNames, spec.last_iteration), policy_name(kPaddingNames, spec.padding));
     for (const GroupSpec& group : spec.groups) print_group(scenario, spec, group);
-    if (find_strategy(spec.strategy)->chooses_groups) print_choice(scenario, spec);
+    if (has_open_groups(spec)) print_choice(scenario, spec);
   }
 }
 

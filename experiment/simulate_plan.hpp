@@ -4,7 +4,7 @@
 #include <string>
 
 #include "experiment/plans/plan_strategy.hpp"
-#include "experiment/pricing/shared_prices.hpp"
+#include "experiment/pricers/shared_prices.hpp"
 #include "experiment/results/strategy_result.hpp"
 #include "scenarios/scenario.hpp"
 

@@ -134,22 +134,23 @@ struct CutItems {
 // window is cut at multiples of the capacity in the row that all of them form.
 CutItems cut(const Strategy& strategy, const PackRequest& request) {
   const auto lengths = request.lengths_tokens;
-  const std::int64_t capacity = request.longest_sample_tokens();
+  const std::int64_t capacity = request.capacities_tokens.back();
+  const std::int64_t longest = request.longest_sample_tokens();
   const std::size_t window =
       request.window_samples > 0 ? static_cast<std::size_t>(request.window_samples) : lengths.size();
   CutItems result;
   std::int64_t row_tokens = 0;  // in the open pack of a strategy that cuts anywhere
   for (std::size_t sample = 0; sample < lengths.size(); ++sample) {
     std::int64_t left = lengths[sample];
-    const bool over_long = left > capacity;
-    if (over_long && request.over_long == OverLong::truncate) left = capacity;
+    const bool over_long = left > longest;
+    if (over_long && request.over_long == OverLong::truncate) left = longest;
     const bool whole = !strategy.cuts_samples && !(over_long && request.over_long == OverLong::split);
     const bool kept =
         !(over_long && request.over_long == OverLong::drop) && !(left == 0 && request.empty == Empty::drop);
     std::int64_t start = 0;
     std::int64_t n_pieces = 0;
     while (kept && (n_pieces == 0 || left > 0)) {
-      const std::int64_t room = strategy.cuts_samples ? capacity - row_tokens : capacity;
+      const std::int64_t room = strategy.cuts_samples ? std::min(capacity - row_tokens, longest) : longest;
       const std::int64_t n = whole ? left : std::min(left, room);
       result.pieces.push_back({static_cast<std::uint32_t>(sample), static_cast<std::int32_t>(start),
                                static_cast<std::int32_t>(n)});
@@ -182,7 +183,7 @@ void append(std::vector<PackSet>& all, const std::vector<PackSet>& window, std::
 
 PackProblem make_problem(const PackRequest& request, std::span<const std::int32_t> lengths) {
   return {.lengths_tokens = lengths,
-          .capacity_tokens = request.longest_sample_tokens(),
+          .capacity_tokens = request.capacities_tokens.back(),
           .own_packs = request.over_long == OverLong::own_pack,
           .keep_empty = request.empty == Empty::keep,
           .options = request.options};
@@ -247,8 +248,10 @@ Packing pack(std::string_view strategy_name, const PackRequest& request) {
   packing.lengths_tokens = request.lengths_tokens;
 
   std::vector<std::size_t> window_ends;
+  // Packs that are longer than the longest sample would hold samples that are to be dropped.
+  const bool drops = packing.counts.dropped_samples > 0 && longest < request.capacities_tokens.back();
   const bool cuts =
-      strategy.cuts_samples || packing.counts.truncated_samples + packing.counts.split_samples > 0;
+      strategy.cuts_samples || drops || packing.counts.truncated_samples + packing.counts.split_samples > 0;
   if (cuts) {
     CutItems items = cut(strategy, request);
     packing.pieces = std::move(items.pieces);

@@ -20,8 +20,9 @@ struct PackRequest {
   /// a strategy that forms whole iterations may have equal pack lengths.
   std::vector<std::int64_t> capacities_tokens;
   OverLong over_long = OverLong::error;  ///< what to do with samples longer than longest_sample_tokens()
-  /// The longest sample that is packed whole; never more than the last capacity. 0: the last capacity.
-  /// Strategies that choose their own pack lengths need a value.
+  /// The longest sample that is packed whole; never more than the last capacity. 0: the last capacity, as
+  /// under OverLong::own_pack. Packs may be longer. Strategies that choose their own pack lengths need a
+  /// value.
   std::int64_t longest_tokens = 0;
   Empty empty = Empty::drop;
   /// Pack this many consecutive samples at a time; 0: the whole data set.
@@ -33,7 +34,8 @@ struct PackRequest {
 
   std::int64_t longest_sample_tokens() const {
     const std::int64_t last = capacities_tokens.back();
-    return longest_tokens > 0 && longest_tokens < last ? longest_tokens : last;
+    const bool is_limited = longest_tokens > 0 && longest_tokens < last && over_long != OverLong::own_pack;
+    return is_limited ? longest_tokens : last;
   }
 };
 

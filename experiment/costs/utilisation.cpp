@@ -21,8 +21,7 @@ double attention_flop(const Transformer& model, const Packing& packing, std::siz
                       const MicroBatch& batch) {
   if (model.n_windowed_layers == 0)
     return static_cast<double>(batch.attention_pairs) * model.attention_flop_per_pair();
-  if (packing.attention == Attention::across_samples)
-    return model.attention_flop(batch.tokens);
+  if (packing.attention == Attention::across_samples) return model.attention_flop(batch.tokens);
   double flop = 0;
   for (const ItemIndex item : packing.groups[group][pack])
     flop += model.attention_flop(packing.lengths_tokens[item]);

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "experiment/plans/plan_strategy.hpp"
-#include "experiment/pricing/job_of.hpp"
+#include "experiment/pricers/job_of.hpp"
 #include "models/state_traffic.hpp"
 #include "packing/flexsp/options.hpp"
 #include "planning/group_selection/candidate_groups.hpp"

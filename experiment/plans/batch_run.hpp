@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "experiment/pricing/shared_prices.hpp"
+#include "experiment/pricers/shared_prices.hpp"
 #include "packing/pack.hpp"
 #include "planning/solver/cbc_assignment_solver.hpp"
 #include "scenarios/scenario.hpp"

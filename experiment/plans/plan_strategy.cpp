@@ -31,6 +31,7 @@ PackRequest pack_request(const StrategySpec& spec, std::span<const GroupSpec> gr
   PackRequest request{.lengths_tokens = lengths_tokens,
                       .capacities_tokens = {},
                       .over_long = spec.over_long,
+                      .longest_tokens = spec.longest_tokens.value_or(0),
                       .empty = spec.empty,
                       .window_samples = spec.window_samples,
                       .options = spec.options};
@@ -114,7 +115,6 @@ Packed plan_batches(BatchRun run, const StrategySpec& spec, std::span<const std:
   const Strategy& strategy = *find_strategy(spec.strategy);
   PackRequest request = pack_request(spec, run.groups, lengths_tokens);
   request.setting = &run.setting;
-  request.longest_tokens = spec.longest_tokens.value_or(0);
   Packed packed{
       .packing = pack(spec.strategy, request), .groups = std::move(run.groups), .solves = run.solver->log()};
   if (!strategy.chooses_groups) return packed;

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "experiment/pricing/shared_prices.hpp"
+#include "experiment/pricers/shared_prices.hpp"
 #include "experiment/results/report.hpp"
 #include "packing/pack.hpp"
 #include "packing/schedule/pack_use_counts.hpp"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "experiment/plans/plan_strategy.hpp"
-#include "experiment/pricing/shared_prices.hpp"
+#include "experiment/pricers/shared_prices.hpp"
 #include "sim/run/simulate.hpp"
 
 namespace packsim {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "experiment/plans/plan_strategy.hpp"
-#include "experiment/pricing/shared_prices.hpp"
+#include "experiment/pricers/shared_prices.hpp"
 #include "experiment/results/report.hpp"
 #include "packing/sequence_parallelism.hpp"
 #include "planning/bound/lower_bound.hpp"

@@ -97,9 +97,9 @@ bool has_asked_iterations(const IterationSizes& sizes) {
   const auto asked_tokens = static_cast<double>(std::max(sizes.tokens_per_iteration, sizes.longest_tokens));
   const auto trained_tokens = static_cast<double>(sizes.trained_tokens);
   const auto iterations = static_cast<double>(sizes.iterations);
-  const double more = trained_tokens / iterations / asked_tokens - 1;
-  if (more > kIterationTolerance) return false;
-  if (more >= -kIterationTolerance) return true;
+  const double more_tokens = trained_tokens / iterations - asked_tokens;
+  if (more_tokens > kIterationTolerance * asked_tokens) return false;
+  if (more_tokens >= -kIterationTolerance * asked_tokens) return true;
   // In a job of few iterations those that are not full weigh more: the last one of each epoch or, if
   // iterations consist of packs of one group, of each group and epoch.
   const auto n_last = static_cast<double>(sizes.epochs * std::max<std::int64_t>(1, sizes.n_own_groups));

@@ -22,8 +22,10 @@ namespace {
 constexpr std::int64_t kFirstIterations = 32;
 constexpr std::int64_t kSecondIterations = 192;
 constexpr std::int64_t kSmallIterations = 64;
-constexpr std::size_t kMostFinalists = 12;
+constexpr std::size_t kMostFinalists = 16;
 constexpr std::ptrdiff_t kMostOfStrategy = 4;
+constexpr std::size_t kMostClose = 4;
+constexpr double kCloseFraction = 0.02;
 constexpr double kFinalistFraction = 0.05;
 // Floors are prices of packs by curves, which are this close to simulated ones.
 constexpr double kFloorAccuracy = 0.98;
@@ -116,6 +118,7 @@ class Search {
     const std::int64_t longest = lengths_tokens.empty() ? 1 : *std::ranges::max_element(lengths_tokens);
     longest_tokens_ = std::max<std::int64_t>(1, std::min(longest, spec.longest_tokens.value_or(longest)));
     for (const std::int32_t length : lengths_tokens) n_tokens_ += length;
+    options_.emplace(scenario_, longest_tokens_);
   }
 
   // The best plan, or none if no plan fits.
@@ -138,7 +141,12 @@ class Search {
     for (const TriedPlan& tried : trials.tried()) {
       if (tried.candidate.is_usual) final_trials.add(tried.candidate, search_);
     }
-    return choose(final_trials, second_tokens, epochs);
+    const std::vector<PlanCandidate> close = close_rivals(final_trials);
+    std::optional<StrategySpec> best = choose(final_trials, second_tokens, epochs);
+    if (close.size() < 2) return best;
+    Trials whole_trials(scenario_, samples(lengths_tokens_, false), pricers_);
+    for (const PlanCandidate& candidate : close) whole_trials.add(candidate, search_);
+    return choose(whole_trials, n_tokens_, epochs);
   }
 
   PlanSearch&& take_record() { return std::move(search_); }
@@ -173,26 +181,45 @@ class Search {
     PlanSpace space;
     for (const StrategySpec& spec : specs) {
       for (const ParallelPlan& base : bases) {
-        add_plans(scenario_, spec, base, longest_tokens_, floors, space);
+        add_plans(spec, base, *options_, floors, space);
       }
     }
     return space;
   }
 
-  // Those of the fastest plans that are worth a second look: the best ones of each strategy.
+  // Those of the fastest plans that are worth a second look: the best ones of each strategy, but only one of
+  // several strategies that pack alike.
   static std::vector<PlanCandidate> finalists(const Trials& trials) {
     std::vector<PlanCandidate> finalists;
+    std::vector<double> seen_s;
     for (const TriedPlan& tried : trials.tried()) {
       const auto n_known = std::ranges::count_if(finalists, [&](const PlanCandidate& known) {
         return known.spec.strategy == tried.candidate.spec.strategy;
       });
       if (tried.epoch_s > (1 + kFinalistFraction) * trials.tried().front().epoch_s) break;
-      if (finalists.size() < kMostFinalists && n_known < kMostOfStrategy) {
-        finalists.push_back(tried.candidate);
-        finalists.back().floor_s = 0;
-      }
+      const bool is_alike = std::ranges::find(seen_s, tried.epoch_s) != seen_s.end();
+      if (is_alike || finalists.size() == kMostFinalists || n_known == kMostOfStrategy) continue;
+      seen_s.push_back(tried.epoch_s);
+      finalists.push_back(tried.candidate);
+      finalists.back().floor_s = 0;
     }
     return finalists;
+  }
+
+  // The best plans of the strategies that a sample cannot tell from the best one. Only the planner has the
+  // choice between strategies.
+  static std::vector<PlanCandidate> close_rivals(const Trials& trials) {
+    std::vector<PlanCandidate> close;
+    for (const TriedPlan& tried : trials.tried()) {
+      if (tried.epoch_s > (1 + kCloseFraction) * trials.tried().front().epoch_s) break;
+      const auto is_known = [&](const PlanCandidate& known) {
+        return known.spec.strategy == tried.candidate.spec.strategy;
+      };
+      if (close.size() == kMostClose || std::ranges::any_of(close, is_known)) continue;
+      close.push_back(tried.candidate);
+      close.back().floor_s = 0;
+    }
+    return close;
   }
 
   std::optional<StrategySpec> choose(const Trials& trials, std::int64_t tried_tokens, int epochs) {
@@ -219,6 +246,7 @@ class Search {
   std::span<const std::int32_t> lengths_tokens_;
   std::shared_ptr<ScenarioPricers> pricers_;
   std::int64_t longest_tokens_ = 1;
+  std::optional<GroupOptions> options_;
   std::int64_t n_tokens_ = 0;
   PlanSearch search_;
 };

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "experiment/plans/plan_strategy.hpp"
-#include "experiment/pricing/shared_prices.hpp"
+#include "experiment/pricers/shared_prices.hpp"
 #include "experiment/results/plan_search.hpp"
 #include "scenarios/scenario.hpp"
 

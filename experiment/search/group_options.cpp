@@ -4,7 +4,7 @@
 #include <array>
 
 #include "experiment/plans/plan_strategy.hpp"
-#include "experiment/pricing/job_of.hpp"
+#include "experiment/pricers/job_of.hpp"
 
 namespace packsim {
 namespace {
@@ -15,20 +15,8 @@ std::int64_t round_up_to(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-void add_option(const Scenario& scenario, const ParallelPlan& base, const SequenceParallelism& sequence,
-                std::int64_t capacity_tokens, bool fills_iteration, std::vector<GroupOption>& options) {
-  const bool is_known = std::ranges::any_of(options, [&](const GroupOption& one) {
-    return one.group.sequence == sequence && one.group.capacity_tokens == capacity_tokens;
-  });
-  if (is_known) return;
-  options.push_back(group_option(scenario, base, sequence, capacity_tokens));
-  options.back().fills_iteration = fills_iteration;
-}
-
-}  // namespace
-
-GroupOption group_option(const Scenario& scenario, const ParallelPlan& base,
-                         const SequenceParallelism& sequence, std::int64_t capacity_tokens) {
+GroupOption make_option(const Scenario& scenario, const ParallelPlan& base,
+                        const SequenceParallelism& sequence, std::int64_t capacity_tokens) {
   GroupOption option{.group = {.capacity_tokens = capacity_tokens, .sequence = sequence, .gc_layers = {}}};
   const int n_ranks = packed_gpus(base) / sequence.gpus_per_pack();
   const PlannedGroup full =
@@ -40,29 +28,70 @@ GroupOption group_option(const Scenario& scenario, const ParallelPlan& base,
   return option;
 }
 
-std::vector<SequenceParallelism> sequence_options(const Scenario& scenario, const ParallelPlan& base) {
-  std::vector<SequenceParallelism> options;
-  for (int degree = 1; degree <= packed_gpus(base); degree *= 2) {
-    for (const ParallelPlan& plan : plans_of_degree(job_of(scenario), base, degree))
-      options.push_back(plan.sequence);
-  }
-  return options;
+}  // namespace
+
+const GroupOption& GroupOptions::of(const ParallelPlan& base, const SequenceParallelism& sequence,
+                                    std::int64_t capacity_tokens) {
+  const auto known = std::ranges::find_if(made_, [&](const GroupOption& one) {
+    return one.group.capacity_tokens == capacity_tokens && one.group.sequence == sequence &&
+           one.plan == group_plan(base, one.group, one.plan.gc_layers);
+  });
+  if (known != made_.end()) return *known;
+  return made_.emplace_back(make_option(scenario_, base, sequence, capacity_tokens));
 }
 
-std::vector<GroupOption> group_options(const Scenario& scenario, const ParallelPlan& base,
-                                       std::int64_t longest_tokens) {
-  std::vector<GroupOption> options;
-  for (const SequenceParallelism& sequence : sequence_options(scenario, base)) {
-    const int gpus = sequence.gpus_per_pack();
-    const std::int64_t rank_tokens = scenario.training.tokens_per_iteration * gpus / packed_gpus(base);
-    const std::int64_t longest_pack = round_up_to(longest_tokens, gpus);
-    for (const int n_packs : kPacksOfRank) {
-      const std::int64_t capacity = rank_tokens / n_packs / gpus * gpus;
-      if (capacity > 0) add_option(scenario, base, sequence, capacity, true, options);
-    }
-    add_option(scenario, base, sequence, longest_pack, false, options);
+std::vector<SequenceParallelism> GroupOptions::sequences(const ParallelPlan& base) const {
+  std::vector<SequenceParallelism> sequences;
+  for (int degree = 1; degree <= packed_gpus(base); degree *= 2) {
+    for (const ParallelPlan& plan : plans_of_degree(job_of(scenario_), base, degree))
+      sequences.push_back(plan.sequence);
   }
-  return options;
+  return sequences;
+}
+
+const std::vector<GroupOption>& GroupOptions::all(const ParallelPlan& base) {
+  const auto known = std::ranges::find(all_, base, &std::pair<ParallelPlan, std::vector<GroupOption>>::first);
+  if (known != all_.end()) return known->second;
+  std::vector<GroupOption> options;
+  const auto add = [&](const SequenceParallelism& sequence, std::int64_t capacity_tokens, bool fills) {
+    const bool is_known = std::ranges::any_of(options, [&](const GroupOption& one) {
+      return one.group.sequence == sequence && one.group.capacity_tokens == capacity_tokens;
+    });
+    if (is_known || capacity_tokens == 0) return;
+    options.push_back(of(base, sequence, capacity_tokens));
+    options.back().fills_iteration = fills;
+  };
+  for (const SequenceParallelism& sequence : sequences(base)) {
+    const int gpus = sequence.gpus_per_pack();
+    const std::int64_t rank_tokens = scenario_.training.tokens_per_iteration * gpus / packed_gpus(base);
+    for (const int n_packs : kPacksOfRank) add(sequence, rank_tokens / n_packs / gpus * gpus, true);
+    add(sequence, round_up_to(longest_tokens_, gpus), false);
+  }
+  return all_.emplace_back(base, std::move(options)).second;
+}
+
+const std::vector<GroupOption>& GroupOptions::of_depth(const ParallelPlan& base, int gc_layers) {
+  ParallelPlan key = base;
+  key.gc_layers = gc_layers;
+  const auto known =
+      std::ranges::find(of_depth_, key, &std::pair<ParallelPlan, std::vector<GroupOption>>::first);
+  if (known != of_depth_.end()) return known->second;
+  std::vector<GroupOption> groups;
+  for (const SequenceParallelism& sequence : sequences(base)) {
+    const int gpus = sequence.gpus_per_pack();
+    if (!groups.empty() && groups.back().group.sequence.gpus_per_pack() == gpus) continue;
+    const std::int64_t most_tokens =
+        std::max(longest_tokens_, scenario_.training.tokens_per_iteration * gpus / packed_gpus(base));
+    const int gpus_of_pack = gpus * base.tp_degree;
+    const GroupSpec group{.capacity_tokens = 0, .sequence = sequence, .gc_layers = {}};
+    const std::int64_t capacity_tokens =
+        most_tokens_that_fit(job_of(scenario_), group_plan(base, group, gc_layers),
+                             (most_tokens + gpus_of_pack - 1) / gpus_of_pack) *
+        gpus_of_pack;
+    const std::int64_t before_tokens = groups.empty() ? 0 : groups.back().group.capacity_tokens;
+    if (capacity_tokens > before_tokens) groups.push_back(of(base, sequence, capacity_tokens));
+  }
+  return of_depth_.emplace_back(key, std::move(groups)).second;
 }
 
 }  // namespace packsim

@@ -1,9 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <utility>
 #include <vector>
 
-#include "experiment/search/work_floors.hpp"
 #include "models/parallel_plan.hpp"
 #include "scenarios/scenario.hpp"
 
@@ -19,16 +20,35 @@ struct GroupOption {
   bool fills_iteration = false;
 };
 
-/// The degrees of sequences that a search tries: plans_of_degree() of every power of two.
-std::vector<SequenceParallelism> sequence_options(const Scenario& scenario, const ParallelPlan& base);
+/// The groups that a search may choose from. They are the same for all strategies, so each is made once.
+class GroupOptions {
+ public:
+  /// longest_tokens: the longest sample. The scenario is kept by reference.
+  GroupOptions(const Scenario& scenario, std::int64_t longest_tokens)
+      : scenario_(scenario), longest_tokens_(longest_tokens) {}
 
-/// The pack lengths that a search tries at each of these degrees: those of which 1, 2, 3, ... packs of every
-/// rank make up an iteration, and the longest sample's.
-std::vector<GroupOption> group_options(const Scenario& scenario, const ParallelPlan& base,
-                                       std::int64_t longest_tokens);
+  const Scenario& scenario() const { return scenario_; }
+  std::int64_t longest_tokens() const { return longest_tokens_; }
 
-/// A group with the fewest checkpointed layers with which full packs fit in memory.
-GroupOption group_option(const Scenario& scenario, const ParallelPlan& base,
-                         const SequenceParallelism& sequence, std::int64_t capacity_tokens);
+  /// One group of a base plan (base_plans()).
+  const GroupOption& of(const ParallelPlan& base, const SequenceParallelism& sequence,
+                        std::int64_t capacity_tokens);
+  /// Every degree of sequences (plans_of_degree() of every power of two) with every pack length of which 1,
+  /// 2, 3, ... packs of every rank make up an iteration, and with that of the longest sample.
+  const std::vector<GroupOption>& all(const ParallelPlan& base);
+  /// One group for each degree, in ascending order, with as many tokens on each GPU as fit with this number
+  /// of checkpointed layers.
+  const std::vector<GroupOption>& of_depth(const ParallelPlan& base, int gc_layers);
+
+ private:
+  std::vector<SequenceParallelism> sequences(const ParallelPlan& base) const;
+
+  const Scenario& scenario_;
+  std::int64_t longest_tokens_;
+  // References to elements stay valid.
+  std::deque<GroupOption> made_;
+  std::deque<std::pair<ParallelPlan, std::vector<GroupOption>>> all_;
+  std::deque<std::pair<ParallelPlan, std::vector<GroupOption>>> of_depth_;  // by base with these layers
+};
 
 }  // namespace packsim

@@ -74,10 +74,11 @@ std::vector<std::vector<GroupOption>> group_sets(std::span<const GroupOption> op
   return sets;
 }
 
-std::vector<GroupOption> groups_of_algorithm_1(const Scenario& scenario, const ParallelPlan& base,
-                                               std::int64_t longest_tokens, WorkFloors& floors) {
+std::vector<GroupOption> groups_of_algorithm_1(const ParallelPlan& base, GroupOptions& options,
+                                               WorkFloors& floors) {
+  const Scenario& scenario = options.scenario();
   TuneRequest request{.lengths_tokens = {8192}, .sp_degrees = {}};
-  while (request.lengths_tokens.back() < longest_tokens)
+  while (request.lengths_tokens.back() < options.longest_tokens())
     request.lengths_tokens.push_back(2 * request.lengths_tokens.back());
   for (const int degree : {1, 2, 4, 8, 16}) {
     ParallelPlan plan = base;
@@ -88,7 +89,7 @@ std::vector<GroupOption> groups_of_algorithm_1(const Scenario& scenario, const P
   const auto tokens = static_cast<double>(scenario.training.tokens_per_iteration);
   const Profiler profiler = [&](std::int64_t pack_tokens, int degree) {
     if (pack_tokens % degree != 0) return std::vector<ProfiledCase>{};
-    const GroupOption one = group_option(scenario, base, {.ulysses = degree}, pack_tokens);
+    const GroupOption& one = options.of(base, {.ulysses = degree}, pack_tokens);
     ProfiledCase profiled{
         .pack_tokens = pack_tokens, .sequence = one.group.sequence, .gc_layers = *one.group.gc_layers};
     const int n_ranks = packed_gpus(base) / degree;
@@ -100,7 +101,7 @@ std::vector<GroupOption> groups_of_algorithm_1(const Scenario& scenario, const P
   };
   std::vector<GroupOption> groups;
   for (const TunedGroup& group : tune(request, profiler).groups)
-    groups.push_back(group_option(scenario, base, group.sequence, group.pack_tokens));
+    groups.push_back(options.of(base, group.sequence, group.pack_tokens));
   return groups;
 }
 

@@ -16,7 +16,7 @@ std::vector<std::vector<GroupOption>> group_sets(std::span<const GroupOption> op
 
 /// The groups of HBP's algorithm 1 (tune()) for the pack lengths 8K, 16K, ... and the SP degrees 1 to 16, by
 /// the prices of full packs; empty if the longest ones do not fit in memory.
-std::vector<GroupOption> groups_of_algorithm_1(const Scenario& scenario, const ParallelPlan& base,
-                                               std::int64_t longest_tokens, WorkFloors& floors);
+std::vector<GroupOption> groups_of_algorithm_1(const ParallelPlan& base, GroupOptions& options,
+                                               WorkFloors& floors);
 
 }  // namespace packsim

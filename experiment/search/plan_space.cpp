@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "experiment/plans/plan_strategy.hpp"
-#include "experiment/pricing/job_of.hpp"
+#include "experiment/pricers/job_of.hpp"
 #include "experiment/search/group_options.hpp"
 #include "experiment/search/group_sets.hpp"
 #include "packing/options/shared_options.hpp"
@@ -62,32 +62,33 @@ bool searches_batch_samples(const StrategySpec& spec) {
 
 // The option with the checkpointed layers that the longest sample alone needs. Strategies that form
 // iterations themselves, or batches of rows, need not fill their packs.
-GroupOption with_fewest_layers(const Scenario& scenario, const StrategySpec& spec, const ParallelPlan& base,
-                               const GroupOption& option, std::int64_t longest_tokens) {
+GroupOption with_fewest_layers(const StrategySpec& spec, const ParallelPlan& base, const GroupOption& option,
+                               GroupOptions& options) {
   const Strategy& strategy = *find_strategy(spec.strategy);
   if (strategy.plan_batches == nullptr && strategy.layout == Layout::packed) return option;
   GroupOption fewest = option;
-  const std::int64_t tokens = std::min(longest_tokens, option.group.capacity_tokens);
-  fewest.plan.gc_layers = group_option(scenario, base, option.group.sequence, tokens).plan.gc_layers;
+  const std::int64_t tokens = std::min(options.longest_tokens(), option.group.capacity_tokens);
+  fewest.plan.gc_layers = options.of(base, option.group.sequence, tokens).plan.gc_layers;
   return fewest;
 }
 
-void add_one_group(const Scenario& scenario, const StrategySpec& spec, const ParallelPlan& base,
-                   std::span<const GroupOption> options, std::int64_t longest_tokens, WorkFloors& floors,
-                   PlanSpace& space) {
+void add_one_group(const StrategySpec& spec, const ParallelPlan& base, GroupOptions& options,
+                   WorkFloors& floors, PlanSpace& space) {
+  const Scenario& scenario = options.scenario();
+  const std::int64_t longest_tokens = options.longest_tokens();
   const bool forms_iterations = find_strategy(spec.strategy)->plan_batches != nullptr;
   bool has_usual = base.zero_stage != base_plan(scenario, spec).zero_stage;
-  for (const GroupOption& one : options) {
+  const bool fills = std::ranges::any_of(options.all(base), [&](const GroupOption& one) {
+    return one.fills_iteration && one.group.capacity_tokens >= longest_tokens;
+  });
+  for (const GroupOption& one : options.all(base)) {
     if (one.group.capacity_tokens < longest_tokens) continue;
-    const bool fills = std::ranges::any_of(options, [&](const GroupOption& other) {
-      return other.fills_iteration && other.group.capacity_tokens >= longest_tokens;
-    });
     if (!one.fills_iteration && fills && !forms_iterations) continue;
     if (!one.fits) {
       ++space.n_too_large;
       continue;
     }
-    const GroupOption fewest = with_fewest_layers(scenario, spec, base, one, longest_tokens);
+    const GroupOption fewest = with_fewest_layers(spec, base, one, options);
     add_candidate(scenario, spec, base, {&one, 1}, !std::exchange(has_usual, true), floors, space);
     space.candidates.back().floor_s = floor_s(scenario, spec, base, {&fewest, 1}, floors);
     if (!searches_batch_samples(spec)) continue;
@@ -102,16 +103,16 @@ void add_one_group(const Scenario& scenario, const StrategySpec& spec, const Par
   }
 }
 
-void add_group_sets(const Scenario& scenario, const StrategySpec& spec, const ParallelPlan& base,
-                    std::span<const GroupOption> options, std::int64_t longest_tokens, WorkFloors& floors,
-                    PlanSpace& space) {
+void add_group_sets(const StrategySpec& spec, const ParallelPlan& base, GroupOptions& options,
+                    WorkFloors& floors, PlanSpace& space) {
+  const Scenario& scenario = options.scenario();
   constexpr std::size_t kMostSets = 8;
   struct RatedSet {
     std::vector<GroupOption> groups;
     double floor_s = 0;
   };
   std::vector<RatedSet> sets;
-  for (std::vector<GroupOption>& groups : group_sets(options, longest_tokens, floors)) {
+  for (std::vector<GroupOption>& groups : group_sets(options.all(base), options.longest_tokens(), floors)) {
     const double of_set_s = floor_s(scenario, spec, base, groups, floors);
     sets.push_back({std::move(groups), of_set_s});
   }
@@ -120,8 +121,8 @@ void add_group_sets(const Scenario& scenario, const StrategySpec& spec, const Pa
   for (const RatedSet& set : sets) add_candidate(scenario, spec, base, set.groups, false, floors, space);
   std::vector<GroupOption> usual;
   for (const GroupSpec& group : spec.groups)
-    usual.push_back(group_option(scenario, base, group.sequence, group.capacity_tokens));
-  if (usual.empty()) usual = groups_of_algorithm_1(scenario, base, longest_tokens, floors);
+    usual.push_back(options.of(base, group.sequence, group.capacity_tokens));
+  if (usual.empty()) usual = groups_of_algorithm_1(base, options, floors);
   if (usual.empty()) {
     ++space.n_too_large;
     return;
@@ -156,36 +157,16 @@ double mixed_floor_s(const Scenario& scenario, const StrategySpec& spec, const P
   return gpu_s / packed_gpus(base) + n_steps * floors.step_s(first.plan, first.group.capacity_tokens);
 }
 
-// One group for each degree, with as many tokens on each GPU as fit with this number of checkpointed layers.
-std::vector<GroupOption> groups_of_depth(const Scenario& scenario, const ParallelPlan& base, int gc_layers,
-                                         std::int64_t longest_tokens) {
-  std::vector<GroupOption> groups;
-  for (const SequenceParallelism& sequence : sequence_options(scenario, base)) {
-    const int gpus = sequence.gpus_per_pack();
-    if (!groups.empty() && groups.back().group.sequence.gpus_per_pack() == gpus) continue;
-    const std::int64_t most_tokens =
-        std::max(longest_tokens, scenario.training.tokens_per_iteration * gpus / packed_gpus(base));
-    GroupSpec group{.capacity_tokens = 0, .sequence = sequence, .gc_layers = {}};
-    const ParallelPlan plan = group_plan(base, group, gc_layers);
-    const std::int64_t most_on_gpu = (most_tokens + gpus - 1) / gpus;
-    group.capacity_tokens =
-        most_tokens_that_fit(job_of(scenario), plan, most_on_gpu / base.tp_degree, 0) * gpus * base.tp_degree;
-    if (group.capacity_tokens == 0) continue;
-    if (!groups.empty() && group.capacity_tokens <= groups.back().group.capacity_tokens) continue;
-    groups.push_back(group_option(scenario, base, sequence, group.capacity_tokens));
-  }
-  return groups;
-}
-
-void add_mixed(const Scenario& scenario, const StrategySpec& spec, const ParallelPlan& base,
-               std::int64_t longest_tokens, WorkFloors& floors, PlanSpace& space) {
+void add_mixed(const StrategySpec& spec, const ParallelPlan& base, GroupOptions& options, WorkFloors& floors,
+               PlanSpace& space) {
+  const Scenario& scenario = options.scenario();
+  const std::int64_t longest_tokens = options.longest_tokens();
   constexpr int kDepths = 8;
   const bool one_degree = base.pp_degree > 1 || base.ep_degree > 1;
   bool has_usual = base.zero_stage != base_plan(scenario, spec).zero_stage;
   std::vector<std::int64_t> seen_tokens;
   for (int depth = kDepths; depth >= 0; --depth) {
-    std::vector<GroupOption> groups =
-        groups_of_depth(scenario, base, scenario.model.n_layers * depth / kDepths, longest_tokens);
+    std::vector<GroupOption> groups = options.of_depth(base, scenario.model.n_layers * depth / kDepths);
     if (groups.empty() || groups.back().group.capacity_tokens < longest_tokens) {
       ++space.n_too_large;
       continue;
@@ -205,20 +186,18 @@ void add_mixed(const Scenario& scenario, const StrategySpec& spec, const Paralle
 
 }  // namespace
 
-void add_plans(const Scenario& scenario, const StrategySpec& spec, const ParallelPlan& base,
-               std::int64_t longest_tokens, WorkFloors& floors, PlanSpace& space) {
+void add_plans(const StrategySpec& spec, const ParallelPlan& base, GroupOptions& options, WorkFloors& floors,
+               PlanSpace& space) {
   const Strategy& strategy = *find_strategy(spec.strategy);
   if (strategy.chooses_groups) {
-    add_candidate(scenario, spec, base, {}, base.zero_stage == base_plan(scenario, spec).zero_stage, floors,
-                  space);
-    return;
-  }
-  if (strategy.mixes_groups) return add_mixed(scenario, spec, base, longest_tokens, floors, space);
-  const std::vector<GroupOption> options = group_options(scenario, base, longest_tokens);
-  if (strategy.pack_groups != nullptr) {
-    add_group_sets(scenario, spec, base, options, longest_tokens, floors, space);
+    const bool is_usual = base.zero_stage == base_plan(options.scenario(), spec).zero_stage;
+    add_candidate(options.scenario(), spec, base, {}, is_usual, floors, space);
+  } else if (strategy.mixes_groups) {
+    add_mixed(spec, base, options, floors, space);
+  } else if (strategy.pack_groups != nullptr) {
+    add_group_sets(spec, base, options, floors, space);
   } else {
-    add_one_group(scenario, spec, base, options, longest_tokens, floors, space);
+    add_one_group(spec, base, options, floors, space);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "experiment/search/group_options.hpp"
 #include "experiment/search/plan_candidate.hpp"
 #include "experiment/search/work_floors.hpp"
 #include "scenarios/scenario.hpp"
@@ -26,8 +27,8 @@ struct PlanSpace {
 ///   as fit with a number of checkpointed layers.
 /// - A strategy that chooses its groups itself: the base plan.
 ///
-/// floors: of the samples that are simulated. longest_tokens: the longest sample of all.
-void add_plans(const Scenario& scenario, const StrategySpec& spec, const ParallelPlan& base,
-               std::int64_t longest_tokens, WorkFloors& floors, PlanSpace& space);
+/// options: of the scenario and its longest sample. floors: of the samples that are simulated.
+void add_plans(const StrategySpec& spec, const ParallelPlan& base, GroupOptions& options, WorkFloors& floors,
+               PlanSpace& space);
 
 }  // namespace packsim

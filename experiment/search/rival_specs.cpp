@@ -2,23 +2,18 @@
 
 #include <optional>
 
-#include "packing/options/shared_options.hpp"
 #include "packing/planner/options.hpp"
 
 namespace packsim {
 
 std::vector<StrategySpec> rival_specs(const Scenario& scenario, const StrategySpec& planner) {
   const bool may_reorder = planner.options[kWindowIterations].value_or(0) == 0;
-  if (getenv("NO_RIVALS")) return {};
   if (!find_strategy(planner.strategy)->chooses_groups || !may_reorder) return {};
   std::vector<StrategySpec> specs;
   for (const Strategy& strategy : strategies()) {
     if (strategy.chooses_groups || strategy.cuts_samples) continue;
     StrategySpec spec = planner;
     spec.strategy = strategy.name;
-    spec.options = {};
-    spec.options.set(kSeed.name, planner.options[kSeed]);
-    spec.options.set(kShuffle.name, planner.options[kShuffle]);
     spec.order = strategy.default_order;
     spec.window_samples = strategy.default_window_samples;
     // Iterations of interleaved pipelines must be full.

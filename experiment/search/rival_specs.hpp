@@ -7,7 +7,8 @@
 namespace packsim {
 
 /// The other strategies whose packs the planner may use, so that it is never slower than one of them: all
-/// that train every sample whole. Each has its default options, and the planner's seed and policies.
+/// that train every sample whole. Each has the planner's seed, policies and
+/// options of "packing", its own order of packs, and, if it only packs, balanced iterations as well.
 ///
 /// Empty for every other strategy, and for a planner that has to keep samples near their place in the
 /// shuffle.

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "experiment/plans/plan_strategy.hpp"
-#include "experiment/pricing/shared_prices.hpp"
+#include "experiment/pricers/shared_prices.hpp"
 #include "experiment/search/plan_candidate.hpp"
 
 namespace packsim {

@@ -23,7 +23,7 @@ const WorkFloors::Known& WorkFloors::known(const ParallelPlan& plan, std::int64_
            one.plan == plan;
   });
   if (found != known_.end()) return *found;
-  const PackCost& cost = pricers_.cost(plan, capacity_tokens).pack;
+  const PackCost& cost = pricers_.rough_cost(plan, capacity_tokens).pack;
   const double rate = least_rate(cost.tokens_s);
   const double gpus = plan.sequence.gpus_per_pack();
   const auto n_together = static_cast<double>(samples_of_pack);
@@ -67,7 +67,7 @@ double WorkFloors::gpu_s(const ParallelPlan& plan, std::int64_t capacity_tokens,
 }
 
 double WorkFloors::step_s(const ParallelPlan& plan, std::int64_t capacity_tokens) {
-  return pricers_.cost(plan, capacity_tokens).step_s;
+  return pricers_.rough_cost(plan, capacity_tokens).step_s;
 }
 
 std::int64_t WorkFloors::n_tokens() const {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "experiment/pricing/shared_prices.hpp"
+#include "experiment/pricers/shared_prices.hpp"
 #include "planning/bound/lower_bound.hpp"
 
 namespace packsim {

@@ -10,15 +10,18 @@ namespace {
 
 StrategySpec hbp_spec(const Scenario& scenario) {
   const auto hbp = std::ranges::find(scenario.strategies, "hbp", &StrategySpec::strategy);
-  if (hbp != scenario.strategies.end()) return *hbp;
-  const StrategySpec& first = scenario.strategies.front();
   StrategySpec spec;
-  spec.name = spec.strategy = "hbp";
-  spec.options.set(kSeed.name, first.options[kSeed]);
-  spec.over_long = first.over_long;
-  spec.empty = first.empty;
-  spec.order = find_strategy("hbp")->default_order;
-  spec.last_iteration = first.last_iteration;
+  if (hbp != scenario.strategies.end()) {
+    spec = *hbp;
+  } else {
+    const StrategySpec& first = scenario.strategies.front();
+    spec.name = spec.strategy = "hbp";
+    spec.options.set(kSeed.name, first.options[kSeed]);
+    spec.over_long = first.over_long;
+    spec.empty = first.empty;
+    spec.last_iteration = first.last_iteration;
+  }
+  spec.order = PackOrder::balanced;  // as HBP trains its groups
   return spec;
 }
 

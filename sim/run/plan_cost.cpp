@@ -9,13 +9,13 @@
 namespace packsim {
 namespace {
 
-constexpr double kPointsPerOctave = 16;
+constexpr int kPointsPerOctave = 16;  // of documents, whose attention is no straight line
 
 // From 1 to `last`, both included.
-std::vector<std::int64_t> grid_up_to(std::int64_t last) {
+std::vector<std::int64_t> grid_up_to(std::int64_t last, int points_per_octave) {
   std::vector<std::int64_t> points;
   for (int i = 0;; ++i) {
-    const std::int64_t point = std::llround(std::exp2(i / kPointsPerOctave));
+    const std::int64_t point = std::llround(std::exp2(static_cast<double>(i) / points_per_octave));
     if (point >= last) break;
     if (points.empty() || point > points.back()) points.push_back(point);
   }
@@ -64,18 +64,18 @@ double fill_rounds(const ParallelPlan& plan) {
   return static_cast<double>(plan.pp_degree - 1) / plan.virtual_stages;
 }
 
-PlanCost plan_cost(StepPricer& pricer, std::int64_t capacity_tokens) {
+PlanCost plan_cost(StepPricer& pricer, std::int64_t capacity_tokens, int points_per_octave) {
   const int gpus = pricer.plan().sequence_gpus();
   RankTimes rank(pricer);
   const double launch_s = of_layers(pricer, pricer.attention_launch());
   PlanCost cost;
   CostCurve& tokens = cost.pack.tokens_s;
-  for (const std::int64_t point : grid_up_to((capacity_tokens + gpus - 1) / gpus)) {
+  for (const std::int64_t point : grid_up_to((capacity_tokens + gpus - 1) / gpus, points_per_octave)) {
     tokens.tokens.push_back(point * gpus);
     tokens.time_s.push_back(rank.pack_s(point) + launch_s);
   }
   CostCurve& document = cost.pack.document_s;
-  for (const std::int64_t point : grid_up_to(capacity_tokens)) {
+  for (const std::int64_t point : grid_up_to(capacity_tokens, kPointsPerOctave)) {
     document.tokens.push_back(point);
     document.time_s.push_back(of_layers(pricer, pricer.document_cost(static_cast<std::int32_t>(point))));
   }

@@ -27,6 +27,9 @@ double fill_rounds(const ParallelPlan& plan);
 ///
 /// With ring attention, the curve by tokens includes all transfers of the ring. How many of them attention
 /// hides follows from the attention of a pack (PackCost::hidden_s()), of both passes together.
-PlanCost plan_cost(StepPricer& pricer, std::int64_t capacity_tokens);
+///
+/// With fewer points of the curve by tokens, which is nearly straight, the times in between are known less
+/// well.
+PlanCost plan_cost(StepPricer& pricer, std::int64_t capacity_tokens, int points_per_octave = 16);
 
 }  // namespace packsim

@@ -325,6 +325,40 @@ TEST_CASE("\"auto\" takes a default number of checkpointed layers back") {
   CHECK_FALSE(scenario.strategies[0].groups[0].gc_layers);
 }
 
+TEST_CASE("A plan is searched where the scenario says so, for one strategy or for all") {
+  const Scenario scenario = load_text(scenario_text(
+      R"({"strategy": "isf"}, {"name": "own", "strategy": "isf", "plan": "given", "sp_degree": 4},
+         {"strategy": "hbp", "capacity_tokens": 16384, "zero_stages": [3]}, {"strategy": "planner"},
+         {"strategy": "none"})",
+      R"("packing": {"plan": "auto", "capacity_tokens": 65536, "zero_stages": [1, 2]},)"));
+  const StrategySpec& isf = scenario.strategies[0];
+  CHECK(isf.searches_plan);
+  CHECK(isf.groups.empty());
+  CHECK(isf.longest_tokens == 65536);
+  CHECK(isf.zero_stages == std::vector<int>{1, 2});
+  CHECK_FALSE(scenario.strategies[1].searches_plan);
+  CHECK(scenario.strategies[1].groups.front().sequence.ulysses == 4);
+  CHECK_FALSE(scenario.strategies[1].longest_tokens);
+  CHECK(scenario.strategies[2].longest_tokens == 16384);
+  CHECK(scenario.strategies[2].zero_stages == std::vector<int>{3});
+  CHECK(scenario.strategies[3].searches_plan);
+  // So many that iterations get the size asked for.
+  CHECK_FALSE(scenario.strategies[4].micro_batches_per_rank);
+}
+
+TEST_CASE("A strategy's own stage and parallelism change the scenario's plan, and nothing else") {
+  const Scenario scenario = load_text(
+      scenario_text(R"({"strategy": "isf", "capacity_tokens": 131072},
+         {"name": "own", "strategy": "isf", "capacity_tokens": 131072, "zero_stage": 3,
+          "parallelism": {"tp_degree": 2}})"));
+  CHECK(base_plan(scenario, scenario.strategies[0]) == scenario.plan);
+  ParallelPlan own = scenario.plan;
+  own.zero_stage = 3;
+  own.tp_degree = 2;
+  own.execution.overlaps_states = true;  // as every framework does in stage 3
+  CHECK(base_plan(scenario, scenario.strategies[1]) == own);
+}
+
 TEST_CASE("strategies over groups balance by default, the others shuffle") {
   const Scenario scenario =
       load_text(scenario_text(R"({"strategy": "hbp", "groups": [{"capacity_tokens": 2048}]},

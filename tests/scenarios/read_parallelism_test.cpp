@@ -36,7 +36,7 @@ struct Read {
 Read read(const std::string& members, const FrameworkProfile& profile = unlike_the_default()) {
   Read read;
   read.messages = read_messages(R"({"parallelism": {)" + members + "}}", [&](JsonReader& reader) {
-    read.plan = read_parallelism(reader.optional_object("parallelism"), profile);
+    read.plan = read_parallelism(reader.optional_object("parallelism"), {.execution = profile.execution});
   });
   return read;
 }
@@ -92,7 +92,8 @@ TEST_CASE("Unless a plan says otherwise, all is on one GPU and goes as the frame
   // Without the section.
   Problems problems;
   const JsonDocument nothing{.file = "x.json", .hash = "", .root = nullptr};
-  CHECK(read_parallelism(JsonReader(nothing, problems), unlike_the_default()) == kUnsaid);
+  CHECK(read_parallelism(JsonReader(nothing, problems), {.execution = unlike_the_default().execution}) ==
+        kUnsaid);
   CHECK(problems.size() == 0);
 }
 

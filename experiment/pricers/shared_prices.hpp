@@ -24,6 +24,8 @@ class ScenarioPricers {
   StepPricer& of(const ParallelPlan& plan);
   /// The cost of packs of up to this length under a plan with its checkpointed layers.
   const PlanCost& cost(const ParallelPlan& plan, std::int64_t capacity_tokens);
+  /// The same from fewer points: close enough to rule plans out.
+  const PlanCost& rough_cost(const ParallelPlan& plan, std::int64_t capacity_tokens);
   /// The kernel prices that all plans on the scenario's cluster share.
   const std::shared_ptr<KernelPricer>& kernels() const { return kernels_; }
   /// Deletes interpolated prices, which are cheap to compute again. Prices that refer to them become invalid.
@@ -33,9 +35,11 @@ class ScenarioPricers {
   const Scenario& scenario_;
   std::shared_ptr<KernelPricer> kernels_;
   std::vector<std::pair<ParallelPlan, std::unique_ptr<StepPricer>>> pricers_;  // plans without checkpointing
+  const PlanCost& cost_at(const ParallelPlan& plan, std::int64_t capacity_tokens, int points_per_octave);
   struct KnownCost {
     ParallelPlan plan;
     std::int64_t capacity_tokens = 0;
+    int points_per_octave = 0;
     PlanCost cost;
   };
   std::deque<KnownCost> costs_;  // references to its elements stay valid

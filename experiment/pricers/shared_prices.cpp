@@ -1,6 +1,7 @@
-#include "experiment/pricing/shared_prices.hpp"
+#include "experiment/pricers/shared_prices.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace packsim {
 
@@ -21,12 +22,25 @@ StepPricer& ScenarioPricers::of(const ParallelPlan& plan) {
   return *known->second;
 }
 
-const PlanCost& ScenarioPricers::cost(const ParallelPlan& plan, std::int64_t capacity_tokens) {
+const PlanCost& ScenarioPricers::cost_at(const ParallelPlan& plan, std::int64_t capacity_tokens,
+                                         int points_per_octave) {
   const auto known = std::ranges::find_if(costs_, [&](const KnownCost& one) {
-    return one.capacity_tokens == capacity_tokens && one.plan == plan;
+    return one.capacity_tokens == capacity_tokens && one.points_per_octave == points_per_octave &&
+           one.plan == plan;
   });
   if (known != costs_.end()) return known->cost;
-  return costs_.emplace_back(plan, capacity_tokens, plan_cost(of(plan), capacity_tokens)).cost;
+  PlanCost cost = plan_cost(of(plan), capacity_tokens, points_per_octave);
+  return costs_.emplace_back(plan, capacity_tokens, points_per_octave, std::move(cost)).cost;
+}
+
+const PlanCost& ScenarioPricers::cost(const ParallelPlan& plan, std::int64_t capacity_tokens) {
+  constexpr int kPoints = 16;
+  return cost_at(plan, capacity_tokens, kPoints);
+}
+
+const PlanCost& ScenarioPricers::rough_cost(const ParallelPlan& plan, std::int64_t capacity_tokens) {
+  constexpr int kFewPoints = 2;
+  return cost_at(plan, capacity_tokens, kFewPoints);
 }
 
 void ScenarioPricers::forget_interpolated() {

@@ -34,6 +34,33 @@ BatchRun empty_run(const Scenario& scenario, const StrategySpec& spec) {
   return run;
 }
 
+// What a step takes in addition to its packs, as a line in the time of a pack.
+struct StepLine {
+  double step_s = 0;   // without packs
+  double of_pack = 0;  // times the time of the mean pack
+};
+
+// Stages of a pipeline differ, so filling it takes less or more than packs of the stage that takes longest.
+// By least squares over the candidates, whose packs have many sizes.
+StepLine step_line(std::span<const CandidateGroup> candidates) {
+  const auto n = static_cast<double>(candidates.size());
+  double sum_x = 0;
+  double sum_y = 0;
+  double sum_xx = 0;
+  double sum_xy = 0;
+  for (const CandidateGroup& candidate : candidates) {
+    const double pack_s = candidate.group.cost.tokens_s.at(candidate.group.capacity_tokens);
+    sum_x += pack_s;
+    sum_y += candidate.step_s;
+    sum_xx += pack_s * pack_s;
+    sum_xy += pack_s * candidate.step_s;
+  }
+  const double spread = n * sum_xx - sum_x * sum_x;
+  if (spread <= 1e-6 * n * sum_xx) return {.step_s = sum_y / n};
+  const double slope = (n * sum_xy - sum_x * sum_y) / spread;
+  return {.step_s = (sum_y - slope * sum_x) / n, .of_pack = slope};
+}
+
 BatchRun run_of(const Scenario& scenario, const StrategySpec& spec,
                 std::span<const CandidateGroup> candidates) {
   BatchRun run = empty_run(scenario, spec);
@@ -48,6 +75,11 @@ BatchRun run_of(const Scenario& scenario, const StrategySpec& spec,
                           .gc_layers = candidate.plan.gc_layers});
     run.setting.groups.push_back(candidate.group);
     run.setting.step_s = candidate.step_s;
+  }
+  if (plan.pp_degree > 1) {
+    const StepLine line = step_line(candidates);
+    run.setting.step_s = line.step_s;
+    run.setting.rounds.fill_rounds = std::max(0.0, run.setting.rounds.fill_rounds + line.of_pack);
   }
   return run;
 }

@@ -12,6 +12,7 @@
 #include "packing/planner/exact.hpp"
 #include "packing/planner/one_degree.hpp"
 #include "packing/planner/options.hpp"
+#include "packing/planner/small_jobs/small_job.hpp"
 #include "packing/planner/sorted_packs.hpp"
 #include "packing/strategy.hpp"
 
@@ -115,6 +116,21 @@ std::vector<ComposedIteration> mixed_iterations(const BatchProblem& problem, con
   return iterations;
 }
 
+bool is_small(const BatchProblem& problem, std::span<const ItemIndex> order) {
+  return order.size() <= kMostItemsOfSmallJob && problem.setting.rounds.multiple == 1;
+}
+
+// A little more than asked for where that leaves out one of a few iterations.
+std::int64_t most_iteration_tokens(const BatchProblem& problem, std::span<const ItemIndex> order) {
+  constexpr std::int64_t kFewIterations = 10;
+  const std::int64_t asked = problem.setting.tokens_per_iteration;
+  std::int64_t tokens = 0;
+  for (const ItemIndex item : order) tokens += problem.items.lengths_tokens[item];
+  const std::int64_t more = asked + asked / 10;
+  const auto fewest = [&](std::int64_t of_iteration) { return (tokens + of_iteration - 1) / of_iteration; };
+  return fewest(asked) <= kFewIterations && fewest(more) < fewest(asked) ? more : asked;
+}
+
 BatchPlan plan_planner(const BatchProblem& problem) {
   check_groups(problem);
   const BatchSetting& setting = problem.setting;
@@ -134,6 +150,9 @@ BatchPlan plan_planner(const BatchProblem& problem) {
     const double limit_s = total_s(iterations, setting.step_s);
     std::vector<ComposedIteration> sorted = sorted_packs(problem, costs, limit_s);
     if (!sorted.empty() && total_s(sorted, setting.step_s) < limit_s) iterations = std::move(sorted);
+    if (is_small(problem, order)) {
+      iterations = plan_small_job(problem, costs, order, iterations, most_iteration_tokens(problem, order));
+    }
   }
   return plan_of(iterations, costs, lengths, setting);
 }

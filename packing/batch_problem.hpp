@@ -45,6 +45,9 @@ struct BatchSetting {
   bool one_group_in_round = false;
   RoundShape rounds = {};
   double step_s = 0;                   ///< time that an iteration takes in addition to its packs
+  /// What a GPU sends beside the forward pass of its first pack and the backward pass of its last. An
+  /// iteration takes so much longer as these are shorter than that.
+  double hidden_s = 0;
   AssignmentSolver* solver = nullptr;  ///< solves the integer programs of strategy flexsp
 };
 

@@ -34,6 +34,10 @@ BatchRun empty_run(const Scenario& scenario, const StrategySpec& spec) {
   return run;
 }
 
+double full_pack_s(const CandidateGroup& candidate) {
+  return candidate.group.cost.tokens_s.at(candidate.group.capacity_tokens);
+}
+
 // What a step takes in addition to its packs, as a line in the time of a pack.
 struct StepLine {
   double step_s = 0;   // without packs
@@ -42,14 +46,14 @@ struct StepLine {
 
 // Stages of a pipeline differ, so filling it takes less or more than packs of the stage that takes longest.
 // By least squares over the candidates, whose packs have many sizes.
-StepLine step_line(std::span<const CandidateGroup> candidates) {
+StepLine pipeline_line(std::span<const CandidateGroup> candidates) {
   const auto n = static_cast<double>(candidates.size());
   double sum_x = 0;
   double sum_y = 0;
   double sum_xx = 0;
   double sum_xy = 0;
   for (const CandidateGroup& candidate : candidates) {
-    const double pack_s = candidate.group.cost.tokens_s.at(candidate.group.capacity_tokens);
+    const double pack_s = full_pack_s(candidate);
     sum_x += pack_s;
     sum_y += candidate.step_s;
     sum_xx += pack_s * pack_s;
@@ -59,6 +63,12 @@ StepLine step_line(std::span<const CandidateGroup> candidates) {
   if (spread <= 1e-6 * n * sum_xx) return {.step_s = sum_y / n};
   const double slope = (n * sum_xy - sum_x * sum_y) / spread;
   return {.step_s = (sum_y - slope * sum_x) / n, .of_pack = slope};
+}
+
+// What a step sends beside its first and last packs, from packs that are too short to hide it.
+double hidden_s(const CandidateGroup& candidate, const StepLine& line) {
+  const double more_s = candidate.short_step_s - line.step_s - line.of_pack * candidate.short_pack_s;
+  return more_s > 0 ? more_s + candidate.short_pack_s : 0;
 }
 
 BatchRun run_of(const Scenario& scenario, const StrategySpec& spec,
@@ -74,13 +84,15 @@ BatchRun run_of(const Scenario& scenario, const StrategySpec& spec,
                           .sequence = candidate.plan.sequence,
                           .gc_layers = candidate.plan.gc_layers});
     run.setting.groups.push_back(candidate.group);
-    run.setting.step_s = candidate.step_s;
   }
-  if (plan.pp_degree > 1) {
-    const StepLine line = step_line(candidates);
-    run.setting.step_s = line.step_s;
-    run.setting.rounds.fill_rounds = std::max(0.0, run.setting.rounds.fill_rounds + line.of_pack);
-  }
+  // Of the shortest packs, which hide the least of what is sent beside them.
+  const auto shortest = std::ranges::min_element(candidates, {}, full_pack_s);
+  run.setting.step_s = shortest->step_s;
+  const StepLine line =
+      plan.pp_degree > 1 ? pipeline_line(candidates) : StepLine{.step_s = run.setting.step_s};
+  run.setting.step_s = line.step_s;
+  run.setting.rounds.fill_rounds = std::max(0.0, run.setting.rounds.fill_rounds + line.of_pack);
+  run.setting.hidden_s = hidden_s(candidates.front(), line);
   return run;
 }
 

@@ -64,6 +64,8 @@ std::vector<CandidateGroup> candidates_of(const Job& job, ParallelPlan plan, con
   const std::int64_t most = (longest_pack + gpus - 1) / gpus;
   plan.gc_layers = 0;
   StepPricer pricer(job.model, job.cluster, plan, job.hardware, job.factors, kernels);
+  constexpr std::int64_t kFewTokens = 64;
+  const PlanCost of_short = plan_cost(pricer, kFewTokens * gpus);
   std::int64_t before = 0;
   for (int gc_layers = 0; before < most; gc_layers += depth) {
     plan.gc_layers = std::min(gc_layers, job.model.n_layers);
@@ -75,7 +77,9 @@ std::vector<CandidateGroup> candidates_of(const Job& job, ParallelPlan plan, con
                             .group = {.capacity_tokens = tokens * gpus,
                                       .gpus_per_pack = gpus / plan.tp_degree,
                                       .cost = cost.pack},
-                            .step_s = cost.step_s});
+                            .step_s = cost.step_s,
+                            .short_pack_s = of_short.pack.tokens_s.at(kFewTokens * gpus),
+                            .short_step_s = of_short.step_s});
       before = tokens;
     }
     if (gc_layers >= job.model.n_layers) break;

@@ -29,6 +29,9 @@ struct CandidateGroup {
   ParallelPlan plan;
   BatchGroup group;   ///< priced
   double step_s = 0;  ///< what a step takes in addition to its packs (PlanCost)
+  /// Of packs too short to hide what is sent beside them: the time of one, and what a step takes in addition.
+  double short_pack_s = 0;
+  double short_step_s = 0;
 };
 
 struct CandidateLimits {

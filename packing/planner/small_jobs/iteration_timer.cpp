@@ -21,6 +21,11 @@ double IterationTimer::place(std::span<const TimedPack> packs) {
   return setting_.rounds.fill_rounds > 0 ? place_in_pipelines(packs) : place_on_blocks(packs);
 }
 
+// What is sent beside the first forward and the last backward pass, and takes longer than these.
+double IterationTimer::exposed_s(double first_s, double last_s) const {
+  return std::max(0.0, setting_.hidden_s - kForwardPart * first_s - (1 - kForwardPart) * last_s);
+}
+
 double IterationTimer::place_in_rounds(std::span<const TimedPack> packs) {
   std::ranges::sort(order_, [&](std::size_t a, std::size_t b) {
     return packs[a].time_s != packs[b].time_s ? packs[a].time_s > packs[b].time_s : a < b;
@@ -56,7 +61,8 @@ double IterationTimer::place_in_rounds(std::span<const TimedPack> packs) {
     round.n_used_gpus += gpus(packs[p]);
     places_[p].round = counts_[static_cast<std::size_t>(places_[p].round)];
   }
-  return time_s * (1 + setting_.rounds.fill_rounds / static_cast<double>(rounds_.size()));
+  return time_s * (1 + setting_.rounds.fill_rounds / static_cast<double>(rounds_.size())) +
+         exposed_s(rounds_[round_order_.front()].time_s, rounds_[round_order_.back()].time_s);
 }
 
 double IterationTimer::place_on_blocks(std::span<const TimedPack> packs) {
@@ -67,6 +73,8 @@ double IterationTimer::place_on_blocks(std::span<const TimedPack> packs) {
   const auto n_gpus = static_cast<std::size_t>(setting_.n_gpus);
   loads_.assign(n_gpus, 0);
   counts_.assign(n_gpus, 0);
+  firsts_.assign(n_gpus, 0);
+  lasts_.assign(n_gpus, 0);
   for (const std::size_t p : order_) {
     const auto width = static_cast<std::size_t>(gpus(packs[p]));
     // The GPUs of a block have done the same so far, as wider packs came first.
@@ -77,8 +85,12 @@ double IterationTimer::place_on_blocks(std::span<const TimedPack> packs) {
     places_[p] = {.first_gpu = static_cast<int>(best), .round = counts_[best]};
     for (std::size_t gpu = best; gpu < best + width; ++gpu) {
       loads_[gpu] += packs[p].time_s;
-      ++counts_[gpu];
+      if (counts_[gpu]++ == 0) firsts_[gpu] = packs[p].time_s;
+      lasts_[gpu] = packs[p].time_s;
     }
+  }
+  for (std::size_t gpu = 0; gpu < n_gpus; ++gpu) {
+    if (counts_[gpu] > 0) loads_[gpu] += exposed_s(firsts_[gpu], lasts_[gpu]);
   }
   const double time_s = *std::ranges::max_element(loads_);
   for (std::size_t p = 0; p < packs.size(); ++p) {
@@ -89,6 +101,20 @@ double IterationTimer::place_on_blocks(std::span<const TimedPack> packs) {
   for (const double load_s : loads_) squares += load_s * load_s;
   mean_s_ = std::sqrt(squares / setting_.n_gpus);
   return time_s;
+}
+
+// Of the packs of one rank, the shortest first, and the longest last or in the middle. Places them.
+double IterationTimer::pipeline_s(std::span<const std::size_t> longest_first,
+                                  std::span<const TimedPack> packs, int first_gpu, bool ends_long) {
+  const std::size_t n = longest_first.size();
+  of_pipeline_.resize(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t p = longest_first[n - 1 - i];
+    const std::size_t at = ends_long ? i : i % 2 == 0 ? i / 2 : n - 1 - i / 2;
+    of_pipeline_[at] = {packs[p].time_s, std::min(packs[p].time_s, fixed_s_[packs[p].degree])};
+    places_[p] = {.first_gpu = first_gpu, .round = static_cast<int>(at)};
+  }
+  return pipeline_.of(of_pipeline_) + exposed_s(of_pipeline_.front().time_s, of_pipeline_.back().time_s);
 }
 
 double IterationTimer::place_in_pipelines(std::span<const TimedPack> packs) {
@@ -108,16 +134,12 @@ double IterationTimer::place_in_pipelines(std::span<const TimedPack> packs) {
   }
   double squares = 0;
   for (std::size_t rank = 0; rank < n_ranks; ++rank) {
-    // The longest in the middle.
-    std::vector<std::size_t>& own = of_rank_[rank];
-    of_pipeline_.resize(own.size());
-    for (std::size_t i = 0; i < own.size(); ++i) {
-      const std::size_t p = own[own.size() - 1 - i];
-      const std::size_t at = i % 2 == 0 ? i / 2 : own.size() - 1 - i / 2;
-      of_pipeline_[at] = {packs[p].time_s, std::min(packs[p].time_s, fixed_s_[packs[p].degree])};
-      places_[p] = {.first_gpu = static_cast<int>(rank) * width, .round = static_cast<int>(at)};
-    }
-    loads_[rank] = own.empty() ? 0 : pipeline_.of(of_pipeline_);
+    const std::vector<std::size_t>& own = of_rank_[rank];
+    if (own.empty()) continue;
+    const int first_gpu = static_cast<int>(rank) * width;
+    const double long_s = pipeline_s(own, packs, first_gpu, true);
+    loads_[rank] = pipeline_s(own, packs, first_gpu, false);
+    if (long_s < loads_[rank]) loads_[rank] = pipeline_s(own, packs, first_gpu, true);
     squares += loads_[rank] * loads_[rank];
   }
   const double time_s = *std::ranges::max_element(loads_);

@@ -43,6 +43,9 @@ class IterationTimer {
 
  private:
   int gpus(const TimedPack& pack) const { return costs_.gpus_per_pack(pack.degree); }
+  double exposed_s(double first_s, double last_s) const;
+  double pipeline_s(std::span<const std::size_t> longest_first, std::span<const TimedPack> packs,
+                    int first_gpu, bool ends_long);
   double place_in_rounds(std::span<const TimedPack> packs);
   double place_on_blocks(std::span<const TimedPack> packs);
   double place_in_pipelines(std::span<const TimedPack> packs);
@@ -63,6 +66,8 @@ class IterationTimer {
   std::vector<std::size_t> order_;
   std::vector<double> loads_;
   std::vector<int> counts_;
+  std::vector<double> firsts_;
+  std::vector<double> lasts_;
   std::vector<Round> rounds_;
   std::vector<std::size_t> round_order_;
   std::vector<std::vector<std::size_t>> of_rank_;

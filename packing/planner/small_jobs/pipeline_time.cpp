@@ -6,9 +6,6 @@
 namespace packsim {
 namespace {
 
-// Backward passes do twice the work of forward passes (kernels, docs/model.md).
-constexpr double kForwardPart = 1.0 / 3;
-
 double forward_s(const PipelineTime::Pack& pack) {
   return pack.fixed_s + kForwardPart * (pack.time_s - pack.fixed_s);
 }

@@ -8,6 +8,10 @@
 
 namespace packsim {
 
+/// The part of a pack's work that its forward pass does: products of matrices and attention have about twice
+/// as much to do in the backward pass.
+inline constexpr double kForwardPart = 1.0 / 3;
+
 /// How long a pipeline (1F1B) takes for packs of different lengths.
 class PipelineTime {
  public:

@@ -27,6 +27,37 @@ class Starts {
     for (const ItemIndex item : sorted_) n_tokens_ += lengths_[item];
   }
 
+  // A few, and as many as an iteration has room for of the longest item.
+  std::vector<int> rounds(std::size_t degree) const {
+    constexpr int kMost = 16;
+    std::vector<int> rounds(kMost);
+    std::iota(rounds.begin(), rounds.end(), 1);
+    const std::int64_t longest = std::max(1, lengths_[sorted_.front()]);
+    const std::int64_t most = most_tokens_ / (longest * (setting_.n_gpus / costs_.gpus_per_pack(degree)));
+    if (most > kMost) rounds.push_back(static_cast<int>(std::min(most, std::ssize(sorted_))));
+    return rounds;
+  }
+
+  // The items of each iteration: iterations that are filled as much as they can be; of about the same
+  // lengths; and all with equally many tokens.
+  std::vector<std::vector<Bin>> iterations() const {
+    std::vector<std::vector<Bin>> choices = {best_fit(sorted_, most_tokens_), next_fit()};
+    std::vector<Bin> even = level(sorted_, choices.front().size(), most_tokens_);
+    if (!even.empty()) choices.push_back(std::move(even));
+    return choices;
+  }
+
+  // One iteration with packs of one degree, so many for each block of GPUs, which have about equally many
+  // tokens. No packs if they cannot hold the items.
+  ComposedIteration of_items(const Bin& items, std::size_t degree, int n_rounds) const {
+    const auto n_packs = static_cast<std::size_t>(n_rounds) *
+                         static_cast<std::size_t>(setting_.n_gpus / costs_.gpus_per_pack(degree));
+    ComposedIteration iteration;
+    for (Bin& bin : level(items.items, n_packs, costs_.most_tokens(degree)))
+      iteration.packs.push_back(pack_of(degree, std::move(bin)));
+    return iteration;
+  }
+
   // Packs of one degree, so many in an iteration for each block of GPUs, that are filled as much as they can
   // be, or all equally. None if they cannot hold all items.
   std::vector<ComposedIteration> of_degree(std::size_t degree, int n_rounds, bool is_even) const {
@@ -37,7 +68,7 @@ class Starts {
         std::min(costs_.most_tokens(degree), std::max(longest, most_tokens_ / n_packs));
     if (capacity < longest || capacity == 0) return {};
     std::vector<Bin> bins = best_fit(sorted_, capacity);
-    if (is_even) bins = level(bins.size(), n_packs, capacity);
+    if (is_even) bins = level(sorted_, n_even_packs(bins.size(), n_packs), capacity);
     if (bins.empty()) return {};
     std::ranges::stable_sort(bins, {}, [](const Bin& bin) { return -bin.tokens; });
     return in_iterations(degree, bins, static_cast<std::size_t>(n_packs));
@@ -60,21 +91,38 @@ class Starts {
     return bins;
   }
 
-  // As many packs as fill all blocks in every round, the emptiest of which gets the next item by the least
-  // time.
-  std::vector<Bin> level(std::size_t n_needed, std::int64_t n_packs, std::int64_t capacity) const {
-    const auto n_in_iteration = static_cast<std::size_t>(n_packs);
-    const std::size_t n_iterations =
-        std::max<std::size_t>({1, (n_needed + n_in_iteration - 1) / n_in_iteration,
-                               static_cast<std::size_t>((n_tokens_ + most_tokens_ - 1) / most_tokens_)});
-    std::vector<Bin> bins(std::min(sorted_.size(), n_iterations * n_in_iteration));
+  // In order of length, each into the last unless it has no room.
+  std::vector<Bin> next_fit() const {
+    std::vector<Bin> bins;
     for (const ItemIndex item : sorted_) {
+      if (bins.empty() || bins.back().tokens + lengths_[item] > most_tokens_) bins.emplace_back();
+      bins.back().tokens += lengths_[item];
+      bins.back().items.push_back(item);
+    }
+    return bins;
+  }
+
+  // So many at most, the emptiest of which gets the next item. None if one gets too long.
+  std::vector<Bin> level(std::span<const ItemIndex> items, std::size_t n_bins, std::int64_t capacity) const {
+    std::vector<Bin> bins(std::min(items.size(), n_bins));
+    for (const ItemIndex item : items) {
       Bin& bin = *std::ranges::min_element(bins, {}, &Bin::tokens);
       if (bin.tokens + lengths_[item] > capacity) return {};
       bin.tokens += lengths_[item];
       bin.items.push_back(item);
     }
     return bins;
+  }
+
+  // As many packs as fill all blocks in every round.
+  std::size_t n_even_packs(std::size_t n_needed, std::int64_t n_in_iteration) const {
+    const auto n = static_cast<std::size_t>(n_in_iteration);
+    const auto fewest = static_cast<std::size_t>((n_tokens_ + most_tokens_ - 1) / most_tokens_);
+    return n * std::max({std::size_t{1}, (n_needed + n - 1) / n, fewest});
+  }
+
+  static ComposedPack pack_of(std::size_t degree, Bin bin) {
+    return {.degree = degree, .first_gpu = 0, .round = 0, .time_s = 0, .items = std::move(bin.items)};
   }
 
   std::vector<ComposedIteration> in_iterations(std::size_t degree, std::span<const Bin> bins,
@@ -89,8 +137,7 @@ class Starts {
         tokens = 0;
       }
       tokens += bin.tokens;
-      iterations.back().packs.push_back(
-          {.degree = degree, .first_gpu = 0, .round = 0, .time_s = 0, .items = bin.items});
+      iterations.back().packs.push_back(pack_of(degree, bin));
     }
     return iterations;
   }
@@ -103,6 +150,38 @@ class Starts {
   std::int64_t most_tokens_;
 };
 
+// The best start so far.
+struct Best {
+  std::vector<ComposedIteration> iterations;
+  double total_s = kNever;
+
+  void consider(std::vector<ComposedIteration> other, RandomChanges& changes) {
+    if (other.empty()) return;
+    const double other_s = changes.start(other);
+    if (other_s >= total_s) return;
+    total_s = other_s;
+    iterations = std::move(other);
+  }
+};
+
+// Each iteration at its best degree and number of rounds. None if no degree holds the items of one.
+std::vector<ComposedIteration> best_forms(const Starts& starts, const DegreeCosts& costs,
+                                          std::span<const Bin> iterations, RandomChanges& changes) {
+  std::vector<ComposedIteration> formed;
+  for (const Bin& items : iterations) {
+    Best best;
+    for (std::size_t d = 0; d < costs.n_degrees(); ++d) {
+      for (const int n_rounds : starts.rounds(d)) {
+        ComposedIteration one = starts.of_items(items, d, n_rounds);
+        if (!one.packs.empty()) best.consider({std::move(one)}, changes);
+      }
+    }
+    if (best.iterations.empty()) return {};
+    formed.push_back(std::move(best.iterations.front()));
+  }
+  return formed;
+}
+
 }  // namespace
 
 std::vector<ComposedIteration> plan_small_job(const BatchProblem& problem, const DegreeCosts& costs,
@@ -113,27 +192,21 @@ std::vector<ComposedIteration> plan_small_job(const BatchProblem& problem, const
   const BatchSetting& setting = problem.setting;
   const std::span<const std::int32_t> lengths = problem.items.lengths_tokens;
   RandomChanges changes(setting, costs, lengths, most_tokens);
-  std::vector<ComposedIteration> best(given.begin(), given.end());
-  double best_s = best.empty() ? kNever : changes.start(best);
   const Starts starts(setting, costs, lengths, order, most_tokens);
-  constexpr int kMostRounds = 16;
+  Best best;
+  best.consider({given.begin(), given.end()}, changes);
   for (std::size_t d = 0; d < costs.n_degrees(); ++d) {
-    for (int n_rounds = 1; n_rounds <= kMostRounds; ++n_rounds) {
-      for (const bool is_even : {false, true}) {
-        std::vector<ComposedIteration> start = starts.of_degree(d, n_rounds, is_even);
-        if (start.empty()) continue;
-        const double start_s = changes.start(start);
-        if (start_s >= best_s) continue;
-        best_s = start_s;
-        best = std::move(start);
-      }
+    for (const int n_rounds : starts.rounds(d)) {
+      for (const bool is_even : {false, true}) best.consider(starts.of_degree(d, n_rounds, is_even), changes);
     }
   }
+  for (const std::vector<Bin>& iterations : starts.iterations())
+    best.consider(best_forms(starts, costs, iterations, changes), changes);
   constexpr std::int64_t kPlaced = 1'000'000;
-  changes.start(best);
-  best = changes.iterations();
+  changes.start(best.iterations);
+  std::vector<ComposedIteration> start = changes.iterations();
   changes.improve(kPlaced);
-  return changes.total_s() < best_s ? changes.iterations() : best;
+  return changes.total_s() < best.total_s ? changes.iterations() : start;
 }
 
 }  // namespace packsim

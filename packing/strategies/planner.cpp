@@ -120,15 +120,10 @@ bool is_small(const BatchProblem& problem, std::span<const ItemIndex> order) {
   return order.size() <= kMostItemsOfSmallJob && problem.setting.rounds.multiple == 1;
 }
 
-// A little more than asked for where that leaves out one of a few iterations.
-std::int64_t most_iteration_tokens(const BatchProblem& problem, std::span<const ItemIndex> order) {
-  constexpr std::int64_t kFewIterations = 10;
-  const std::int64_t asked = problem.setting.tokens_per_iteration;
+std::int64_t tokens_of(std::span<const ItemIndex> items, std::span<const std::int32_t> lengths) {
   std::int64_t tokens = 0;
-  for (const ItemIndex item : order) tokens += problem.items.lengths_tokens[item];
-  const std::int64_t more = asked + asked / 10;
-  const auto fewest = [&](std::int64_t of_iteration) { return (tokens + of_iteration - 1) / of_iteration; };
-  return fewest(asked) <= kFewIterations && fewest(more) < fewest(asked) ? more : asked;
+  for (const ItemIndex item : items) tokens += lengths[item];
+  return tokens;
 }
 
 BatchPlan plan_planner(const BatchProblem& problem) {
@@ -151,7 +146,8 @@ BatchPlan plan_planner(const BatchProblem& problem) {
     std::vector<ComposedIteration> sorted = sorted_packs(problem, costs, limit_s);
     if (!sorted.empty() && total_s(sorted, setting.step_s) < limit_s) iterations = std::move(sorted);
     if (is_small(problem, order)) {
-      iterations = plan_small_job(problem, costs, order, iterations, most_iteration_tokens(problem, order));
+      iterations = plan_small_job(problem, costs, order, iterations,
+                                  iteration_limits(tokens_of(order, lengths), setting.tokens_per_iteration));
     }
   }
   return plan_of(iterations, costs, lengths, setting);

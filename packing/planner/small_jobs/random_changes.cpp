@@ -15,12 +15,8 @@ constexpr double kMeanPart = 0.03;
 }  // namespace
 
 RandomChanges::RandomChanges(const BatchSetting& setting, const DegreeCosts& costs,
-                             std::span<const std::int32_t> lengths_tokens, std::int64_t most_tokens)
-    : setting_(setting),
-      costs_(costs),
-      lengths_(lengths_tokens),
-      most_tokens_(most_tokens),
-      timer_(setting, costs) {}
+                             std::span<const std::int32_t> lengths_tokens, const IterationLimits& limits)
+    : setting_(setting), costs_(costs), lengths_(lengths_tokens), limits_(limits), timer_(setting, costs) {}
 
 double RandomChanges::start(std::span<const ComposedIteration> iterations) {
   lots_.clear();
@@ -91,13 +87,14 @@ double RandomChanges::try_change(const Change& change, double most_worse_s, bool
   };
   const Sums before[2] = {{one.tokens, one.time_s, one.score_s}, {other.tokens, other.time_s, other.score_s}};
   const auto fits = [&](const Lot& lot, std::int64_t tokens) {
-    return lot.tokens <= std::max(most_tokens_, tokens);
+    return lot.tokens <= std::max(limits_.most_tokens, tokens);
   };
   bool is_possible = change_packs(change);
   if (is_possible) {
     recount(one);
     if (are_two) recount(other);
-    is_possible = fits(one, before[0].tokens) && fits(other, before[1].tokens);
+    is_possible = fits(one, before[0].tokens) && fits(other, before[1].tokens) &&
+                  ((one.tokens > 0 && other.tokens > 0) || are_enough());
   }
   double more_s = kNever;
   if (is_possible) {
@@ -212,6 +209,11 @@ void RandomChanges::time(Lot& lot) {
   lot.score_s = lot.time_s + kMeanPart * timer_.mean_s();
   for (std::size_t i = 0; i < timed_of_.size(); ++i)
     lot.packs[timed_of_[i]].is_critical = timer_.places()[i].is_critical;
+}
+
+bool RandomChanges::are_enough() const {
+  const auto is_there = [](const Lot& lot) { return lot.tokens > 0; };
+  return std::ranges::count_if(lots_, is_there) >= limits_.fewest;
 }
 
 void RandomChanges::keep_one_free(Lot& lot) {

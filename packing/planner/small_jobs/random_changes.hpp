@@ -11,12 +11,17 @@
 
 namespace packsim {
 
+struct IterationLimits {
+  std::int64_t most_tokens = 0;  ///< of an iteration, unless a single item is longer
+  std::int64_t fewest = 0;       ///< iterations
+};
+
 /// The iterations of a small job, which random changes make faster.
 class RandomChanges {
  public:
-  /// All are kept by reference. most_tokens: of an iteration, unless a single item is longer.
+  /// The setting, the costs and the lengths are kept by reference.
   RandomChanges(const BatchSetting& setting, const DegreeCosts& costs,
-                std::span<const std::int32_t> lengths_tokens, std::int64_t most_tokens);
+                std::span<const std::int32_t> lengths_tokens, const IterationLimits& limits);
 
   /// Forgets all other iterations. Returns what these take, with what each takes beside its packs.
   double start(std::span<const ComposedIteration> iterations);
@@ -57,12 +62,13 @@ class RandomChanges {
   void recount(Lot& lot) const;
   void time(Lot& lot);
   double try_change(const Change& change, double most_worse_s, bool& is_kept);
+  bool are_enough() const;
   void keep_one_free(Lot& lot);
 
   const BatchSetting& setting_;
   const DegreeCosts& costs_;
   std::span<const std::int32_t> lengths_;
-  std::int64_t most_tokens_;
+  IterationLimits limits_;
   IterationTimer timer_;
   Generator generator_{1};
   std::vector<Lot> lots_;

@@ -1,6 +1,7 @@
 #include "packing/planner/small_jobs/small_job.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "packing/planner/never.hpp"
@@ -40,10 +41,12 @@ class Starts {
 
   // The items of each iteration: iterations that are filled as much as they can be; of about the same
   // lengths; and all with equally many tokens.
-  std::vector<std::vector<Bin>> iterations() const {
+  std::vector<std::vector<Bin>> iterations(std::int64_t fewest) const {
     std::vector<std::vector<Bin>> choices = {best_fit(sorted_, most_tokens_), next_fit()};
-    std::vector<Bin> even = level(sorted_, choices.front().size(), most_tokens_);
-    if (!even.empty()) choices.push_back(std::move(even));
+    for (const std::size_t n : {choices.front().size(), static_cast<std::size_t>(fewest)}) {
+      std::vector<Bin> even = level(sorted_, n, most_tokens_);
+      if (!even.empty()) choices.push_back(std::move(even));
+    }
     return choices;
   }
 
@@ -155,8 +158,8 @@ struct Best {
   std::vector<ComposedIteration> iterations;
   double total_s = kNever;
 
-  void consider(std::vector<ComposedIteration> other, RandomChanges& changes) {
-    if (other.empty()) return;
+  void consider(std::vector<ComposedIteration> other, RandomChanges& changes, std::int64_t fewest = 1) {
+    if (std::ssize(other) < fewest) return;
     const double other_s = changes.start(other);
     if (other_s >= total_s) return;
     total_s = other_s;
@@ -182,31 +185,58 @@ std::vector<ComposedIteration> best_forms(const Starts& starts, const DegreeCost
   return formed;
 }
 
+// The best packs of one length; the best iterations with forms of their own.
+std::array<Best, 2> best_starts(const Starts& starts, const DegreeCosts& costs, std::int64_t fewest,
+                                RandomChanges& changes) {
+  std::array<Best, 2> best;
+  for (std::size_t d = 0; d < costs.n_degrees(); ++d) {
+    for (const int n_rounds : starts.rounds(d)) {
+      for (const bool is_even : {false, true})
+        best[0].consider(starts.of_degree(d, n_rounds, is_even), changes, fewest);
+    }
+  }
+  for (const std::vector<Bin>& iterations : starts.iterations(fewest))
+    best[1].consider(best_forms(starts, costs, iterations, changes), changes, fewest);
+  return best;
+}
+
 }  // namespace
+
+IterationLimits iteration_limits(std::int64_t n_tokens, std::int64_t tokens_per_iteration) {
+  constexpr std::int64_t kFew = 10;
+  const std::int64_t most = tokens_per_iteration + tokens_per_iteration / 10;
+  const std::int64_t asked = (n_tokens + tokens_per_iteration - 1) / tokens_per_iteration;
+  return {.most_tokens = most, .fewest = asked <= kFew ? (n_tokens + most - 1) / most : asked};
+}
 
 std::vector<ComposedIteration> plan_small_job(const BatchProblem& problem, const DegreeCosts& costs,
                                               std::span<const ItemIndex> order,
                                               std::span<const ComposedIteration> given,
-                                              std::int64_t most_tokens) {
+                                              const IterationLimits& limits) {
   if (order.empty()) return {};
   const BatchSetting& setting = problem.setting;
   const std::span<const std::int32_t> lengths = problem.items.lengths_tokens;
-  RandomChanges changes(setting, costs, lengths, most_tokens);
-  const Starts starts(setting, costs, lengths, order, most_tokens);
-  Best best;
-  best.consider({given.begin(), given.end()}, changes);
-  for (std::size_t d = 0; d < costs.n_degrees(); ++d) {
-    for (const int n_rounds : starts.rounds(d)) {
-      for (const bool is_even : {false, true}) best.consider(starts.of_degree(d, n_rounds, is_even), changes);
+  RandomChanges changes(setting, costs, lengths, limits);
+  // Of every kind of start the best: which of them changes improve most is not known before.
+  std::array<Best, 3> starts;
+  starts[0].consider({given.begin(), given.end()}, changes);
+  for (const std::int64_t most_tokens : {setting.tokens_per_iteration, limits.most_tokens}) {
+    std::array<Best, 2> more =
+        best_starts({setting, costs, lengths, order, most_tokens}, costs, limits.fewest, changes);
+    for (std::size_t i = 0; i < more.size(); ++i) {
+      if (more[i].total_s < starts[i + 1].total_s) starts[i + 1] = std::move(more[i]);
     }
   }
-  for (const std::vector<Bin>& iterations : starts.iterations())
-    best.consider(best_forms(starts, costs, iterations, changes), changes);
-  constexpr std::int64_t kPlaced = 1'000'000;
-  changes.start(best.iterations);
-  std::vector<ComposedIteration> start = changes.iterations();
-  changes.improve(kPlaced);
-  return changes.total_s() < best.total_s ? changes.iterations() : start;
+  constexpr std::int64_t kPlaced = 400'000;
+  Best best;
+  for (const Best& start : starts) {
+    if (start.iterations.empty()) continue;
+    changes.start(start.iterations);
+    best.consider(changes.iterations(), changes);
+    changes.improve(kPlaced);
+    best.consider(changes.iterations(), changes);
+  }
+  return best.iterations;
 }
 
 }  // namespace packsim

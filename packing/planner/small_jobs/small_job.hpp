@@ -6,11 +6,19 @@
 
 #include "packing/batch_problem.hpp"
 #include "packing/planner/compose_iteration.hpp"
+#include "packing/planner/small_jobs/random_changes.hpp"
 
 namespace packsim {
 
 /// The most items of a job for which there is time to try much.
 inline constexpr std::size_t kMostItemsOfSmallJob = 512;
+
+/// The limits of the iterations of a small job with so many tokens.
+///
+/// An iteration may have a tenth more than tokens_per_iteration, because items do not divide evenly, but
+/// there are as many iterations as if none had more. Only if these are few, and fewer would do, there are
+/// fewer.
+IterationLimits iteration_limits(std::int64_t n_tokens, std::int64_t tokens_per_iteration);
 
 /// Iterations of a job of few items, which may be trained in any order, and whose rounds need not be full
 /// (setting.rounds.multiple is 1). They take at most as long as the given ones, by the times of
@@ -20,10 +28,9 @@ inline constexpr std::size_t kMostItemsOfSmallJob = 512;
 /// them, by best fit; and items divided evenly. The best start is improved by random changes: an item goes to
 /// another pack, or for another item; two packs become one; a pack gets another degree.
 ///
-/// most_tokens: of an iteration, unless a single item is longer.
 std::vector<ComposedIteration> plan_small_job(const BatchProblem& problem, const DegreeCosts& costs,
                                               std::span<const ItemIndex> order,
                                               std::span<const ComposedIteration> given,
-                                              std::int64_t most_tokens);
+                                              const IterationLimits& limits);
 
 }  // namespace packsim

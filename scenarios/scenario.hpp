@@ -23,6 +23,8 @@ struct GroupSpec {
   std::int64_t capacity_tokens = 0;
   SequenceParallelism sequence = {};
   std::optional<int> gc_layers;  ///< if not set, the fewest that fit in memory
+
+  bool operator==(const GroupSpec&) const = default;
 };
 
 /// One strategy of a scenario, with every option and policy decided.
@@ -44,8 +46,8 @@ struct StrategySpec {
   std::optional<int> micro_batches_per_rank;  ///< if not set, as many as fit in tokens_per_iteration
   /// The parallel plan of its groups, except for what a GroupSpec says; if not set, the scenario's.
   std::optional<ParallelPlan> plan = {};
-  /// Whether packsim searches the strategy's plan (find_plan()). `groups` is then empty or, for hbp, has groups
-  /// that are tried too.
+  /// Whether packsim searches the strategy's plan (find_plan()). `groups` is then empty or, for hbp, has
+  /// groups that are tried too.
   bool searches_plan = false;
   /// ZeRO stages to try, for a strategy that chooses its groups or whose plan is searched; empty: only the
   /// plan's.

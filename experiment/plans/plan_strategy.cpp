@@ -170,11 +170,11 @@ std::int64_t longest_of(std::span<const std::int32_t> lengths_tokens) {
   return lengths_tokens.empty() ? 0 : *std::ranges::max_element(lengths_tokens);
 }
 
-// Of a job on which no pack fits: its longest samples on as many GPUs, with all layers checkpointed, to show
-// what is missing.
+}  // namespace
+
 PlannedStrategy plan_what_does_not_fit(const Scenario& scenario, const StrategySpec& spec,
-                                       std::span<const std::int32_t> lengths_tokens,
-                                       const Stopwatch& packing_watch) {
+                                       std::span<const std::int32_t> lengths_tokens) {
+  const Stopwatch packing_watch;
   GroupSpec group;
   group.capacity_tokens = std::max<std::int64_t>(1, spec.longest_tokens.value_or(longest_of(lengths_tokens)));
   const ParallelPlan& base = base_plan(scenario, spec);
@@ -189,12 +189,14 @@ PlannedStrategy plan_what_does_not_fit(const Scenario& scenario, const StrategyS
   return schedule_packs(scenario, spec, std::move(packed), packing_watch.seconds());
 }
 
+namespace {
+
 // At the ZeRO stage of its own plan.
 PlannedStrategy plan_at(const Scenario& scenario, const StrategySpec& spec,
                         std::span<const std::int32_t> lengths_tokens, ScenarioPricers& pricers,
                         const Stopwatch& packing_watch) {
   std::optional<BatchRun> run = batch_run(scenario, spec, longest_of(lengths_tokens), pricers);
-  if (!run) return plan_what_does_not_fit(scenario, spec, lengths_tokens, packing_watch);
+  if (!run) return plan_what_does_not_fit(scenario, spec, lengths_tokens);
   Packed packed = plan_batches(std::move(*run), spec, lengths_tokens);
   return schedule_packs(scenario, spec, std::move(packed), packing_watch.seconds());
 }
@@ -232,7 +234,7 @@ PlannedStrategy best_stage(const Scenario& scenario, const StrategySpec& spec,
   if (refused) std::rethrow_exception(refused);
   StrategySpec first = spec;
   first.plan = with_zero_stage(base_plan(scenario, spec), spec.zero_stages.front());
-  return plan_what_does_not_fit(scenario, first, lengths_tokens, packing_watch);
+  return plan_what_does_not_fit(scenario, first, lengths_tokens);
 }
 
 }  // namespace

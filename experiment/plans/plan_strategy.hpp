@@ -40,6 +40,11 @@ PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec
 PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec,
                               std::span<const std::int32_t> lengths_tokens);
 
+/// The plan of a job on which no pack fits: its longest samples on as many GPUs as possible, with all layers
+/// checkpointed, to show what is missing.
+PlannedStrategy plan_what_does_not_fit(const Scenario& scenario, const StrategySpec& spec,
+                                       std::span<const std::int32_t> lengths_tokens);
+
 PackRequest pack_request(const StrategySpec& spec, std::span<const GroupSpec> groups,
                          std::span<const std::int32_t> lengths_tokens);
 

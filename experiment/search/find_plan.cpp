@@ -1,9 +1,13 @@
 #include "experiment/search/find_plan.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <map>
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -46,11 +50,23 @@ std::vector<LengthCount> count_lengths(std::span<const std::int32_t> lengths_tok
   return lengths;
 }
 
+std::int64_t count_lost(std::span<const std::int32_t> lengths_tokens, std::int64_t longest_tokens,
+                        OverLong over_long) {
+  std::int64_t n_tokens = 0;
+  for (const std::int32_t length : lengths_tokens) {
+    if (length <= longest_tokens) continue;
+    if (over_long == OverLong::drop) n_tokens += length;
+    if (over_long == OverLong::truncate) n_tokens += length - longest_tokens;
+  }
+  return n_tokens;
+}
+
 // The samples with which plans are simulated.
 struct Samples {
   std::span<const std::int32_t> lengths_tokens;
   std::vector<LengthCount> counts;
-  bool are_some = false;  // of the data set
+  std::int64_t lost_tokens = 0;  // that every plan drops or cuts off
+  bool are_some = false;         // of the data set
 };
 
 // Simulates plans with samples, the one with the least floor first, and keeps those that can be used, the
@@ -61,7 +77,8 @@ class Trials {
       : scenario_(scenario), samples_(std::move(samples)), pricers_(std::move(pricers)) {}
 
   void add(const PlanCandidate& candidate, PlanSearch& search) {
-    const bool has_good = !tried_.empty() && tried_.front().lost_tokens == 0 && tried_.front().is_asked_job;
+    const bool has_good =
+        !tried_.empty() && tried_.front().lost_tokens <= samples_.lost_tokens && tried_.front().is_asked_job;
     const bool may_be_slow = !has_good || candidate.is_usual;
     if (!may_be_slow && candidate.floor_s * kFloorAccuracy > tried_.front().epoch_s) {
       ++search.n_ruled_out;
@@ -72,11 +89,16 @@ class Trials {
                                       : (1 + kFinalistFraction) * tried_.front().epoch_s;
     TriedPlan tried =
         try_plan(scenario_, candidate, samples_.lengths_tokens, samples_.are_some, most_s, pricers_);
-    if (!tried.refusal.empty()) return;
+    if (!tried.refusal.empty()) {
+      if (refusal_.empty()) refusal_ = tried.refusal;
+      return;
+    }
     tried_.insert(std::ranges::upper_bound(tried_, tried, is_better), std::move(tried));
   }
 
   std::span<const LengthCount> counts() const { return samples_.counts; }
+  // Why the first of the plans that cannot be used cannot be.
+  const std::string& refusal() const { return refusal_; }
   const std::vector<TriedPlan>& tried() const { return tried_; }
 
  private:
@@ -84,6 +106,7 @@ class Trials {
   Samples samples_;
   std::shared_ptr<ScenarioPricers> pricers_;
   std::vector<TriedPlan> tried_;
+  std::string refusal_;
 };
 
 // The first samples of a seeded shuffle with so many tokens together.
@@ -151,10 +174,18 @@ class Search {
 
   PlanSearch&& take_record() { return std::move(search_); }
 
+  // Says why there is no best plan.
+  std::string refusal() const {
+    const std::string first = refusal_.empty() ? "" : fmt::format("; the first of the others: {}", refusal_);
+    return fmt::format("plan: found none among {} plans, of which {} do not fit in memory{}",
+                       search_.n_candidates, search_.n_too_large, first);
+  }
+
  private:
   Samples samples(std::span<const std::int32_t> lengths_tokens, bool are_some) const {
     return {.lengths_tokens = lengths_tokens,
             .counts = count_lengths(lengths_tokens, longest_tokens_, spec_.over_long),
+            .lost_tokens = count_lost(lengths_tokens, longest_tokens_, spec_.over_long),
             .are_some = are_some};
   }
 
@@ -223,7 +254,10 @@ class Search {
   }
 
   std::optional<StrategySpec> choose(const Trials& trials, std::int64_t tried_tokens, int epochs) {
-    if (trials.tried().empty()) return std::nullopt;
+    if (trials.tried().empty()) {
+      refusal_ = trials.refusal();
+      return std::nullopt;
+    }
     const double gpu_days_per_s = static_cast<double>(n_tokens_) / static_cast<double>(tried_tokens) *
                                   epochs * scenario_.cluster.n_gpus() / 86400;
     const TriedPlan& best = trials.tried().front();
@@ -249,6 +283,7 @@ class Search {
   std::optional<GroupOptions> options_;
   std::int64_t n_tokens_ = 0;
   PlanSearch search_;
+  std::string refusal_;
 };
 
 }  // namespace
@@ -259,7 +294,14 @@ FoundPlan find_plan(const Scenario& scenario, const StrategySpec& spec,
     return {.spec = spec, .plan = plan_strategy(scenario, spec, lengths_tokens, *prices.lend())};
   Search search(scenario, spec, lengths_tokens, prices);
   std::optional<StrategySpec> best = search.best(scenario.training.epochs);
-  if (!best) return {.spec = spec, .plan = plan_strategy(scenario, spec, lengths_tokens, *prices.lend())};
+  if (!best && find_strategy(spec.strategy)->chooses_groups)
+    return {.spec = spec, .plan = plan_strategy(scenario, spec, lengths_tokens, *prices.lend())};
+  if (!best) {
+    PlannedStrategy longest = plan_what_does_not_fit(scenario, spec, lengths_tokens);
+    const bool fits = std::ranges::all_of(longest.groups, &PlannedGroup::feasible);
+    if (fits) throw std::invalid_argument(search.refusal());
+    return {.spec = spec, .plan = std::move(longest)};
+  }
   for (GroupSpec& group : best->groups) group.gc_layers.reset();
   best->curriculum_iterations = spec.curriculum_iterations;
   FoundPlan found{.spec = *best,

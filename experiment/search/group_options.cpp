@@ -70,16 +70,19 @@ const std::vector<GroupOption>& GroupOptions::all(const ParallelPlan& base) {
   return all_.emplace_back(base, std::move(options)).second;
 }
 
-const std::vector<GroupOption>& GroupOptions::of_depth(const ParallelPlan& base, int gc_layers) {
+const std::vector<GroupOption>& GroupOptions::of_depth(const ParallelPlan& base, int gc_layers,
+                                                       bool has_rings) {
   ParallelPlan key = base;
   key.gc_layers = gc_layers;
-  const auto known =
-      std::ranges::find(of_depth_, key, &std::pair<ParallelPlan, std::vector<GroupOption>>::first);
-  if (known != of_depth_.end()) return known->second;
+  const auto known = std::ranges::find_if(
+      of_depth_, [&](const DepthGroups& one) { return one.base == key && one.has_rings == has_rings; });
+  if (known != of_depth_.end()) return known->groups;
   std::vector<GroupOption> groups;
-  for (const SequenceParallelism& sequence : sequences(base)) {
+  for (int degree = 1; degree <= packed_gpus(base); degree *= 2) {
+    const std::vector<ParallelPlan> ways = plans_of_degree(job_of(scenario_), base, degree);
+    if (ways.empty()) continue;
+    const SequenceParallelism sequence = (has_rings ? ways.back() : ways.front()).sequence;
     const int gpus = sequence.gpus_per_pack();
-    if (!groups.empty() && groups.back().group.sequence.gpus_per_pack() == gpus) continue;
     const std::int64_t most_tokens =
         std::max(longest_tokens_, scenario_.training.tokens_per_iteration * gpus / packed_gpus(base));
     const int gpus_of_pack = gpus * base.tp_degree;
@@ -91,7 +94,7 @@ const std::vector<GroupOption>& GroupOptions::of_depth(const ParallelPlan& base,
     const std::int64_t before_tokens = groups.empty() ? 0 : groups.back().group.capacity_tokens;
     if (capacity_tokens > before_tokens) groups.push_back(of(base, sequence, capacity_tokens));
   }
-  return of_depth_.emplace_back(key, std::move(groups)).second;
+  return of_depth_.emplace_back(key, has_rings, std::move(groups)).groups;
 }
 
 }  // namespace packsim

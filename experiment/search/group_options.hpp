@@ -37,8 +37,8 @@ class GroupOptions {
   /// 2, 3, ... packs of every rank make up an iteration, and with that of the longest sample.
   const std::vector<GroupOption>& all(const ParallelPlan& base);
   /// One group for each degree, in ascending order, with as many tokens on each GPU as fit with this number
-  /// of checkpointed layers.
-  const std::vector<GroupOption>& of_depth(const ParallelPlan& base, int gc_layers);
+  /// of checkpointed layers. has_rings: degrees of several nodes are a ring between nodes, where possible.
+  const std::vector<GroupOption>& of_depth(const ParallelPlan& base, int gc_layers, bool has_rings);
 
  private:
   std::vector<SequenceParallelism> sequences(const ParallelPlan& base) const;
@@ -48,7 +48,12 @@ class GroupOptions {
   // References to elements stay valid.
   std::deque<GroupOption> made_;
   std::deque<std::pair<ParallelPlan, std::vector<GroupOption>>> all_;
-  std::deque<std::pair<ParallelPlan, std::vector<GroupOption>>> of_depth_;  // by base with these layers
+  struct DepthGroups {
+    ParallelPlan base;  // with these layers
+    bool has_rings = false;
+    std::vector<GroupOption> groups;
+  };
+  std::deque<DepthGroups> of_depth_;
 };
 
 }  // namespace packsim

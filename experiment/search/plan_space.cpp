@@ -164,9 +164,11 @@ void add_mixed(const StrategySpec& spec, const ParallelPlan& base, GroupOptions&
   constexpr int kDepths = 8;
   const bool one_degree = base.pp_degree > 1 || base.ep_degree > 1;
   bool has_usual = base.zero_stage != base_plan(scenario, spec).zero_stage;
-  std::vector<std::int64_t> seen_tokens;
-  for (int depth = kDepths; depth >= 0; --depth) {
-    std::vector<GroupOption> groups = options.of_depth(base, scenario.model.n_layers * depth / kDepths);
+  std::vector<std::vector<GroupSpec>> seen;
+  for (int variant = 2 * kDepths + 1; variant >= 0; --variant) {
+    const bool has_rings = variant % 2 == 0;
+    std::vector<GroupOption> groups =
+        options.of_depth(base, scenario.model.n_layers * (variant / 2) / kDepths, has_rings);
     if (groups.empty() || groups.back().group.capacity_tokens < longest_tokens) {
       ++space.n_too_large;
       continue;
@@ -176,11 +178,14 @@ void add_mixed(const StrategySpec& spec, const ParallelPlan& base, GroupOptions&
                     [&](const GroupOption& one) { return one.group.capacity_tokens < longest_tokens; });
       groups.resize(1);
     }
-    const std::int64_t of_first = groups.front().group.capacity_tokens;
-    if (std::ranges::find(seen_tokens, of_first) != seen_tokens.end()) continue;
-    seen_tokens.push_back(of_first);
     add_candidate(scenario, spec, base, groups, !std::exchange(has_usual, true), floors, space);
-    space.candidates.back().floor_s = mixed_floor_s(scenario, spec, base, groups, floors);
+    PlanCandidate& candidate = space.candidates.back();
+    if (std::ranges::find(seen, candidate.spec.groups) != seen.end()) {
+      space.candidates.pop_back();
+      continue;
+    }
+    seen.push_back(candidate.spec.groups);
+    candidate.floor_s = mixed_floor_s(scenario, spec, base, groups, floors);
   }
 }
 

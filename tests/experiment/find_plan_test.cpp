@@ -163,3 +163,18 @@ TEST_CASE("Strategies whose packs are not full accumulate as many as make up an 
     CHECK(run.differences.empty());
   }
 }
+
+TEST_CASE("A strategy for which no plan fits is a row that says what is missing") {
+  const TempFolder folder;
+  const Scenario scenario = searched_scenario(
+      folder, {.strategies = R"({"strategy": "isf", "plan": "auto"}, {"strategy": "flexsp", "plan": "auto"},
+                                {"strategy": "hbp", "plan": "auto"})"});
+  folder.write("lengths.csv", "tokens\n6000000\n2000\n");
+  for (const StrategyResult& run : compare_strategies(scenario).runs) {
+    CAPTURE(run.name);
+    CHECK_FALSE(run.failure);
+    CHECK_FALSE(run.feasible);
+    CHECK_FALSE(run.search);
+    CHECK(run.groups.front().peak_memory_bytes > run.groups.front().gpu_memory_bytes);
+  }
+}

@@ -110,6 +110,7 @@ TEST_CASE("report.json keeps its keys and their order, timings last") {
                                                              "longest_trained_tokens",
                                                              "curriculum_iterations",
                                                              "groups",
+                                                             "plan_search",
                                                              "loss_bias",
                                                              "step_times",
                                                              "sampled_iterations"});

@@ -61,7 +61,7 @@ std::string random_lengths(std::mt19937& generator) {
 
 }  // namespace
 
-TEST_CASE("No strategy is below the bound, under any plan") {
+TEST_CASE("No strategy is below the bound, under any plan", "[plain]") {
   const std::string all = strategies_json(R"("sp_degree": 2)", false);
   const std::string in_rounds = strategies_json(R"("sp_degree": 2)", true);
   const std::string packers = R"({"name": "isf", "strategy": "isf", "capacity_tokens": 16384, "sp_degree": 1},

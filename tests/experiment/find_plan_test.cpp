@@ -78,7 +78,8 @@ TEST_CASE("A searched plan is at least as fast as every plan of its kind that a 
         found.search->n_candidates);
 }
 
-TEST_CASE("The packs of a searched plan may be longer than the longest sample, which over_long decides on") {
+TEST_CASE("The packs of a searched plan may be longer than the longest sample, which over_long decides on",
+          "[plain]") {
   const TempFolder folder;
   const Report report = compare_strategies(searched_scenario(
       folder, {.packing = R"(, "plan": "auto", "capacity_tokens": 16384, "over_long": "truncate")",

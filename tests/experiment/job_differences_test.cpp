@@ -123,7 +123,8 @@ TEST_CASE("Runs are compared with the first that trains something where the base
         std::vector<std::string>{"trains samples of up to 500 tokens, first of up to 400"});
 }
 
-TEST_CASE("The planner trains the samples that its rivals train, and is marked where it is told otherwise") {
+TEST_CASE("The planner trains the samples that its rivals train, and is marked where it is told otherwise",
+          "[plain]") {
   const TempFolder folder;
   const char* rival = R"({"strategy": "isf", "capacity_tokens": 16384, "sp_degree": 4},)";
   const Report alike =
@@ -141,7 +142,7 @@ TEST_CASE("The planner trains the samples that its rivals train, and is marked w
   CHECK(longer.runs[1].differences[1] == "trains samples of up to 40000 tokens, isf of up to 16384");
 }
 
-TEST_CASE("The planner keeps the tokens of an iteration where GPUs are few") {
+TEST_CASE("The planner keeps the tokens of an iteration where GPUs are few", "[plain]") {
   const TempFolder folder;
   // 8 GPUs; 402 samples of about a million tokens in all: 4 iterations.
   const Report report =

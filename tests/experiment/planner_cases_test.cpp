@@ -89,7 +89,7 @@ TEST_CASE("ranks that share experts checkpoint alike in every round", "[plain]")
   }
 }
 
-TEST_CASE("a stage that holds all samples is chosen before one that is faster and does not") {
+TEST_CASE("a stage that holds all samples is chosen before one that is faster and does not", "[plain]") {
   const std::string lengths = repeated("2000", 60) + "200000\n";
   const Report report =
       report_of({.lengths = lengths,

@@ -13,12 +13,18 @@ using namespace packsim_test;
 
 namespace {
 
-void check_planner_is_first(std::int64_t n_iterations) {
+// Scenarios with every strategy at a plan that is searched take long.
+bool searches_all(const std::string& path) {
+  return path.find("all-strategies-") != std::string::npos;
+}
+
+void check_planner_is_first(std::int64_t n_iterations, bool takes_searched) {
   const TempFolder folder;
   const std::vector<std::string> paths = shipped_scenarios();
   REQUIRE(paths.size() >= 16);
   for (const std::string& path : paths) {
     CAPTURE(path);
+    if (searches_all(path) && !takes_searched) continue;
     Scenario scenario = thinned_scenario(path, n_iterations, folder);
     scenario.variability = {};
     scenario.failures.reset();
@@ -42,11 +48,12 @@ void check_planner_is_first(std::int64_t n_iterations) {
 
 }  // namespace
 
-TEST_CASE("no other strategy of any shipped scenario takes less time than the planner in 3 iterations",
-          "[plain]") {
-  check_planner_is_first(3);
+TEST_CASE(
+    "no strategy of a shipped scenario that gives plans takes less time than the planner in 3 iterations",
+    "[plain]") {
+  check_planner_is_first(3, false);
 }
 
 TEST_CASE("no other strategy of any shipped scenario takes less time than the planner", "[slow]") {
-  check_planner_is_first(30);
+  check_planner_is_first(12, true);
 }

@@ -106,7 +106,7 @@ void add_one_group(const StrategySpec& spec, const ParallelPlan& base, GroupOpti
 void add_group_sets(const StrategySpec& spec, const ParallelPlan& base, GroupOptions& options,
                     WorkFloors& floors, PlanSpace& space) {
   const Scenario& scenario = options.scenario();
-  constexpr std::size_t kMostSets = 8;
+  constexpr std::size_t kMostSets = 12;
   struct RatedSet {
     std::vector<GroupOption> groups;
     double floor_s = 0;

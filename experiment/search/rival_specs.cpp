@@ -20,6 +20,11 @@ std::vector<StrategySpec> rival_specs(const Scenario& scenario, const StrategySp
     spec.last_iteration = base_plan(scenario, planner).schedule().needs_full_rounds ? LastIteration::repeat
                                                                                     : LastIteration::shorten;
     specs.push_back(spec);
+    if (strategy.pack_groups != nullptr && spec.last_iteration != LastIteration::repeat) {
+      // Where iterations are few, full ones may cost less than shorter ones of several groups.
+      specs.push_back(spec);
+      specs.back().last_iteration = LastIteration::repeat;
+    }
     if (strategy.plan_batches != nullptr || spec.order == PackOrder::balanced) continue;
     spec.order = PackOrder::balanced;
     specs.push_back(spec);

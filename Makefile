@@ -23,7 +23,7 @@ demo: build ## Build, compare strategies on a real length mixture, and say where
 check: ## Test the built program and Python package: what to run before a commit
 	@tests/stages.sh check
 
-check-all: ## make check, then slow tests, sanitizers, CUDA, PyTorch and trainers, installation
+check-all: ## make check, then slow tests, sanitizers, CUDA, PyTorch and trainers, wheels
 	@tests/stages.sh check-all $(if $(AFTER_CHECK),--after-check)
 
 python: ## Build the Python package and install it into .venv-python, with all that its tests need

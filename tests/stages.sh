@@ -42,10 +42,10 @@ stage_cuda() {
 stage_files() { configure --preset dev -DPACKSIM_TESTS=OFF && build build-dev; }
 
 case ${1:-} in
-  check) stages=(deps build python tests) ;;
+  check) stages=(deps build python tests install) ;;
   check-all)
-    stages=(slow install wheel packages asan tsan cuda files)
-    if [ "${2:-}" != --after-check ]; then stages=(deps build python tests "${stages[@]}"); fi ;;
+    stages=(slow wheel packages asan tsan cuda files)
+    if [ "${2:-}" != --after-check ]; then stages=(deps build python tests install "${stages[@]}"); fi ;;
   stage) "stage_$2"; exit ;;
   *) echo "stages.sh: expected check or check-all, got \"${1:-}\"" >&2; exit 2 ;;
 esac

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "packing/algorithms/shuffle.hpp"
+
 namespace packsim {
 namespace {
 

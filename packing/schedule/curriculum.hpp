@@ -4,10 +4,11 @@
 #include <span>
 #include <vector>
 
-#include "packing/algorithms/shuffle.hpp"
 #include "packing/schedule/schedule.hpp"
 
 namespace packsim {
+
+class MersenneTwister;
 
 /// Moves the n packs of a group that have the least attention work, padding included, to the front of
 /// `order`; of equal work, those that come first. Both parts keep their order. n: 0..order.size().
@@ -26,7 +27,7 @@ enum class ShortIterations {
 ///
 /// Throws std::invalid_argument if there are too few short iterations.
 void start_with_curriculum(const Schedule& schedule, std::span<const std::vector<MicroBatch>> batches,
-                           ShortIterations short_ones, std::int64_t wanted, Generator& generator,
+                           ShortIterations short_ones, std::int64_t wanted, MersenneTwister& generator,
                            std::span<Iteration> iterations);
 
 }  // namespace packsim

@@ -25,6 +25,9 @@ struct SearchedPlan {
   ParallelPlan plan;                  ///< but for what the groups say
   std::vector<SearchedGroup> groups;  ///< that have packs
   double gpu_days = 0;  ///< of the whole run, estimated if only a part of the data was simulated
+  /// False if it loses more tokens than it must, or its iterations are not of the size asked for: then its
+  /// GPU-days are of another job.
+  bool trains_asked_job = true;
 };
 
 /// What the search for a strategy's plan has tried, and what it found (docs/search.md).

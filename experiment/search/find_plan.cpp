@@ -121,11 +121,12 @@ std::vector<std::int32_t> some_samples(std::span<const std::int32_t> lengths_tok
   return lengths;
 }
 
-SearchedPlan searched_plan(const TriedPlan& tried, double gpu_days_per_s) {
+SearchedPlan searched_plan(const TriedPlan& tried, std::int64_t least_lost_tokens, double gpu_days_per_s) {
   SearchedPlan plan{.strategy = tried.candidate.spec.strategy,
                     .plan = *tried.candidate.spec.plan,
                     .groups = {},
-                    .gpu_days = tried.epoch_s * gpu_days_per_s};
+                    .gpu_days = tried.epoch_s * gpu_days_per_s,
+                    .trains_asked_job = tried.is_asked_job && tried.lost_tokens <= least_lost_tokens};
   for (const PlannedGroup& group : tried.groups) {
     if (group.packs > 0) plan.groups.push_back({group.capacity_tokens, group.sequence, group.gc_layers});
   }
@@ -261,16 +262,19 @@ class Search {
     const double gpu_days_per_s = static_cast<double>(n_tokens_) / static_cast<double>(tried_tokens) *
                                   epochs * scenario_.cluster.n_gpus() / 86400;
     const TriedPlan& best = trials.tried().front();
+    const auto searched = [&](const TriedPlan& tried) {
+      return searched_plan(tried, best.lost_tokens, gpu_days_per_s);
+    };
     search_.tried_tokens = tried_tokens;
-    search_.chosen = searched_plan(best, gpu_days_per_s);
+    search_.chosen = searched(best);
     const auto runner_up = std::ranges::find_if(trials.tried(), [&](const TriedPlan& tried) {
-      const SearchedPlan plan = searched_plan(tried, gpu_days_per_s);
+      const SearchedPlan plan = searched(tried);
       return plan.groups != search_.chosen.groups || plan.plan != search_.chosen.plan;
     });
-    if (runner_up != trials.tried().end()) search_.runner_up = searched_plan(*runner_up, gpu_days_per_s);
+    if (runner_up != trials.tried().end()) search_.runner_up = searched(*runner_up);
     for (const TriedPlan& tried : trials.tried()) {
       if (tried.candidate.is_usual && tried.candidate.spec.strategy == spec_.strategy && !search_.usual)
-        search_.usual = searched_plan(tried, gpu_days_per_s);
+        search_.usual = searched(tried);
     }
     return best.candidate.spec;
   }

@@ -5,6 +5,7 @@
 
 #include "experiment/plans/plan_strategy.hpp"
 #include "experiment/pricers/job_of.hpp"
+#include "sim/run/plan_cost.hpp"
 
 namespace packsim {
 namespace {
@@ -19,12 +20,13 @@ GroupOption make_option(const Scenario& scenario, const ParallelPlan& base,
                         const SequenceParallelism& sequence, std::int64_t capacity_tokens) {
   GroupOption option{.group = {.capacity_tokens = capacity_tokens, .sequence = sequence, .gc_layers = {}}};
   const int n_ranks = packed_gpus(base) / sequence.gpus_per_pack();
-  const PlannedGroup full =
-      plan_group(scenario, base, option.group, capacity_tokens,
-                 micro_batches_that_fit(scenario.training.tokens_per_iteration, n_ranks, capacity_tokens));
+  const int n_micro_batches =
+      micro_batches_that_fit(scenario.training.tokens_per_iteration, n_ranks, capacity_tokens);
+  const PlannedGroup full = plan_group(scenario, base, option.group, capacity_tokens, n_micro_batches);
   option.group.gc_layers = full.gc_layers;
   option.plan = group_plan(base, option.group, full.gc_layers);
   option.fits = full.feasible;
+  option.fill_factor = 1 + fill_rounds(base) / n_micro_batches;
   return option;
 }
 

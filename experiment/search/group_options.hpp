@@ -16,6 +16,8 @@ struct GroupOption {
   GroupSpec group;
   ParallelPlan plan = {};
   bool fits = true;
+  /// What filling and draining a pipeline makes of the time of an iteration of full packs; 1 without one.
+  double fill_factor = 1;
   /// Whether full packs make up an iteration of the size asked for.
   bool fills_iteration = false;
 };

@@ -11,9 +11,9 @@ namespace {
 constexpr std::size_t kMostShortGroups = 3;
 constexpr std::size_t kMostLengths = 10;
 
-// Seconds of a GPU for the samples that packs of this length hold.
+// Seconds of a GPU for the samples that packs of this length hold, with the filling of a pipeline.
 double work_s(const GroupOption& one, WorkFloors& floors) {
-  return floors.gpu_s(one.plan, one.group.capacity_tokens, 0);
+  return one.fill_factor * floors.gpu_s(one.plan, one.group.capacity_tokens, 0);
 }
 
 // The cheapest option of each length up to `below_tokens`, the longest lengths first.

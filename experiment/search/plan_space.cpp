@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -27,6 +28,13 @@ std::int64_t samples_of_pack(const StrategySpec& spec) {
   return has_rows ? spec.options[kBatchSamples].value_or(0) : 0;
 }
 
+// What the steps of an epoch take in addition to their packs.
+double steps_s(const Scenario& scenario, const GroupOption& first, WorkFloors& floors) {
+  const double n_steps =
+      static_cast<double>(floors.n_tokens()) / static_cast<double>(scenario.training.tokens_per_iteration);
+  return n_steps * floors.step_s(first.plan, first.group.capacity_tokens);
+}
+
 double floor_s(const Scenario& scenario, const StrategySpec& spec, const ParallelPlan& base,
                std::span<const GroupOption> groups, WorkFloors& floors) {
   double gpu_s = 0;
@@ -35,10 +43,20 @@ double floor_s(const Scenario& scenario, const StrategySpec& spec, const Paralle
     gpu_s += floors.gpu_s(one.plan, one.group.capacity_tokens, above_tokens, samples_of_pack(spec));
     above_tokens = one.group.capacity_tokens;
   }
-  const GroupOption& first = groups.front();
-  const double n_steps =
-      static_cast<double>(floors.n_tokens()) / static_cast<double>(scenario.training.tokens_per_iteration);
-  return gpu_s / packed_gpus(base) + n_steps * floors.step_s(first.plan, first.group.capacity_tokens);
+  return gpu_s / packed_gpus(base) + steps_s(scenario, groups.front(), floors);
+}
+
+// An epoch of full packs without idle time, but for that of filling a pipeline. Unlike floor_s(), a run of
+// fewer tokens in its packs may take less.
+double full_packs_s(const Scenario& scenario, const ParallelPlan& base, std::span<const GroupOption> groups,
+                    WorkFloors& floors) {
+  double gpu_s = 0;
+  std::int64_t above_tokens = 0;
+  for (const GroupOption& one : groups) {
+    gpu_s += one.fill_factor * floors.gpu_s(one.plan, one.group.capacity_tokens, above_tokens);
+    above_tokens = one.group.capacity_tokens;
+  }
+  return gpu_s / packed_gpus(base) + steps_s(scenario, groups.front(), floors);
 }
 
 void add_candidate(const Scenario& scenario, const StrategySpec& spec, const ParallelPlan& base,
@@ -106,19 +124,24 @@ void add_one_group(const StrategySpec& spec, const ParallelPlan& base, GroupOpti
 void add_group_sets(const StrategySpec& spec, const ParallelPlan& base, GroupOptions& options,
                     WorkFloors& floors, PlanSpace& space) {
   const Scenario& scenario = options.scenario();
-  constexpr std::size_t kMostSets = 12;
+  // Of each number of groups. More groups have packs that fit better, fewer have fewer iterations that are
+  // not full, which matters if the data are few.
+  constexpr std::ptrdiff_t kMostSets = 4;
   struct RatedSet {
     std::vector<GroupOption> groups;
-    double floor_s = 0;
+    double full_packs_s = 0;
   };
   std::vector<RatedSet> sets;
   for (std::vector<GroupOption>& groups : group_sets(options.all(base), options.longest_tokens(), floors)) {
-    const double of_set_s = floor_s(scenario, spec, base, groups, floors);
+    const double of_set_s = full_packs_s(scenario, base, groups, floors);
     sets.push_back({std::move(groups), of_set_s});
   }
-  std::ranges::stable_sort(sets, {}, &RatedSet::floor_s);
-  if (sets.size() > kMostSets) sets.resize(kMostSets);
-  for (const RatedSet& set : sets) add_candidate(scenario, spec, base, set.groups, false, floors, space);
+  std::ranges::stable_sort(sets, {}, &RatedSet::full_packs_s);
+  std::map<std::size_t, std::ptrdiff_t> n_of_groups;
+  for (const RatedSet& set : sets) {
+    if (n_of_groups[set.groups.size()]++ < kMostSets)
+      add_candidate(scenario, spec, base, set.groups, false, floors, space);
+  }
   std::vector<GroupOption> usual;
   for (const GroupSpec& group : spec.groups)
     usual.push_back(options.of(base, group.sequence, group.capacity_tokens));
@@ -151,10 +174,7 @@ double mixed_floor_s(const Scenario& scenario, const StrategySpec& spec, const P
     gpu_s += least_s;
     above_tokens = up_to;
   }
-  const GroupOption& first = groups.front();
-  const double n_steps =
-      static_cast<double>(floors.n_tokens()) / static_cast<double>(scenario.training.tokens_per_iteration);
-  return gpu_s / packed_gpus(base) + n_steps * floors.step_s(first.plan, first.group.capacity_tokens);
+  return gpu_s / packed_gpus(base) + steps_s(scenario, groups.front(), floors);
 }
 
 void add_mixed(const StrategySpec& spec, const ParallelPlan& base, GroupOptions& options, WorkFloors& floors,

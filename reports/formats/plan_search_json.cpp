@@ -17,7 +17,8 @@ Json searched_plan(const std::optional<SearchedPlan>& plan) {
   return {{"strategy", plan->strategy},          {"tp_degree", plan->plan.tp_degree},
           {"pp_degree", plan->plan.pp_degree},   {"ep_degree", plan->plan.ep_degree},
           {"zero_stage", plan->plan.zero_stage}, {"groups", groups},
-          {"gpu_days", plan->gpu_days}};
+          {"gpu_days", plan->gpu_days},
+          {"trains_asked_job", plan->trains_asked_job}};
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ std::string searched_text(const SearchedPlan& plan, const StrategyResult& run) {
 
 std::string slower_text(const std::optional<SearchedPlan>& plan, const PlanSearch& search) {
   if (!plan) return "-";
+  if (!plan->trains_asked_job) return "another job";
   return fmt::format("{:+.1f}%", 100 * (plan->gpu_days / search.chosen.gpu_days - 1));
 }
 

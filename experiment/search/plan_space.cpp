@@ -78,12 +78,8 @@ bool searches_batch_samples(const StrategySpec& spec) {
          spec.options.find(kBatchSamples.name) == nullptr;
 }
 
-// The option with the checkpointed layers that the longest sample alone needs. Strategies that form
-// iterations themselves, or batches of rows, need not fill their packs.
-GroupOption with_fewest_layers(const StrategySpec& spec, const ParallelPlan& base, const GroupOption& option,
-                               GroupOptions& options) {
-  const Strategy& strategy = *find_strategy(spec.strategy);
-  if (strategy.plan_batches == nullptr && strategy.layout == Layout::packed) return option;
+// The option with the checkpointed layers that the longest sample alone needs: no pack may be full.
+GroupOption with_fewest_layers(const ParallelPlan& base, const GroupOption& option, GroupOptions& options) {
   GroupOption fewest = option;
   const std::int64_t tokens = std::min(options.longest_tokens(), option.group.capacity_tokens);
   fewest.plan.gc_layers = options.of(base, option.group.sequence, tokens).plan.gc_layers;
@@ -106,7 +102,7 @@ void add_one_group(const StrategySpec& spec, const ParallelPlan& base, GroupOpti
       ++space.n_too_large;
       continue;
     }
-    const GroupOption fewest = with_fewest_layers(spec, base, one, options);
+    const GroupOption fewest = with_fewest_layers(base, one, options);
     add_candidate(scenario, spec, base, {&one, 1}, !std::exchange(has_usual, true), floors, space);
     space.candidates.back().floor_s = floor_s(scenario, spec, base, {&fewest, 1}, floors);
     if (!searches_batch_samples(spec)) continue;
@@ -124,9 +120,10 @@ void add_one_group(const StrategySpec& spec, const ParallelPlan& base, GroupOpti
 void add_group_sets(const StrategySpec& spec, const ParallelPlan& base, GroupOptions& options,
                     WorkFloors& floors, PlanSpace& space) {
   const Scenario& scenario = options.scenario();
-  // Of each number of groups. More groups have packs that fit better, fewer have fewer iterations that are
-  // not full, which matters if the data are few.
-  constexpr std::ptrdiff_t kMostSets = 4;
+  // More groups have packs that fit better, fewer have fewer iterations that are not full, which matters if
+  // the data are few: so the best sets of all, and of each number of groups.
+  constexpr std::size_t kMostSets = 12;
+  constexpr std::size_t kMostOfSize = 4;
   struct RatedSet {
     std::vector<GroupOption> groups;
     double full_packs_s = 0;
@@ -137,10 +134,11 @@ void add_group_sets(const StrategySpec& spec, const ParallelPlan& base, GroupOpt
     sets.push_back({std::move(groups), of_set_s});
   }
   std::ranges::stable_sort(sets, {}, &RatedSet::full_packs_s);
-  std::map<std::size_t, std::ptrdiff_t> n_of_groups;
-  for (const RatedSet& set : sets) {
-    if (n_of_groups[set.groups.size()]++ < kMostSets)
-      add_candidate(scenario, spec, base, set.groups, false, floors, space);
+  std::map<std::size_t, std::size_t> n_of_size;
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    const std::vector<GroupOption>& groups = sets[i].groups;
+    const bool is_of_best = n_of_size[groups.size()]++ < kMostOfSize;
+    if (i < kMostSets || is_of_best) add_candidate(scenario, spec, base, groups, false, floors, space);
   }
   std::vector<GroupOption> usual;
   for (const GroupSpec& group : spec.groups)

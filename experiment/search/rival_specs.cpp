@@ -6,7 +6,8 @@
 
 namespace packsim {
 
-std::vector<StrategySpec> rival_specs(const Scenario& scenario, const StrategySpec& planner) {
+std::vector<StrategySpec> rival_specs(const Scenario& scenario, const StrategySpec& planner,
+                                      bool has_few_iterations) {
   const bool may_reorder = planner.options[kWindowIterations].value_or(0) == 0;
   if (!find_strategy(planner.strategy)->chooses_groups || !may_reorder) return {};
   std::vector<StrategySpec> specs;
@@ -20,8 +21,9 @@ std::vector<StrategySpec> rival_specs(const Scenario& scenario, const StrategySp
     spec.last_iteration = base_plan(scenario, planner).schedule().needs_full_rounds ? LastIteration::repeat
                                                                                     : LastIteration::shorten;
     specs.push_back(spec);
-    if (strategy.pack_groups != nullptr && spec.last_iteration != LastIteration::repeat) {
-      // Where iterations are few, full ones may cost less than shorter ones of several groups.
+    if (strategy.pack_groups != nullptr && has_few_iterations &&
+        spec.last_iteration != LastIteration::repeat) {
+      // Full iterations may then cost less than shorter ones of several groups.
       specs.push_back(spec);
       specs.back().last_iteration = LastIteration::repeat;
     }

@@ -67,7 +67,8 @@ double WorkFloors::gpu_s(const ParallelPlan& plan, std::int64_t capacity_tokens,
 }
 
 double WorkFloors::step_s(const ParallelPlan& plan, std::int64_t capacity_tokens) {
-  return pricers_.rough_cost(plan, capacity_tokens).step_s;
+  // Stages of a pipeline that are shorter than the longest one make it less than nothing.
+  return std::max(0.0, pricers_.rough_cost(plan, capacity_tokens).step_s);
 }
 
 std::int64_t WorkFloors::n_tokens() const {

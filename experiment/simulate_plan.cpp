@@ -42,6 +42,7 @@ DataCounts count_samples(const Packing& packing, const Schedule& schedule, const
           .repeated_tokens = schedule.repeated_tokens,
           .padded_tokens = metrics.padded_tokens,
           .trained_tokens = metrics.trained_tokens,
+          .largest_iteration_tokens = metrics.largest_iteration_tokens,
           .longest_tokens = longest};
 }
 

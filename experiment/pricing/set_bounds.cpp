@@ -45,7 +45,7 @@ BoundSpace space_of(const Scenario& scenario, std::span<const TrainedData> train
     const TrainedData& data = trained[i];
     space.sequences.insert(space.sequences.end(), data.sequences.begin(), data.sequences.end());
     if (const StrategyResult& run = report.runs[i]; has_asked_iterations(report.manifest, run)) {
-      space.tokens_per_iteration = std::max(space.tokens_per_iteration, data.most_iteration_tokens);
+      space.tokens_per_iteration = std::max(space.tokens_per_iteration, run.counts.largest_iteration_tokens);
       space.mean_tokens_per_iteration = std::max(space.mean_tokens_per_iteration, mean_iteration_tokens(run));
     }
     space.most_pack_tokens = std::max(space.most_pack_tokens, data.most_pack_tokens);
@@ -58,8 +58,8 @@ BoundSpace space_of(const Scenario& scenario, std::span<const TrainedData> train
 }
 
 // Whether the bound holds for a run.
-bool is_in(const BoundSpace& space, const TrainedData& data, const StrategyResult& run) {
-  return data.most_iteration_tokens <= space.tokens_per_iteration &&
+bool is_in(const BoundSpace& space, const StrategyResult& run) {
+  return run.counts.largest_iteration_tokens <= space.tokens_per_iteration &&
          (run.iterations == 0 || mean_iteration_tokens(run) <= space.mean_tokens_per_iteration);
 }
 
@@ -116,14 +116,6 @@ TrainedData trained_data(const PlannedStrategy& plan) {
     for (const MicroBatch& batch : batches)
       data.most_pack_tokens = std::max(data.most_pack_tokens, batch.tokens + batch.padded_tokens);
   }
-  for (const Iteration& iteration : plan.schedule.iterations) {
-    std::int64_t tokens = 0;
-    for (const PlacedPack& placed : plan.schedule.packs(iteration)) {
-      plan.schedule.load_ahead<MicroBatch>(placed, plan.batches);
-      tokens += plan.batches[placed.group][placed.pack].tokens;
-    }
-    data.most_iteration_tokens = std::max(data.most_iteration_tokens, tokens);
-  }
   for (const PlannedGroup& group : plan.groups) data.sequences.push_back(group.sequence);
   data.zero_stage = plan.groups.front().zero_stage;
   data.overlaps_states = plan.plans.front().execution.overlaps_states;
@@ -139,9 +131,9 @@ void set_bounds(const Scenario& scenario, std::span<const TrainedData> trained, 
   // Strategies that treat over-long samples alike train the same.
   for (std::size_t i = 0; i < trained.size(); ++i) {
     StrategyResult& run = report.runs[i];
-    if (!is_in(space, trained[i], run)) continue;
+    if (!is_in(space, run)) continue;
     const auto same = std::ranges::find_if(trained, [&](const TrainedData& data) {
-      return is_in(space, data, report.runs[static_cast<std::size_t>(&data - trained.data())]) &&
+      return is_in(space, report.runs[static_cast<std::size_t>(&data - trained.data())]) &&
              data.zero_stage == trained[i].zero_stage && data.overlaps_states == trained[i].overlaps_states &&
              data.lengths == trained[i].lengths;
     });

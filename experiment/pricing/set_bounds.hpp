@@ -19,7 +19,6 @@ struct TrainedData {
   /// Lengths of the samples of one epoch, in ascending order; empty if last iterations leave packs out, and
   /// if tokens attend to other samples.
   std::vector<LengthCount> lengths;
-  std::int64_t most_iteration_tokens = 0;
   std::int64_t most_pack_tokens = 0;  ///< padding included
   std::vector<SequenceParallelism> sequences;
 };

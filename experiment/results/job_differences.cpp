@@ -5,11 +5,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "experiment/results/grouped.hpp"
+
 namespace packsim {
 namespace {
 
 constexpr double kIterationTolerance = 0.1;
 constexpr double kDataTolerance = 0.005;
+// How many times as much as is asked for one iteration may train. In the shipped scenarios, the largest
+// iteration of any strategy that has the asked mean trains at most 1.5 times as much.
+constexpr std::int64_t kMostOfOneIteration = 2;
 
 // The run that the others must be like; null if no run trains anything.
 const StrategyResult* reference_run(const Report& report) {
@@ -24,11 +29,53 @@ double mean_iteration_tokens(const StrategyResult& run) {
   return static_cast<double>(run.counts.trained_tokens) / static_cast<double>(run.iterations);
 }
 
+// A sample that is longer than an iteration makes one larger for every strategy.
+std::int64_t asked_tokens(const IterationSizes& sizes) {
+  return std::max(sizes.tokens_per_iteration, sizes.longest_tokens);
+}
+
+bool has_asked_mean(const IterationSizes& sizes) {
+  const auto asked = static_cast<double>(asked_tokens(sizes));
+  const auto trained_tokens = static_cast<double>(sizes.trained_tokens);
+  const auto iterations = static_cast<double>(sizes.iterations);
+  const double more_tokens = trained_tokens / iterations - asked;
+  if (more_tokens > kIterationTolerance * asked) return false;
+  if (more_tokens >= -kIterationTolerance * asked) return true;
+  // In a job of few iterations those that are not full weigh more: the last one of each epoch or, if
+  // iterations consist of packs of one group, of each group and epoch.
+  const auto n_last = static_cast<double>(sizes.epochs * std::max<std::int64_t>(1, sizes.n_own_groups));
+  return iterations - trained_tokens / asked <= n_last;
+}
+
+bool has_asked_largest(const IterationSizes& sizes) {
+  return sizes.largest_tokens <= kMostOfOneIteration * asked_tokens(sizes);
+}
+
+IterationSizes sizes_of(const RunManifest& manifest, const StrategyResult& run) {
+  const auto n_own = std::ranges::count_if(
+      run.groups, [](const PlannedGroup& group) { return group.micro_batches_per_rank.has_value(); });
+  return {.tokens_per_iteration = manifest.tokens_per_iteration,
+          .epochs = manifest.epochs,
+          .trained_tokens = run.counts.trained_tokens,
+          .largest_tokens = run.counts.largest_iteration_tokens,
+          .iterations = run.iterations,
+          .longest_tokens = run.counts.longest_tokens,
+          .n_own_groups = n_own};
+}
+
 void compare_iterations(const RunManifest& manifest, StrategyResult& run) {
-  if (has_asked_iterations(manifest, run)) return;
-  run.differences.push_back(
-      fmt::format("iterations train {:.0f} tokens on average, not the {} of tokens_per_iteration",
-                  mean_iteration_tokens(run), manifest.tokens_per_iteration));
+  const IterationSizes sizes = sizes_of(manifest, run);
+  if (!has_asked_mean(sizes)) {
+    run.differences.push_back(
+        fmt::format("iterations train {} tokens on average, not the {} of tokens_per_iteration",
+                    grouped(std::llround(mean_iteration_tokens(run))), grouped(sizes.tokens_per_iteration)));
+  }
+  if (!has_asked_largest(sizes)) {
+    const bool is_longer = sizes.longest_tokens > sizes.tokens_per_iteration;
+    run.differences.push_back(fmt::format("one iteration trains {} tokens, more than twice the {} of {}",
+                                          grouped(sizes.largest_tokens), grouped(asked_tokens(sizes)),
+                                          is_longer ? "the longest sample" : "tokens_per_iteration"));
+  }
 }
 
 void compare_tokens(double data_tokens, const StrategyResult& reference, StrategyResult& run) {
@@ -42,12 +89,13 @@ void compare_tokens(double data_tokens, const StrategyResult& reference, Strateg
 
 void compare_samples(const StrategyResult& reference, StrategyResult& run) {
   if (run.counts.split_samples != reference.counts.split_samples) {
-    run.differences.push_back(fmt::format("cuts {} samples into pieces, {} cuts {}", run.counts.split_samples,
-                                          reference.name, reference.counts.split_samples));
+    run.differences.push_back(fmt::format("cuts {} samples into pieces, {} cuts {}",
+                                          grouped(run.counts.split_samples), reference.name,
+                                          grouped(reference.counts.split_samples)));
   } else if (run.counts.longest_tokens != reference.counts.longest_tokens) {
     run.differences.push_back(fmt::format("trains samples of up to {} tokens, {} of up to {}",
-                                          run.counts.longest_tokens, reference.name,
-                                          reference.counts.longest_tokens));
+                                          grouped(run.counts.longest_tokens), reference.name,
+                                          grouped(reference.counts.longest_tokens)));
   }
 }
 
@@ -92,29 +140,11 @@ void compare_attention(const StrategyResult& reference, StrategyResult& run) {
 }  // namespace
 
 bool has_asked_iterations(const IterationSizes& sizes) {
-  if (sizes.iterations == 0) return false;
-  // A sample that is longer than an iteration makes one larger for every strategy.
-  const auto asked_tokens = static_cast<double>(std::max(sizes.tokens_per_iteration, sizes.longest_tokens));
-  const auto trained_tokens = static_cast<double>(sizes.trained_tokens);
-  const auto iterations = static_cast<double>(sizes.iterations);
-  const double more_tokens = trained_tokens / iterations - asked_tokens;
-  if (more_tokens > kIterationTolerance * asked_tokens) return false;
-  if (more_tokens >= -kIterationTolerance * asked_tokens) return true;
-  // In a job of few iterations those that are not full weigh more: the last one of each epoch or, if
-  // iterations consist of packs of one group, of each group and epoch.
-  const auto n_last = static_cast<double>(sizes.epochs * std::max<std::int64_t>(1, sizes.n_own_groups));
-  return iterations - trained_tokens / asked_tokens <= n_last;
+  return sizes.iterations > 0 && has_asked_mean(sizes) && has_asked_largest(sizes);
 }
 
 bool has_asked_iterations(const RunManifest& manifest, const StrategyResult& run) {
-  const auto n_own = std::ranges::count_if(
-      run.groups, [](const PlannedGroup& group) { return group.micro_batches_per_rank.has_value(); });
-  return has_asked_iterations({.tokens_per_iteration = manifest.tokens_per_iteration,
-                               .epochs = manifest.epochs,
-                               .trained_tokens = run.counts.trained_tokens,
-                               .iterations = run.iterations,
-                               .longest_tokens = run.counts.longest_tokens,
-                               .n_own_groups = n_own});
+  return has_asked_iterations(sizes_of(manifest, run));
 }
 
 void set_differences(Report& report) {

@@ -10,14 +10,15 @@ namespace packsim {
 /// for. Runs with differences cost more or less for another reason than their packing, so reports never call
 /// one of them the best.
 ///
-/// A run must train as many tokens in an iteration as the scenario says, to 10 %; or, in a job of few
-/// iterations, have no more than one smaller iteration for each epoch, or for each group and epoch if each
-/// iteration consists of packs of one group. Everything else must be as in the baseline or, if the
-/// baseline trains nothing, as in the first run that does: the tokens that are trained at least once, to 0.5
-/// % of the data; the longest sample that is trained whole; the number of samples that are cut into pieces;
-/// the rank of LoRA adapters; how the framework executes steps; whether tokens attend to other samples; and
-/// whether gradients and weights travel while the GPUs compute, unless both runs chose their ZeRO stage from
-/// the same ones.
+/// A run must train as many tokens in an iteration as the scenario says, on average and to 10 %; or, in a job
+/// of few iterations, have no more than one smaller iteration for each epoch, or for each group and epoch if
+/// each iteration consists of packs of one group. No iteration may train more than twice as many; where the
+/// longest sample is longer than an iteration, it takes the place of what the scenario says. Everything else
+/// must be as in the baseline or, if the baseline trains nothing, as in the first run that does: the tokens
+/// that are trained at least once, to 0.5 % of the data; the longest sample that is trained whole; the number
+/// of samples that are cut into pieces; the rank of LoRA adapters; how the framework executes steps; whether
+/// tokens attend to other samples; and whether gradients and weights travel while the GPUs compute, unless
+/// both runs chose their ZeRO stage from the same ones.
 ///
 /// report.runs: with all that simulate_plan() fills in. report.lengths and report.manifest: filled in.
 void set_differences(Report& report);
@@ -27,13 +28,14 @@ struct IterationSizes {
   std::int64_t tokens_per_iteration = 0;  ///< asked for
   int epochs = 1;
   std::int64_t trained_tokens = 0;
+  std::int64_t largest_tokens = 0;  ///< of one iteration
   std::int64_t iterations = 0;
   std::int64_t longest_tokens = 0;
   std::int64_t n_own_groups = 0;  ///< groups whose packs have iterations of their own
 };
 bool has_asked_iterations(const IterationSizes& sizes);
 
-/// Whether the run's iterations are of the size that the scenario asks for, to that tolerance. False if it
+/// Whether the run's iterations are of the size that the scenario asks for, on average and each. False if it
 /// has none.
 bool has_asked_iterations(const RunManifest& manifest, const StrategyResult& run);
 

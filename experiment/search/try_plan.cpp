@@ -82,6 +82,7 @@ bool trains_asked_job(const Scenario& scenario, const PlannedStrategy& plan) {
   return has_asked_iterations({.tokens_per_iteration = scenario.training.tokens_per_iteration,
                                .epochs = 1,
                                .trained_tokens = metrics.trained_tokens,
+                               .largest_tokens = metrics.largest_iteration_tokens,
                                .iterations = metrics.iterations,
                                .longest_tokens = longest_tokens(plan),
                                .n_own_groups = forms_iterations ? 0 : std::ssize(plan.groups)});

@@ -99,6 +99,7 @@ ScheduleMetrics measure(const Schedule& schedule, std::span<const std::vector<Mi
     most_work += most;
     idle_work += most - attention.sum;
     metrics.trained_tokens += iteration_tokens;
+    metrics.largest_iteration_tokens = std::max(metrics.largest_iteration_tokens, iteration_tokens);
     // Ranks of different degrees count by the tokens that they train.
     if (iteration_tokens > 0)
       rank_iterations += schedule.n_gpus * tokens_per_gpu / static_cast<double>(iteration_tokens);

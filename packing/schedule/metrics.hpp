@@ -15,8 +15,9 @@ double imbalance(std::span<const double> work);
 /// The ratios of a schedule. docs/metrics.md defines each, with a worked example.
 struct ScheduleMetrics {
   std::int64_t iterations = 0;
-  std::int64_t trained_tokens = 0;  ///< over all epochs, with repeated packs, without padding
-  std::int64_t padded_tokens = 0;   ///< over all epochs
+  std::int64_t trained_tokens = 0;            ///< over all epochs, with repeated packs, without padding
+  std::int64_t padded_tokens = 0;             ///< over all epochs
+  std::int64_t largest_iteration_tokens = 0;  ///< of one iteration, with repeated packs, without padding
   /// Attention balance ratio over GPUs, mean over iterations. GPUs that share a pack do equal parts of its
   /// work, so with one SP degree this is the ratio over DP ranks.
   double abr = 0;

@@ -400,6 +400,7 @@ Values data() {
       data_tokens("repeated_tokens", &DataCounts::repeated_tokens, "repeated",
                   "Tokens trained more than once an epoch to fill last iterations. All epochs."),
       data_count("trained_tokens", &DataCounts::trained_tokens),
+      data_count("largest_iteration_tokens", &DataCounts::largest_iteration_tokens),
       data_count("longest_trained_tokens", &DataCounts::longest_tokens),
       {"curriculum_iterations", [](const Run& run) { return Value(run.curriculum_iterations); }},
   };

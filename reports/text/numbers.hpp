@@ -4,10 +4,12 @@
 #include <optional>
 #include <string>
 
+#include "experiment/results/grouped.hpp"
+
 /// Numbers as people read them. Machine-readable formats do not use these.
 namespace packsim::formats_detail {
 
-std::string grouped(std::int64_t count);       ///< 1,234,567
+using packsim::grouped;
 std::string token_count(std::int64_t tokens);  ///< 0, 999, 12.3k, 4.56M, 1.24B: powers of 1000
 std::string capacity(std::int64_t tokens);     ///< 128K where a multiple of 1024, else 1,500
 std::string ratio(double fraction);            ///< 0.025; 0 only where it is zero, else at least <0.001

@@ -64,7 +64,15 @@ TEST_CASE("Each kind of difference is named, beyond its tolerance alone") {
   run.counts.repeated_tokens = 1010;
   CHECK(differences_of(run) ==
         std::vector<std::string>{
-            "iterations train 1101 tokens on average, not the 1000 of tokens_per_iteration"});
+            "iterations train 1,101 tokens on average, not the 1,000 of tokens_per_iteration"});
+
+  run = run_of("other");
+  run.counts.largest_iteration_tokens = 2000;
+  CHECK(differences_of(run).empty());
+  run.counts.largest_iteration_tokens = 2001;
+  CHECK(differences_of(run) ==
+        std::vector<std::string>{
+            "one iteration trains 2,001 tokens, more than twice the 1,000 of tokens_per_iteration"});
 
   run = run_of("other");
   run.counts.trained_tokens = 9950;  // 0.5 %
@@ -139,7 +147,7 @@ TEST_CASE("The planner trains the samples that its rivals train, and is marked w
   CHECK(longer.runs[1].counts.longest_tokens == 40000);
   REQUIRE(longer.runs[1].differences.size() == 2);
   CHECK_THAT(longer.runs[1].differences[0], Contains("of the data more than isf"));
-  CHECK(longer.runs[1].differences[1] == "trains samples of up to 40000 tokens, isf of up to 16384");
+  CHECK(longer.runs[1].differences[1] == "trains samples of up to 40,000 tokens, isf of up to 16,384");
 }
 
 TEST_CASE("The planner keeps the tokens of an iteration where GPUs are few", "[plain]") {
@@ -166,6 +174,66 @@ TEST_CASE("Few iterations may end with one that is not full, for each epoch or f
   CHECK_FALSE(has_asked_iterations(report.manifest, run));
   for (PlannedGroup& group : run.groups) group.micro_batches_per_rank = 1;
   CHECK(has_asked_iterations(report.manifest, run));
+}
+
+TEST_CASE("One iteration may train twice as much as is asked for, or as the longest sample has") {
+  IterationSizes sizes{.tokens_per_iteration = 1000,
+                       .trained_tokens = 10000,
+                       .largest_tokens = 2000,
+                       .iterations = 10,
+                       .longest_tokens = 900};
+  CHECK(has_asked_iterations(sizes));
+  sizes.largest_tokens = 2001;
+  CHECK_FALSE(has_asked_iterations(sizes));
+  // A sample of 1 500 tokens: 3 000 for one iteration, and as many more on average.
+  sizes.longest_tokens = 1500;
+  sizes.trained_tokens = 15000;
+  sizes.largest_tokens = 3000;
+  CHECK(has_asked_iterations(sizes));
+  sizes.largest_tokens = 3001;
+  CHECK_FALSE(has_asked_iterations(sizes));
+
+  Report report;
+  report.manifest.tokens_per_iteration = 1000;
+  StrategyResult run = run_of("other");
+  run.counts.trained_tokens = 15000;
+  run.counts.longest_tokens = 1500;
+  run.counts.largest_iteration_tokens = 3001;
+  report.lengths.n_tokens = 15000;
+  report.baseline = "other";
+  report.runs = {run};
+  set_differences(report);
+  CHECK(report.runs[0].differences ==
+        std::vector<std::string>{
+            "one iteration trains 3,001 tokens, more than twice the 1,500 of the longest sample"});
+}
+
+// Batches of equally many samples, sorted by length, have few tokens or many.
+TEST_CASE("Sorted batches whose mean alone is right are marked, and count the tokens of the largest") {
+  const TempFolder folder;
+  std::string lengths = "tokens\n";
+  for (int i = 0; i < 3200; ++i) lengths += i < 160 ? "8192\n" : "512\n";
+  folder.write("sorted.csv", lengths);
+  const auto compare = [&](int batch_samples) {
+    return compare_strategies(
+        load_scenario(folder.write("sorted.json", R"({"format": 1, "name": "job", "model": "llama3.1-8b",
+          "cluster": {"type": "h100-sxm-80gb", "nodes": 1}, "profile": "deepspeed-ulysses-h100",
+          "training": {"tokens_per_iteration": 65536, "epochs": 1, "zero_stage": 3},
+          "lengths": {"mix": [{"source": "sorted.csv"}]},
+          "strategies": [{"strategy": "sorted", "capacity_tokens": 131072, "sp_degree": 1, "batch_samples": )" +
+                                                      std::to_string(batch_samples) + "}]}"),
+                      packsim_test::kData));
+  };
+  // 9 samples for each of 8 GPUs: the 160 long ones fill 2 iterations, 72 x 8 192 = 589 824 tokens each, and
+  // a part of a third. The other 3 040 samples are 42.2 iterations of 72 x 512 = 36 864 tokens.
+  const Report report = compare(9);
+  const StrategyResult& run = report.runs[0];
+  CHECK(run.iterations == 45);
+  CHECK(run.counts.largest_iteration_tokens == 589824);
+  CHECK(static_cast<double>(run.counts.trained_tokens) / 45 == Approx(65536).epsilon(0.1));
+  CHECK(run.differences ==
+        std::vector<std::string>{
+            "one iteration trains 589,824 tokens, more than twice the 65,536 of tokens_per_iteration"});
 }
 
 TEST_CASE("Speed-ups are for equally many tokens of the data") {

@@ -107,6 +107,7 @@ TEST_CASE("report.json keeps its keys and their order, timings last") {
                                                              "padded_tokens",
                                                              "repeated_tokens",
                                                              "trained_tokens",
+                                                             "largest_iteration_tokens",
                                                              "longest_trained_tokens",
                                                              "curriculum_iterations",
                                                              "groups",

@@ -46,9 +46,9 @@ DataCounts count_samples(const Packing& packing, const Schedule& schedule, const
           .longest_tokens = longest};
 }
 
-std::optional<Reordering> reordering_of(const Packing& packing, const StrategySpec& spec) {
-  if (packing.planned.iterations.empty()) return std::nullopt;
-  const OrderMoves moves = order_moves(packing, spec.options);
+std::optional<Reordering> reordering_of(const PlannedStrategy& plan, const StrategySpec& spec) {
+  if (plan.packing.planned.iterations.empty()) return std::nullopt;
+  const OrderMoves moves = plan.epochs ? plan.epochs->moves : order_moves(plan.packing, spec.options);
   return Reordering{.mean_iterations = moves.mean_move_iterations,
                     .largest_iterations = moves.largest_move_iterations};
 }
@@ -147,7 +147,8 @@ StrategyResult simulate_plan(const Scenario& scenario, const StrategySpec& spec,
                         .iterations = metrics.iterations,
                         .curriculum_iterations = schedule.curriculum_iterations,
                         .counts = count_samples(packing, schedule, metrics)};
-  result.reordering = reordering_of(packing, spec);
+  result.reordering = reordering_of(plan, spec);
+  if (plan.epochs) result.repacking = plan.epochs->repacking;
   result.sampled_iterations = sample_iterations(schedule, plan.batches, plan.groups);
   if (!only_times) result.loss_bias = loss_biases(packing, schedule, plan.loss_tokens);
   if (metrics.iterations > 0) result.balance = metrics;

@@ -43,6 +43,7 @@ struct StrategySpec {
   PackOrder order = PackOrder::shuffled;
   LastIteration last_iteration = LastIteration::repeat;
   std::int64_t curriculum_iterations = 0;
+  bool repack_each_epoch = false;             ///< whether epoch e is packed anew, with the option seed + e
   std::optional<int> micro_batches_per_rank;  ///< if not set, as many as fit in tokens_per_iteration
   /// The parallel plan of its groups, except for what a GroupSpec says; if not set, the scenario's.
   std::optional<ParallelPlan> plan = {};

@@ -21,7 +21,8 @@ std::vector<double> measured_s(const PlannedStrategy& plan) {
   return batch_s;
 }
 
-// [n_iterations of the schedule]: the global batch that each trains. Every epoch has them all.
+// [n_iterations of the schedule]: the global batch that each trains. Every epoch has all of them or, where it
+// packs anew, its own.
 std::vector<std::size_t> trained_batches(const PlannedStrategy& plan) {
   const PlannedIterations& planned = plan.packing.planned;
   std::map<std::pair<std::uint16_t, std::uint32_t>, std::size_t> batch_of_pack;

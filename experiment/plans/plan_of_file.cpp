@@ -43,6 +43,15 @@ std::vector<std::byte> plan_file_of(const Scenario& scenario, const StrategySpec
         "attend to each other, got \"{}\"",
         spec.name, policy_name(kAttentionNames, spec.attention)));
   }
+  if (plan.epochs) {
+    const std::int64_t seed = spec.options[kSeed];
+    throw std::invalid_argument(fmt::format(
+        "{}: expected \"repack_each_epoch\": false for a schedule file, whose epochs train the same packs, "
+        "got true and {} epochs. Write a file for each epoch instead, with \"epochs\": 1 and the \"seed\" of "
+        "the strategy from {} to {}",
+        spec.name, plan.epochs->n_epochs, seed,
+        static_cast<std::uint32_t>(seed + plan.epochs->n_epochs - 1)));
+  }
   facts.name = spec.name;
   facts.scenario = scenario.name;
   facts.normaliser = normaliser;
@@ -120,14 +129,7 @@ PlannedStrategy plan_of_file(const Scenario& scenario, const PlanView& view) {
   PlannedStrategy plan;
   plan.packing = std::move(restored.packing);
   plan.schedule = std::move(restored.schedule);
-  const bool plans_batches = !plan.packing.planned.iterations.empty();
-  std::vector<int> n_micro_batches;
-  for (const GroupPlan& group : plan.schedule.groups) {
-    n_micro_batches.push_back(plans_batches ? most_rounds(plan.schedule.placed)
-                                            : group.micro_batches_per_rank);
-  }
-  set_groups(scenario, spec, spec.groups, n_micro_batches, plan);
-  count_trained_groups(plan);
+  set_scheduled_groups(scenario, spec, spec.groups, plan);
   plan.loss_tokens.assign(view->loss_tokens.begin(), view->loss_tokens.end());
   plan.packing_s = reading_watch.seconds();
   return plan;

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "experiment/plans/batch_run.hpp"
+#include "experiment/plans/repack.hpp"
 #include "experiment/plans/stopwatch.hpp"
 #include "models/memory/peak_memory.hpp"
 #include "models/pipeline_chunks.hpp"
@@ -93,6 +94,18 @@ void count_trained_groups(PlannedStrategy& plan) {
     if (!plans_batches) group.micro_batches_per_rank = scheduled.micro_batches_per_rank;
     group.iterations = plan.uses.iterations[g];
   }
+}
+
+void set_scheduled_groups(const Scenario& scenario, const StrategySpec& spec,
+                          std::span<const GroupSpec> groups, PlannedStrategy& plan) {
+  const bool plans_batches = !plan.packing.planned.iterations.empty();
+  std::vector<int> n_micro_batches;
+  for (const GroupPlan& group : plan.schedule.groups) {
+    n_micro_batches.push_back(plans_batches ? most_rounds(plan.schedule.placed)
+                                            : group.micro_batches_per_rank);
+  }
+  set_groups(scenario, spec, groups, n_micro_batches, plan);
+  count_trained_groups(plan);
 }
 
 int most_rounds(std::span<const PlacedPack> placed) {
@@ -241,6 +254,8 @@ PlannedStrategy best_stage(const Scenario& scenario, const StrategySpec& spec,
 
 PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec,
                               std::span<const std::int32_t> lengths_tokens, ScenarioPricers& pricers) {
+  if (spec.repack_each_epoch && scenario.training.epochs > 1)
+    return plan_each_epoch(scenario, spec, lengths_tokens, pricers);
   const Stopwatch packing_watch;
   if (find_strategy(spec.strategy)->plan_batches == nullptr) {
     Packed packed{.packing = pack(spec.strategy, pack_request(spec, spec.groups, lengths_tokens)),

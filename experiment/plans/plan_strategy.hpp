@@ -1,11 +1,13 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "experiment/pricers/shared_prices.hpp"
 #include "experiment/results/report.hpp"
 #include "packing/pack.hpp"
+#include "packing/schedule/order_moves.hpp"
 #include "packing/schedule/pack_use_counts.hpp"
 #include "packing/schedule/schedule.hpp"
 #include "planning/solver/cbc_assignment_solver.hpp"
@@ -16,6 +18,14 @@ namespace packsim {
 /// The micro-batches of each group: [n_groups][n_packs of the group].
 using GroupBatches = std::vector<std::vector<MicroBatch>>;
 
+/// The epochs of a run that packs its samples anew in each (plan_each_epoch()).
+struct PackedEpochs {
+  int n_epochs = 1;
+  Repacking repacking;
+  /// Mean and largest over all epochs; 0 unless the strategy forms iterations.
+  OrderMoves moves;
+};
+
 /// The packs and the schedule of a strategy for a scenario's data, before anything is simulated.
 struct PlannedStrategy {
   Packing packing;
@@ -23,6 +33,9 @@ struct PlannedStrategy {
   std::vector<ParallelPlan> plans;   ///< [n_groups]
   std::vector<PlannedGroup> groups;  ///< degrees, checkpointing, memory and iterations
   Schedule schedule;
+  /// If set, `packing` has the packs and planned iterations of all epochs, and every item is in one pack of
+  /// each. If not, all epochs train the same packs.
+  std::optional<PackedEpochs> epochs;
   PackUseCounts uses;               ///< how often the schedule trains each pack
   std::vector<SolveRecord> solves;  ///< the integer programs that were solved
   /// [n_items], loss tokens of each item as a schedule file gives them; empty: every token of an item has
@@ -33,7 +46,8 @@ struct PlannedStrategy {
 };
 
 /// Packs and schedules with the groups that the strategy has or, if it chooses them, with the ones that its
-/// own prices say are best. spec.searches_plan is not read; find_plan() searches.
+/// own prices say are best. With spec.repack_each_epoch and more than one epoch, each epoch has packs of its
+/// own (plan_each_epoch()). spec.searches_plan is not read; find_plan() searches.
 PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec,
                               std::span<const std::int32_t> lengths_tokens, ScenarioPricers& pricers);
 /// The same with pricers of its own.
@@ -62,6 +76,11 @@ void set_groups(const Scenario& scenario, const StrategySpec& spec, std::span<co
 /// Fills in `uses` of a scheduled plan and, for each of its groups, the numbers of packs, DP ranks,
 /// micro-batches for each rank, and iterations.
 void count_trained_groups(PlannedStrategy& plan);
+
+/// Completes a plan that has a packing and a schedule: does what set_groups() and count_trained_groups() do.
+/// groups: [n_groups].
+void set_scheduled_groups(const Scenario& scenario, const StrategySpec& spec,
+                          std::span<const GroupSpec> groups, PlannedStrategy& plan);
 
 /// The most micro-batches that a GPU trains in an iteration.
 int most_rounds(std::span<const PlacedPack> placed);

@@ -15,7 +15,11 @@ namespace {
 
 constexpr double kDay_s = 86400;
 
-std::vector<LengthCount> count_lengths(const Packing& packing) {
+// Of the items that one epoch trains.
+std::vector<LengthCount> count_lengths(const PlannedStrategy& plan) {
+  const Packing& packing = plan.packing;
+  // Every epoch has each item in a pack of its own.
+  const int times = plan.epochs ? plan.epochs->n_epochs : 1;
   std::vector<std::int64_t> counts;
   for (const PackSet& packs : packing.groups) {
     for (const ItemIndex item : packs.items) {
@@ -26,7 +30,7 @@ std::vector<LengthCount> count_lengths(const Packing& packing) {
   }
   std::vector<LengthCount> lengths;
   for (std::size_t length = 1; length < counts.size(); ++length) {
-    if (counts[length] > 0) lengths.push_back({static_cast<std::int32_t>(length), counts[length]});
+    if (counts[length] > 0) lengths.push_back({static_cast<std::int32_t>(length), counts[length] / times});
   }
   return lengths;
 }
@@ -111,7 +115,7 @@ BoundGap gap_of(const StrategyResult& run, double bound_gpu_days) {
 TrainedData trained_data(const PlannedStrategy& plan) {
   TrainedData data;
   const bool is_within_samples = plan.packing.attention == Attention::within_samples;
-  if (plan.schedule.dropped_packs == 0 && is_within_samples) data.lengths = count_lengths(plan.packing);
+  if (plan.schedule.dropped_packs == 0 && is_within_samples) data.lengths = count_lengths(plan);
   for (const std::vector<MicroBatch>& batches : plan.batches) {
     for (const MicroBatch& batch : batches)
       data.most_pack_tokens = std::max(data.most_pack_tokens, batch.tokens + batch.padded_tokens);

@@ -101,6 +101,13 @@ struct BoundGap {
       above_fraction;  ///< how much more the run takes, without variability; none without times
 };
 
+/// What packing anew in each epoch changes: packs, counted before last iterations drop or repeat any.
+struct Repacking {
+  std::int64_t later_packs = 0;  ///< packs of the epochs after the first
+  /// Those of them that hold other samples than every pack of an earlier epoch.
+  std::int64_t new_packs = 0;
+};
+
 /// How far a strategy that forms whole iterations moves samples: the distance from the iteration in which the
 /// seeded shuffle puts a sample.
 struct Reordering {
@@ -205,7 +212,8 @@ struct StrategyResult {
   /// Whether gradients and weights travel while the GPUs compute.
   bool overlaps_states = false;
   std::vector<PlannedGroup> groups = {};
-  std::int64_t packs = 0;                  ///< number of packs of one epoch
+  /// Number of packs of one epoch; where each epoch is packed anew, of all epochs.
+  std::int64_t packs = 0;
   std::int64_t iterations = 0;             ///< number of iterations over all epochs
   std::int64_t curriculum_iterations = 0;  ///< short iterations at the start
   DataCounts counts = {};
@@ -219,6 +227,8 @@ struct StrategyResult {
   /// None if last iterations leave packs out, a sample fits in no pack, or iterations are larger than the
   /// scenario asks for.
   std::optional<BoundGap> bound = {};
+  /// None unless the scenario asks to pack anew in each epoch and the run has several.
+  std::optional<Repacking> repacking = {};
   std::optional<Reordering> reordering = {};  ///< none for strategies that shuffle packs
   std::optional<PlanningCost> planning = {};  ///< none if the scenario sets no time for plans
   std::optional<FailureCost> failures = {};   ///< none if the scenario has no failures

@@ -310,6 +310,7 @@ FoundPlan find_plan(const Scenario& scenario, const StrategySpec& spec,
   }
   for (GroupSpec& group : best->groups) group.gc_layers.reset();
   best->curriculum_iterations = spec.curriculum_iterations;
+  best->repack_each_epoch = spec.repack_each_epoch;
   FoundPlan found{.spec = *best,
                   .plan = plan_strategy(scenario, *best, lengths_tokens, *prices.lend()),
                   .search = search.take_record()};

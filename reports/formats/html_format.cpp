@@ -103,9 +103,10 @@ std::string cards(const Report& report) {
 std::string run_notes_html(const Report& report) {
   std::string items;
   for (const RunNote& note : run_notes(report)) {
-    items += fmt::format("<li><b>{}</b> {}.</li>\n", html_escaped(note.run), html_escaped(note.text));
+    items += fmt::format("<li{}><b>{}</b> {}.</li>\n", note.is_problem ? " class=\"oom\"" : "",
+                         html_escaped(note.run), html_escaped(note.text));
   }
-  return items.empty() ? "" : fmt::format("<ul class=\"oom\">\n{}</ul>\n", items);
+  return items.empty() ? "" : fmt::format("<ul>\n{}</ul>\n", items);
 }
 
 std::string figure(const Chart& chart) {

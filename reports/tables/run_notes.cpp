@@ -3,8 +3,21 @@
 #include <fmt/format.h>
 
 #include "reports/tables/conclusion.hpp"
+#include "reports/text/numbers.hpp"
 
 namespace packsim::formats_detail {
+
+namespace {
+
+std::string repacking_text(const Repacking& repacking) {
+  const std::string text = fmt::format(
+      "is packed anew in each epoch: {} of {} packs of later epochs hold other samples than any pack "
+      "before",
+      grouped(repacking.new_packs), grouped(repacking.later_packs));
+  return repacking.new_packs > 0 ? text : text + ", so all epochs train the same packs";
+}
+
+}  // namespace
 
 std::vector<RunNote> run_notes(const Report& report) {
   std::vector<RunNote> notes;
@@ -17,6 +30,7 @@ std::vector<RunNote> run_notes(const Report& report) {
       notes.push_back(
           {run.name, fmt::format("is not compared with the others: {}", fmt::join(run.differences, "; "))});
     }
+    if (run.repacking) notes.push_back({run.name, repacking_text(*run.repacking), false});
   }
   return notes;
 }

@@ -9,11 +9,13 @@ namespace packsim::formats_detail {
 
 /// What a reader must know about a run beside its numbers.
 struct RunNote {
-  std::string run;   ///< name
-  std::string text;  ///< continues the name: "does not fit in GPU memory: group 128K needs ..."
+  std::string run;         ///< name
+  std::string text;        ///< continues the name: "does not fit in GPU memory: group 128K needs ..."
+  bool is_problem = true;  ///< whether the run has no result, or one that is not compared
 };
 
-/// Of all runs that failed, do not fit in memory, or train another job than was asked for.
+/// Of all runs that failed, do not fit in memory, or train another job than was asked for, and of those that
+/// are packed anew in each epoch.
 std::vector<RunNote> run_notes(const Report& report);
 
 }  // namespace packsim::formats_detail

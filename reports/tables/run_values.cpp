@@ -128,7 +128,8 @@ Values names() {
 Values schedule_and_balance() {
   const auto ave_t = of(&Run::balance, &ScheduleMetrics::ave_t_tokens);
   return {
-      count("packs", &Run::packs, "packs", "Packs of one epoch, over all groups."),
+      count("packs", &Run::packs, "packs",
+            "Packs of one epoch, over all groups; of all epochs where each is packed anew."),
       count("iterations", &Run::iterations, "iterations", "Optimizer steps over all epochs."),
       {"ave_t_tokens", ave_t,
        Column{kSchedule, "Ave-T", "tokens",
@@ -403,6 +404,8 @@ Values data() {
       data_count("largest_iteration_tokens", &DataCounts::largest_iteration_tokens),
       data_count("longest_trained_tokens", &DataCounts::longest_tokens),
       {"curriculum_iterations", [](const Run& run) { return Value(run.curriculum_iterations); }},
+      {"later_packs", of(&Run::repacking, &Repacking::later_packs)},
+      {"new_packs", of(&Run::repacking, &Repacking::new_packs)},
   };
 }
 

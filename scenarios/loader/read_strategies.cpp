@@ -231,6 +231,7 @@ StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKey
   spec.order = keys.order.value_or(strategy->default_order);
   spec.last_iteration = keys.last_iteration;
   spec.curriculum_iterations = keys.curriculum_iterations;
+  spec.repack_each_epoch = keys.repack_each_epoch;
   if (spec.searches_plan || strategy->chooses_groups) {
     spec.zero_stages = reader.integers("zero_stages", 0, kLastZeroStage);
     if (!reader.has("zero_stages")) spec.zero_stages = keys.zero_stages;

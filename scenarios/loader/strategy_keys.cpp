@@ -87,6 +87,7 @@ void read_policy_keys(JsonReader& reader, StrategyKeys& keys) {
   keys.last_iteration = reader.one_of("last_iteration", kLastIterationNames, keys.last_iteration);
   keys.curriculum_iterations =
       reader.integer("curriculum_iterations", 0, kMostSamples, keys.curriculum_iterations);
+  keys.repack_each_epoch = reader.boolean("repack_each_epoch", keys.repack_each_epoch);
   read_optional(reader, "micro_batches_per_rank", kMostMicroBatches, keys.micro_batches_per_rank);
 }
 

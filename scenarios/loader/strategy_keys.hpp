@@ -28,6 +28,7 @@ struct StrategyKeys {
   std::optional<std::int64_t> pad_multiple_tokens;
   LastIteration last_iteration = LastIteration::repeat;
   std::int64_t curriculum_iterations = 0;
+  bool repack_each_epoch = false;
   std::optional<int> micro_batches_per_rank;
   bool searches_plan = false;    ///< "plan" is "auto"
   std::vector<int> zero_stages;  ///< to try, for strategies whose groups are open

@@ -203,6 +203,32 @@ TEST_CASE("A plan whose tokens attend to other samples is not written, as plan f
   CHECK(!std::filesystem::exists(folder / "a.plan"));
 }
 
+TEST_CASE("A plan whose epochs have packs of their own is not written, but one epoch of it is") {
+  const TemporaryFolder folder;
+  json scenario = json::parse(R"({
+    "format": 1, "name": "anew", "model": "llama3.1-8b", "cluster": {"type": "h100-sxm-80gb", "nodes": 1},
+    "profile": "deepspeed-ulysses-h100", "lengths": {"mix": [{"source": "lengths.csv"}]},
+    "training": {"tokens_per_iteration": 8192, "epochs": 3, "zero_stage": 3},
+    "packing": {"repack_each_epoch": true, "seed": 7},
+    "strategies": [{"strategy": "isf", "capacity_tokens": 1024}]})");
+  write_text(folder / "anew.json", scenario.dump());
+  write_text(folder / "lengths.csv", "tokens\n100\n200\n");
+  const ProgramRun run =
+      run_shell(folder, "packsim run anew.json --strategy isf --write-plan a.plan --quiet");
+  CHECK(run.exit_code == 2);
+  CHECK_THAT(
+      run.err,
+      Contains(R"(isf: expected "repack_each_epoch": false for a schedule file, whose epochs train the )"
+               R"(same packs, got true and 3 epochs. Write a file for each epoch instead, with )"
+               R"("epochs": 1 and the "seed" of the strategy from 7 to 9)"));
+  CHECK(!std::filesystem::exists(folder / "a.plan"));
+  scenario["training"]["epochs"] = 1;
+  write_text(folder / "anew.json", scenario.dump());
+  CHECK(run_shell(folder, "packsim run anew.json --strategy isf --write-plan a.plan --quiet").exit_code == 0);
+  // The file brings its packs along, whatever the scenario says of epochs.
+  CHECK(run_shell(folder, "packsim run anew.json --plan a.plan --quiet").exit_code == 0);
+}
+
 TEST_CASE("A replay counts the loss tokens of its plan, and is described as one") {
   const TemporaryFolder folder;
   write_text(folder / "lengths.csv", "tokens\n10\n30\n");

@@ -71,6 +71,15 @@ TEST_CASE("the page shows variability and failures where the scenario has them")
   CHECK(contains(with, ">4.25 to 5.25</td>"));
 }
 
+TEST_CASE("notes on runs that have a result are not set like problems") {
+  Report report = example_report();
+  report.runs[0].repacking = Repacking{.later_packs = 5000, .new_packs = 4980};
+  report.runs[1].differences = {"cuts 9 samples into pieces, isf cuts 0"};
+  const std::string html = to_html(report);
+  CHECK(contains(html, "<li><b>isf</b> is packed anew in each epoch: 4,980 of 5,000 packs"));
+  CHECK(contains(html, "<li class=\"oom\"><b>hbp</b> is not compared with the others"));
+}
+
 TEST_CASE("the page loads nothing from a network") {
   const std::string html = to_html(example_report());
   CHECK(contains(html, "default-src 'none'"));

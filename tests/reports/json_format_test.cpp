@@ -110,6 +110,8 @@ TEST_CASE("report.json keeps its keys and their order, timings last") {
                                                              "largest_iteration_tokens",
                                                              "longest_trained_tokens",
                                                              "curriculum_iterations",
+                                                             "later_packs",
+                                                             "new_packs",
                                                              "groups",
                                                              "plan_search",
                                                              "loss_bias",
@@ -171,6 +173,16 @@ TEST_CASE("what normalisers do to a run's loss is in its loss_bias") {
                                                          "long_sample_weight": 0.5, "least_sum": 0.75,
                                                          "most_sum": 1.0}])"));
   CHECK(written["runs"][1]["loss_bias"].empty());
+}
+
+TEST_CASE("how many packs of later epochs are new is null unless epochs are packed anew") {
+  Report report = example_report();
+  report.runs[0].repacking = Repacking{.later_packs = 5000, .new_packs = 4980};
+  const OrderedJson written = OrderedJson::parse(to_json(report));
+  CHECK(written["runs"][0]["later_packs"] == 5000);
+  CHECK(written["runs"][0]["new_packs"] == 4980);
+  CHECK(written["runs"][1]["later_packs"].is_null());
+  CHECK(written["runs"][1]["new_packs"].is_null());
 }
 
 TEST_CASE("what this machine measured is under timings only") {

@@ -124,6 +124,20 @@ TEST_CASE("a run of another job keeps its numbers, is marked with the reason, an
         "hbp takes the least of what fits, 4.00 GPU-days; the baseline isf trains another job.");
 }
 
+TEST_CASE("a run that is packed anew in each epoch says how many of its packs are new") {
+  Report report = example_report();
+  CHECK_FALSE(contains(to_terminal(report, 180), "is packed anew in each epoch"));
+  report.runs[0].repacking = Repacking{.later_packs = 5000, .new_packs = 4980};
+  report.runs[1].repacking = Repacking{.later_packs = 1200, .new_packs = 0};
+  const std::string text = to_terminal(report, 180);
+  CHECK(contains(text,
+                 "isf is packed anew in each epoch: 4,980 of 5,000 packs of later epochs hold other samples "
+                 "than any pack before\n"));
+  CHECK(contains(text,
+                 "hbp is packed anew in each epoch: 0 of 1,200 packs of later epochs hold other samples than "
+                 "any pack before, so all epochs train the same packs\n"));
+}
+
 TEST_CASE("a run that failed says why and takes no other with it") {
   Report report = example_report();
   report.runs.push_back({.name = "broken", .strategy = "ffd", .failure = "no\aroom", .feasible = false});

@@ -77,6 +77,7 @@ TEST_CASE("a scenario with what is required has the documented defaults") {
   CHECK(isf.order == PackOrder::shuffled);
   CHECK(isf.last_iteration == LastIteration::repeat);
   CHECK(isf.curriculum_iterations == 0);
+  CHECK_FALSE(isf.repack_each_epoch);
   CHECK_FALSE(isf.micro_batches_per_rank);
   CHECK_FALSE(scenario.cluster.gpu_hour_price);
 }
@@ -100,7 +101,8 @@ TEST_CASE("every member of a scenario is read") {
        "seed": 5, "shuffle": false, "rounds": 7, "threshold_tokens": 4000,
        "order": "neighbours", "over_long": "truncate",
        "empty": "keep", "window_samples": 100, "padding": "multiple", "pad_multiple_tokens": 64,
-       "last_iteration": "drop", "curriculum_iterations": 9, "micro_batches_per_rank": 2},
+       "last_iteration": "drop", "curriculum_iterations": 9, "repack_each_epoch": true,
+       "micro_batches_per_rank": 2},
       {"name": "two", "strategy": "hbp", "packer": "lpfhp", "greedy_fill": false, "max_samples_per_pack": 6,
        "balance": false,
        "groups": [{"capacity_tokens": 2048, "gc_layers": 0}, {"capacity_tokens": 4096, "sp_degree": 4}]}
@@ -152,6 +154,7 @@ TEST_CASE("every member of a scenario is read") {
   CHECK(one.pad_multiple_tokens == 64);
   CHECK(one.last_iteration == LastIteration::drop);
   CHECK(one.curriculum_iterations == 9);
+  CHECK(one.repack_each_epoch);
   CHECK(one.micro_batches_per_rank == 2);
 
   const StrategySpec& two = scenario.strategies.at(1);
@@ -347,8 +350,7 @@ TEST_CASE("A plan is searched where the scenario says so, for one strategy or fo
 }
 
 TEST_CASE("A strategy's own stage and parallelism change the scenario's plan, and nothing else") {
-  const Scenario scenario = load_text(
-      scenario_text(R"({"strategy": "isf", "capacity_tokens": 131072},
+  const Scenario scenario = load_text(scenario_text(R"({"strategy": "isf", "capacity_tokens": 131072},
          {"name": "own", "strategy": "isf", "capacity_tokens": 131072, "zero_stage": 3,
           "parallelism": {"tp_degree": 2}})"));
   CHECK(base_plan(scenario, scenario.strategies[0]) == scenario.plan);

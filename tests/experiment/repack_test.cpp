@@ -158,7 +158,8 @@ Packing packing_of(std::vector<PackSet> groups) {
 
 }  // namespace
 
-TEST_CASE("whatever the strategy, each epoch trains every sample once, in the packs of its own seed") {
+TEST_CASE("whatever the strategy, each epoch trains every sample once, in the packs of its own seed",
+          "[plain]") {
   const TempFolder folder;
   for (const char* over_long : {"drop", "split"}) {
     const Scenario scenario = load_job(folder, {.with_over_long = true,
@@ -194,7 +195,7 @@ TEST_CASE("whatever the strategy, each epoch trains every sample once, in the pa
   }
 }
 
-TEST_CASE("packing anew trains and leaves out as many tokens as the same packs in every epoch") {
+TEST_CASE("packing anew trains and leaves out as many tokens as the same packs in every epoch", "[slow]") {
   const TempFolder folder;
   for (const auto& [last, over_long] :
        {std::pair{"shorten", "drop"}, std::pair{"drop", "split"}, std::pair{"repeat", "drop"}}) {

@@ -4,7 +4,25 @@
 #include <cmath>
 #include <numeric>
 
+#include "packing/planner/never.hpp"
+
 namespace packsim {
+namespace {
+
+// Where the i-th shortest of n packs comes.
+std::size_t place_in(RankOrder order, std::size_t i, std::size_t n) {
+  switch (order) {
+    case RankOrder::longest_last:
+      return i;
+    case RankOrder::longest_first:
+      return n - 1 - i;
+    case RankOrder::shortest_last:
+      return i % 2 == 0 ? n - 1 - i / 2 : i / 2;
+  }
+  return i;
+}
+
+}  // namespace
 
 IterationTimer::IterationTimer(const BatchSetting& setting, const DegreeCosts& costs)
     : setting_(setting), costs_(costs), pipeline_(setting.rounds) {
@@ -103,14 +121,14 @@ double IterationTimer::place_on_blocks(std::span<const TimedPack> packs) {
   return time_s;
 }
 
-// Of the packs of one rank, the shortest first, and the longest last or in the middle. Places them.
+// Of the packs of one rank. Places them.
 double IterationTimer::pipeline_s(std::span<const std::size_t> longest_first,
-                                  std::span<const TimedPack> packs, int first_gpu, bool ends_long) {
+                                  std::span<const TimedPack> packs, int first_gpu, RankOrder order) {
   const std::size_t n = longest_first.size();
   of_pipeline_.resize(n);
   for (std::size_t i = 0; i < n; ++i) {
     const std::size_t p = longest_first[n - 1 - i];
-    const std::size_t at = ends_long ? i : i % 2 == 0 ? i / 2 : n - 1 - i / 2;
+    const std::size_t at = place_in(order, i, n);
     of_pipeline_[at] = {packs[p].time_s, std::min(packs[p].time_s, fixed_s_[packs[p].degree])};
     places_[p] = {.first_gpu = first_gpu, .round = static_cast<int>(at)};
   }
@@ -137,9 +155,15 @@ double IterationTimer::place_in_pipelines(std::span<const TimedPack> packs) {
     const std::vector<std::size_t>& own = of_rank_[rank];
     if (own.empty()) continue;
     const int first_gpu = static_cast<int>(rank) * width;
-    const double long_s = pipeline_s(own, packs, first_gpu, true);
-    loads_[rank] = pipeline_s(own, packs, first_gpu, false);
-    if (long_s < loads_[rank]) loads_[rank] = pipeline_s(own, packs, first_gpu, true);
+    RankOrder best = kRankOrders.front();
+    loads_[rank] = kNever;
+    for (const RankOrder order : kRankOrders) {
+      const double time_s = pipeline_s(own, packs, first_gpu, order);
+      if (time_s >= loads_[rank]) continue;
+      loads_[rank] = time_s;
+      best = order;
+    }
+    if (best != kRankOrders.back()) pipeline_s(own, packs, first_gpu, best);
     squares += loads_[rank] * loads_[rank];
   }
   const double time_s = *std::ranges::max_element(loads_);

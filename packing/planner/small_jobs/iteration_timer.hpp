@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -16,12 +17,22 @@ struct TimedPack {
   double time_s = 0;
 };
 
+/// Orders in which a rank of a pipeline may train its packs. A pipeline fills during the forward pass of the
+/// first pack and drains during the backward pass of the last, which takes twice as long; what is sent beside
+/// these hides behind longer ones.
+enum class RankOrder {
+  longest_last,   ///< ascending
+  longest_first,  ///< descending
+  shortest_last,  ///< the longest in the middle, the shortest at the end
+};
+inline constexpr std::array kRankOrders = {RankOrder::longest_last, RankOrder::longest_first,
+                                           RankOrder::shortest_last};
+
 /// Finds a place for each pack of an iteration, and says what the iteration then takes.
 ///
 /// If all GPUs synchronise in every round, packs go, longest first, into the first round with enough GPUs
 /// left. A GPU has a pack in every round up to its last. Otherwise packs go, those with the most GPUs and of
-/// these the longest first, to the block that is free first; and a pipeline trains its shorter packs at the
-/// beginning and at the end.
+/// these the longest first, to the block that is free first; and a pipeline takes the fastest of kRankOrders.
 class IterationTimer {
  public:
   /// Both are kept by reference. setting.rounds.multiple must be 1.
@@ -45,7 +56,7 @@ class IterationTimer {
   int gpus(const TimedPack& pack) const { return costs_.gpus_per_pack(pack.degree); }
   double exposed_s(double first_s, double last_s) const;
   double pipeline_s(std::span<const std::size_t> longest_first, std::span<const TimedPack> packs,
-                    int first_gpu, bool ends_long);
+                    int first_gpu, RankOrder order);
   double place_in_rounds(std::span<const TimedPack> packs);
   double place_on_blocks(std::span<const TimedPack> packs);
   double place_in_pipelines(std::span<const TimedPack> packs);

@@ -197,12 +197,31 @@ class Search {
     add_plans_of({&spec_, 1}, trials);
     const std::vector<StrategySpec> rivals = rival_specs(scenario_, spec_, !trials.are_some());
     if (!rivals.empty()) add_plans_of(rivals, trials);
+    const auto is_own = [&](const TriedPlan& tried) {
+      return tried.candidate.spec.strategy == spec_.strategy;
+    };
+    if (!rivals.empty() && std::ranges::none_of(trials.tried(), is_own)) add_own_at_best_plans(trials);
+  }
+
+  // Where nothing of its own fits: with the parallelism of the best rivals.
+  void add_own_at_best_plans(Trials& trials) {
+    constexpr std::size_t kMostPlans = 3;
+    std::vector<ParallelPlan> plans;
+    for (const TriedPlan& tried : trials.tried()) {
+      const ParallelPlan& plan = *tried.candidate.spec.plan;
+      if (plans.size() < kMostPlans && std::ranges::find(plans, plan) == plans.end()) plans.push_back(plan);
+    }
+    add_candidates(space_of({&spec_, 1}, plans, trials), trials);
   }
 
   void add_plans_of(std::span<const StrategySpec> specs, Trials& trials) {
     PlanSpace space = space_of(specs, base_plans(scenario_, spec_), trials);
     if (space.candidates.empty() && spec_.searches_plan)
       space = space_of(specs, wider_base_plans(scenario_, spec_), trials);
+    add_candidates(std::move(space), trials);
+  }
+
+  void add_candidates(PlanSpace space, Trials& trials) {
     search_.n_candidates += std::ssize(space.candidates) + space.n_too_large;
     search_.n_too_large += space.n_too_large;
     std::ranges::stable_sort(space.candidates, {}, &PlanCandidate::floor_s);

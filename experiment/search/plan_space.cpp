@@ -28,22 +28,38 @@ std::int64_t samples_of_pack(const StrategySpec& spec) {
   return has_rows ? spec.options[kBatchSamples].value_or(0) : 0;
 }
 
-// What the steps of an epoch take in addition to their packs.
-double steps_s(const Scenario& scenario, const GroupOption& first, WorkFloors& floors) {
+// What the steps of an epoch take at least in addition to their packs. A group may have no packs.
+double steps_s(const Scenario& scenario, std::span<const GroupOption> groups, WorkFloors& floors) {
   const double n_steps =
       static_cast<double>(floors.n_tokens()) / static_cast<double>(scenario.training.tokens_per_iteration);
-  return n_steps * floors.step_s(first.plan, first.group.capacity_tokens);
+  double least_s = std::numeric_limits<double>::max();
+  for (const GroupOption& one : groups)
+    least_s = std::min(least_s, floors.step_s(one.plan, one.group.capacity_tokens));
+  return n_steps * least_s;
 }
 
+// The least time of an epoch: each sample is in a pack of the cheapest group that holds it, by octaves of
+// length.
 double floor_s(const Scenario& scenario, const StrategySpec& spec, const ParallelPlan& base,
                std::span<const GroupOption> groups, WorkFloors& floors) {
   double gpu_s = 0;
   std::int64_t above_tokens = 0;
-  for (const GroupOption& one : groups) {
-    gpu_s += floors.gpu_s(one.plan, one.group.capacity_tokens, above_tokens, samples_of_pack(spec));
-    above_tokens = one.group.capacity_tokens;
+  while (above_tokens < groups.back().group.capacity_tokens) {
+    const std::int64_t up_to =
+        std::min(std::max<std::int64_t>(1, 2 * above_tokens), groups.back().group.capacity_tokens);
+    double least_s = std::numeric_limits<double>::max();
+    for (const GroupOption& one : groups) {
+      if (one.group.capacity_tokens < up_to && &one != &groups.back()) continue;
+      const auto above_s = [&](std::int64_t tokens) {
+        return floors.gpu_s(one.plan, one.group.capacity_tokens, tokens, samples_of_pack(spec));
+      };
+      const double of_group_s = above_s(above_tokens) - above_s(up_to);
+      least_s = std::min(least_s, of_group_s);
+    }
+    gpu_s += least_s;
+    above_tokens = up_to;
   }
-  return gpu_s / packed_gpus(base) + steps_s(scenario, groups.front(), floors);
+  return gpu_s / packed_gpus(base) + steps_s(scenario, groups, floors);
 }
 
 // An epoch of full packs without idle time, but for that of filling a pipeline. Unlike floor_s(), a run of
@@ -56,7 +72,7 @@ double full_packs_s(const Scenario& scenario, const ParallelPlan& base, std::spa
     gpu_s += one.fill_factor * floors.gpu_s(one.plan, one.group.capacity_tokens, above_tokens);
     above_tokens = one.group.capacity_tokens;
   }
-  return gpu_s / packed_gpus(base) + steps_s(scenario, groups.front(), floors);
+  return gpu_s / packed_gpus(base) + steps_s(scenario, groups, floors);
 }
 
 void add_candidate(const Scenario& scenario, const StrategySpec& spec, const ParallelPlan& base,
@@ -152,29 +168,6 @@ void add_group_sets(const StrategySpec& spec, const ParallelPlan& base, GroupOpt
   add_candidate(scenario, spec, base, usual, is_usual, floors, space);
 }
 
-// Time of all samples if each runs at the cheapest degree whose packs hold it, by octaves of length.
-double mixed_floor_s(const Scenario& scenario, const StrategySpec& spec, const ParallelPlan& base,
-                     std::span<const GroupOption> groups, WorkFloors& floors) {
-  double gpu_s = 0;
-  std::int64_t above_tokens = 0;
-  while (above_tokens < groups.back().group.capacity_tokens) {
-    const std::int64_t up_to =
-        std::min(std::max<std::int64_t>(1, 2 * above_tokens), groups.back().group.capacity_tokens);
-    double least_s = std::numeric_limits<double>::max();
-    for (const GroupOption& one : groups) {
-      if (one.group.capacity_tokens < up_to && &one != &groups.back()) continue;
-      const auto above_s = [&](std::int64_t tokens) {
-        return floors.gpu_s(one.plan, one.group.capacity_tokens, tokens, samples_of_pack(spec));
-      };
-      const double of_group_s = above_s(above_tokens) - above_s(up_to);
-      least_s = std::min(least_s, of_group_s);
-    }
-    gpu_s += least_s;
-    above_tokens = up_to;
-  }
-  return gpu_s / packed_gpus(base) + steps_s(scenario, groups.front(), floors);
-}
-
 void add_mixed(const StrategySpec& spec, const ParallelPlan& base, GroupOptions& options, WorkFloors& floors,
                PlanSpace& space) {
   const Scenario& scenario = options.scenario();
@@ -203,7 +196,6 @@ void add_mixed(const StrategySpec& spec, const ParallelPlan& base, GroupOptions&
       continue;
     }
     seen.push_back(candidate.spec.groups);
-    candidate.floor_s = mixed_floor_s(scenario, spec, base, groups, floors);
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace packsim {
 struct IterationLimits {
   std::int64_t most_tokens = 0;  ///< of an iteration, unless a single item is longer
   std::int64_t fewest = 0;       ///< iterations
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();  ///< iterations, where so few are possible
 };
 
 /// The iterations of a small job, which random changes make faster.

@@ -153,17 +153,22 @@ class Starts {
   std::int64_t most_tokens_;
 };
 
-// The best start so far.
+// The best iterations so far: those that are not too many, and of these those that take least.
 struct Best {
   std::vector<ComposedIteration> iterations;
+  bool are_too_many = true;
   double total_s = kNever;
 
-  void consider(std::vector<ComposedIteration> other, RandomChanges& changes, std::int64_t fewest = 1) {
-    if (std::ssize(other) < fewest) return;
+  bool is_better_than(const Best& other) const {
+    return std::pair(are_too_many, total_s) < std::pair(other.are_too_many, other.total_s);
+  }
+
+  void consider(std::vector<ComposedIteration> other, RandomChanges& changes, const IterationLimits& limits) {
+    if (std::ssize(other) < limits.fewest) return;
     const double other_s = changes.start(other);
-    if (other_s >= total_s) return;
-    total_s = other_s;
-    iterations = std::move(other);
+    const bool are_more = std::ssize(other) > limits.most;
+    Best of_other{std::move(other), are_more, other_s};
+    if (of_other.is_better_than(*this)) *this = std::move(of_other);
   }
 };
 
@@ -176,7 +181,7 @@ std::vector<ComposedIteration> best_forms(const Starts& starts, const DegreeCost
     for (std::size_t d = 0; d < costs.n_degrees(); ++d) {
       for (const int n_rounds : starts.rounds(d)) {
         ComposedIteration one = starts.of_items(items, d, n_rounds);
-        if (!one.packs.empty()) best.consider({std::move(one)}, changes);
+        if (!one.packs.empty()) best.consider({std::move(one)}, changes, {});
       }
     }
     if (best.iterations.empty()) return {};
@@ -186,17 +191,17 @@ std::vector<ComposedIteration> best_forms(const Starts& starts, const DegreeCost
 }
 
 // The best packs of one length; the best iterations with forms of their own.
-std::array<Best, 2> best_starts(const Starts& starts, const DegreeCosts& costs, std::int64_t fewest,
+std::array<Best, 2> best_starts(const Starts& starts, const DegreeCosts& costs, const IterationLimits& limits,
                                 RandomChanges& changes) {
   std::array<Best, 2> best;
   for (std::size_t d = 0; d < costs.n_degrees(); ++d) {
     for (const int n_rounds : starts.rounds(d)) {
       for (const bool is_even : {false, true})
-        best[0].consider(starts.of_degree(d, n_rounds, is_even), changes, fewest);
+        best[0].consider(starts.of_degree(d, n_rounds, is_even), changes, limits);
     }
   }
-  for (const std::vector<Bin>& iterations : starts.iterations(fewest))
-    best[1].consider(best_forms(starts, costs, iterations, changes), changes, fewest);
+  for (const std::vector<Bin>& iterations : starts.iterations(limits.fewest))
+    best[1].consider(best_forms(starts, costs, iterations, changes), changes, limits);
   return best;
 }
 
@@ -206,7 +211,9 @@ IterationLimits iteration_limits(std::int64_t n_tokens, std::int64_t tokens_per_
   constexpr std::int64_t kFew = 10;
   const std::int64_t most = tokens_per_iteration + tokens_per_iteration / 10;
   const std::int64_t asked = (n_tokens + tokens_per_iteration - 1) / tokens_per_iteration;
-  return {.most_tokens = most, .fewest = asked <= kFew ? (n_tokens + most - 1) / most : asked};
+  return {.most_tokens = most,
+          .fewest = asked <= kFew ? (n_tokens + most - 1) / most : asked,
+          .most = n_tokens / tokens_per_iteration + 1};
 }
 
 std::vector<ComposedIteration> plan_small_job(const BatchProblem& problem, const DegreeCosts& costs,
@@ -219,12 +226,12 @@ std::vector<ComposedIteration> plan_small_job(const BatchProblem& problem, const
   RandomChanges changes(setting, costs, lengths, limits);
   // Of every kind of start the best: which of them changes improve most is not known before.
   std::array<Best, 3> starts;
-  starts[0].consider({given.begin(), given.end()}, changes);
+  starts[0].consider({given.begin(), given.end()}, changes, {});
   for (const std::int64_t most_tokens : {setting.tokens_per_iteration, limits.most_tokens}) {
     std::array<Best, 2> more =
-        best_starts({setting, costs, lengths, order, most_tokens}, costs, limits.fewest, changes);
+        best_starts({setting, costs, lengths, order, most_tokens}, costs, limits, changes);
     for (std::size_t i = 0; i < more.size(); ++i) {
-      if (more[i].total_s < starts[i + 1].total_s) starts[i + 1] = std::move(more[i]);
+      if (more[i].is_better_than(starts[i + 1])) starts[i + 1] = std::move(more[i]);
     }
   }
   constexpr std::int64_t kPlaced = 400'000;
@@ -232,9 +239,9 @@ std::vector<ComposedIteration> plan_small_job(const BatchProblem& problem, const
   for (const Best& start : starts) {
     if (start.iterations.empty()) continue;
     changes.start(start.iterations);
-    best.consider(changes.iterations(), changes);
+    best.consider(changes.iterations(), changes, {.most = limits.most});
     changes.improve(kPlaced);
-    best.consider(changes.iterations(), changes);
+    best.consider(changes.iterations(), changes, {.most = limits.most});
   }
   return best.iterations;
 }

@@ -25,7 +25,10 @@ namespace {
 constexpr std::size_t kStepTimeBins = 400;
 constexpr std::size_t kSampledIterations = 8;
 
-DataCounts count_samples(const Packing& packing, const Schedule& schedule, const ScheduleMetrics& metrics) {
+DataCounts count_samples(const Scenario& scenario, const PlannedStrategy& plan,
+                         const ScheduleMetrics& metrics) {
+  const Packing& packing = plan.packing;
+  const Schedule& schedule = plan.schedule;
   const PackCounts& counts = packing.counts;
   std::int64_t longest = 0;
   for (const PackSet& packs : packing.groups) {
@@ -43,6 +46,7 @@ DataCounts count_samples(const Packing& packing, const Schedule& schedule, const
           .padded_tokens = metrics.padded_tokens,
           .trained_tokens = metrics.trained_tokens,
           .largest_iteration_tokens = metrics.largest_iteration_tokens,
+          .excess_tokens = excess_tokens(schedule, plan.batches, scenario.training.tokens_per_iteration),
           .longest_tokens = longest};
 }
 
@@ -146,7 +150,7 @@ StrategyResult simulate_plan(const Scenario& scenario, const StrategySpec& spec,
                         .packs = static_cast<std::int64_t>(packing.n_packs()),
                         .iterations = metrics.iterations,
                         .curriculum_iterations = schedule.curriculum_iterations,
-                        .counts = count_samples(packing, schedule, metrics)};
+                        .counts = count_samples(scenario, plan, metrics)};
   result.reordering = reordering_of(plan, spec);
   if (plan.epochs) result.repacking = plan.epochs->repacking;
   result.sampled_iterations = sample_iterations(schedule, plan.batches, plan.groups);

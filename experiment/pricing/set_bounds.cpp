@@ -1,8 +1,7 @@
 #include "experiment/pricing/set_bounds.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -78,28 +77,31 @@ BoundResult result_of(const LowerBound& bound) {
   return result;
 }
 
-// By ZeRO stage, with states beside computation or not.
-class StageBounds {
+// By parallel plan.
+class PlanBounds {
  public:
-  StageBounds(const Scenario& scenario, BoundSpace space, std::shared_ptr<KernelPricer> kernels)
+  PlanBounds(const Scenario& scenario, BoundSpace space, std::shared_ptr<KernelPricer> kernels)
       : scenario_(scenario), space_(std::move(space)), kernels_(std::move(kernels)) {}
 
-  std::optional<LowerBound> at(int zero_stage, bool overlaps, std::span<const LengthCount> lengths) {
-    std::optional<LowerBounds>& bounds = bounds_[overlaps ? 1 : 0];
-    if (!bounds) {
-      ParallelPlan plan = scenario_.plan;
-      plan.execution.overlaps_states = overlaps;
-      bounds.emplace(Job{scenario_.model, scenario_.cluster, scenario_.hardware, scenario_.profile.factors},
-                     plan, space_, kernels_);
+  std::optional<LowerBound> at(const ParallelPlan& plan, std::span<const LengthCount> lengths) {
+    ParallelPlan key = plan;
+    key.zero_stage = 0;
+    auto known = std::ranges::find(bounds_, key, &Known::first);
+    if (known == bounds_.end()) {
+      const Job job{scenario_.model, scenario_.cluster, scenario_.hardware, scenario_.profile.factors};
+      bounds_.emplace_back(key, std::make_unique<LowerBounds>(job, plan, space_, kernels_));
+      known = bounds_.end() - 1;
     }
-    return bounds->at(zero_stage, lengths);
+    return known->second->at(plan.zero_stage, lengths);
   }
 
  private:
+  using Known = std::pair<ParallelPlan, std::unique_ptr<LowerBounds>>;
+
   const Scenario& scenario_;
   BoundSpace space_;
   std::shared_ptr<KernelPricer> kernels_;
-  std::array<std::optional<LowerBounds>, 2> bounds_;  // without and with overlap of states
+  std::vector<Known> bounds_;
 };
 
 BoundGap gap_of(const StrategyResult& run, double bound_gpu_days) {
@@ -121,8 +123,9 @@ TrainedData trained_data(const PlannedStrategy& plan) {
       data.most_pack_tokens = std::max(data.most_pack_tokens, batch.tokens + batch.padded_tokens);
   }
   for (const PlannedGroup& group : plan.groups) data.sequences.push_back(group.sequence);
-  data.zero_stage = plan.groups.front().zero_stage;
-  data.overlaps_states = plan.plans.front().execution.overlaps_states;
+  data.plan = plan.plans.front();
+  data.plan.sequence = {};
+  data.plan.gc_layers = 0;
   return data;
 }
 
@@ -130,22 +133,20 @@ void set_bounds(const Scenario& scenario, std::span<const TrainedData> trained, 
                 Report& report) {
   const std::shared_ptr<ScenarioPricers> pricers = prices.lend();
   const BoundSpace space = space_of(scenario, trained, report);
-  StageBounds bounds(scenario, space, pricers->kernels());
-  const int zero_stage = scenario.plan.zero_stage;
+  PlanBounds bounds(scenario, space, pricers->kernels());
   // Strategies that treat over-long samples alike train the same.
   for (std::size_t i = 0; i < trained.size(); ++i) {
     StrategyResult& run = report.runs[i];
     if (!is_in(space, run)) continue;
     const auto same = std::ranges::find_if(trained, [&](const TrainedData& data) {
       return is_in(space, report.runs[static_cast<std::size_t>(&data - trained.data())]) &&
-             data.zero_stage == trained[i].zero_stage && data.overlaps_states == trained[i].overlaps_states &&
-             data.lengths == trained[i].lengths;
+             data.plan == trained[i].plan && data.lengths == trained[i].lengths;
     });
     const auto first = static_cast<std::size_t>(same - trained.begin());
     if (first < i) {
       if (report.runs[first].bound) run.bound = gap_of(run, report.runs[first].bound->gpu_days);
     } else if (!trained[i].lengths.empty()) {
-      if (const auto bound = bounds.at(trained[i].zero_stage, trained[i].overlaps_states, trained[i].lengths))
+      if (const auto bound = bounds.at(trained[i].plan, trained[i].lengths))
         run.bound = gap_of(run, result_of(*bound).gpu_days);
     }
   }
@@ -153,16 +154,13 @@ void set_bounds(const Scenario& scenario, std::span<const TrainedData> trained, 
   if (baseline == report.runs.end()) return;
   const TrainedData& data = trained[static_cast<std::size_t>(baseline - report.runs.begin())];
   if (data.lengths.empty()) return;
-  std::vector<int> stages = {zero_stage};
+  const int zero_stage = scenario.plan.zero_stage;
+  std::vector<ParallelPlan> plans = {scenario.plan};
   for (const int stage : {1, 2, 3}) {
-    if (stage != zero_stage) stages.push_back(stage);
+    if (stage != zero_stage) plans.push_back(with_zero_stage(scenario.plan, stage));
   }
-  for (const int stage : stages) {
-    const bool overlaps = stage == zero_stage
-                              ? scenario.plan.execution.overlaps_states
-                              : with_zero_stage(scenario.plan, stage).execution.overlaps_states;
-    if (const auto bound = bounds.at(stage, overlaps, data.lengths))
-      report.bounds.push_back(result_of(*bound));
+  for (const ParallelPlan& plan : plans) {
+    if (const auto bound = bounds.at(plan, data.lengths)) report.bounds.push_back(result_of(*bound));
   }
 }
 

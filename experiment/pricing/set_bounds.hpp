@@ -14,8 +14,7 @@ namespace packsim {
 
 /// The part of a strategy's schedule on which a lower bound depends.
 struct TrainedData {
-  int zero_stage = 1;
-  bool overlaps_states = false;  ///< ExecutionStyle::overlaps_states of its plan
+  ParallelPlan plan = {};  ///< but for degrees of sequences and checkpointed layers, which a bound chooses
   /// Lengths of the samples of one epoch, in ascending order; empty if last iterations leave packs out, and
   /// if tokens attend to other samples.
   std::vector<LengthCount> lengths;

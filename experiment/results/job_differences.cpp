@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kIterationTolerance = 0.1;
 constexpr double kDataTolerance = 0.005;
+constexpr double kRepeatTolerance = 0.01;
 // How many times as much as is asked for one iteration may train. In the shipped scenarios, the largest
 // iteration of any strategy that has the asked mean trains at most 1.5 times as much.
 constexpr std::int64_t kMostOfOneIteration = 2;
@@ -29,14 +30,14 @@ double mean_iteration_tokens(const StrategyResult& run) {
   return static_cast<double>(run.counts.trained_tokens) / static_cast<double>(run.iterations);
 }
 
-// A sample that is longer than an iteration makes one larger for every strategy.
-std::int64_t asked_tokens(const IterationSizes& sizes) {
+// The most that an iteration must train: samples are not split over iterations.
+std::int64_t most_asked_tokens(const IterationSizes& sizes) {
   return std::max(sizes.tokens_per_iteration, sizes.longest_tokens);
 }
 
 bool has_asked_mean(const IterationSizes& sizes) {
-  const auto asked = static_cast<double>(asked_tokens(sizes));
-  const auto trained_tokens = static_cast<double>(sizes.trained_tokens);
+  const auto asked = static_cast<double>(sizes.tokens_per_iteration);
+  const auto trained_tokens = static_cast<double>(sizes.trained_tokens - sizes.excess_tokens);
   const auto iterations = static_cast<double>(sizes.iterations);
   const double more_tokens = trained_tokens / iterations - asked;
   if (more_tokens > kIterationTolerance * asked) return false;
@@ -48,15 +49,23 @@ bool has_asked_mean(const IterationSizes& sizes) {
 }
 
 bool has_asked_largest(const IterationSizes& sizes) {
-  return sizes.largest_tokens <= kMostOfOneIteration * asked_tokens(sizes);
+  return sizes.largest_tokens <= kMostOfOneIteration * most_asked_tokens(sizes);
+}
+
+double repeated_fraction(const IterationSizes& sizes) {
+  const auto repeated_tokens = static_cast<double>(sizes.repeated_tokens);
+  return repeated_tokens / std::max(1.0, static_cast<double>(sizes.trained_tokens) - repeated_tokens);
 }
 
 IterationSizes sizes_of(const RunManifest& manifest, const StrategyResult& run) {
-  const auto n_own = std::ranges::count_if(
-      run.groups, [](const PlannedGroup& group) { return group.micro_batches_per_rank.has_value(); });
+  const auto n_own = std::ranges::count_if(run.groups, [](const PlannedGroup& group) {
+    return group.micro_batches_per_rank.has_value() && group.packs > 0;
+  });
   return {.tokens_per_iteration = manifest.tokens_per_iteration,
           .epochs = manifest.epochs,
           .trained_tokens = run.counts.trained_tokens,
+          .repeated_tokens = run.counts.repeated_tokens,
+          .excess_tokens = run.counts.excess_tokens,
           .largest_tokens = run.counts.largest_iteration_tokens,
           .iterations = run.iterations,
           .longest_tokens = run.counts.longest_tokens,
@@ -73,8 +82,14 @@ void compare_iterations(const RunManifest& manifest, StrategyResult& run) {
   if (!has_asked_largest(sizes)) {
     const bool is_longer = sizes.longest_tokens > sizes.tokens_per_iteration;
     run.differences.push_back(fmt::format("one iteration trains {} tokens, more than twice the {} of {}",
-                                          grouped(sizes.largest_tokens), grouped(asked_tokens(sizes)),
+                                          grouped(sizes.largest_tokens), grouped(most_asked_tokens(sizes)),
                                           is_longer ? "the longest sample" : "tokens_per_iteration"));
+  }
+  if (const double repeated = repeated_fraction(sizes); repeated > kRepeatTolerance) {
+    run.differences.push_back(
+        fmt::format("repeats {:.1f} % of its tokens to fill last iterations (\"last_iteration\": \"shorten\" "
+                    "trains them once)",
+                    100 * repeated));
   }
 }
 
@@ -140,7 +155,8 @@ void compare_attention(const StrategyResult& reference, StrategyResult& run) {
 }  // namespace
 
 bool has_asked_iterations(const IterationSizes& sizes) {
-  return sizes.iterations > 0 && has_asked_mean(sizes) && has_asked_largest(sizes);
+  return sizes.iterations > 0 && has_asked_mean(sizes) && has_asked_largest(sizes) &&
+         repeated_fraction(sizes) <= kRepeatTolerance;
 }
 
 bool has_asked_iterations(const RunManifest& manifest, const StrategyResult& run) {

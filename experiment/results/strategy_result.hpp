@@ -170,6 +170,8 @@ struct DataCounts {
   std::int64_t padded_tokens = 0;
   std::int64_t trained_tokens = 0;            ///< with repeated tokens, without padding
   std::int64_t largest_iteration_tokens = 0;  ///< of one iteration, with repeated tokens, without padding
+  /// excess_tokens() of samples that are longer than tokens_per_iteration
+  std::int64_t excess_tokens = 0;
   std::int64_t longest_tokens = 0;  ///< of the longest sample that is packed, or piece of a cut sample
 
   /// What is left of the data set after dropping and truncating, over all epochs.

@@ -25,14 +25,33 @@ void add_stages(const Scenario& scenario, const StrategySpec& spec, const Parall
   }
 }
 
+ParallelPlan without_groups(ParallelPlan plan) {
+  plan.sequence = {};
+  plan.gc_layers = 0;
+  return plan;
+}
+
+// Whether steps are executed in the same way, but for what follows from the ZeRO stage.
+bool are_executed_alike(const ParallelPlan& one, ParallelPlan other) {
+  other.execution.overlaps_states = one.execution.overlaps_states;
+  return one.execution == other.execution && one.lora_rank == other.lora_rank;
+}
+
 }  // namespace
 
 std::vector<ParallelPlan> base_plans(const Scenario& scenario, const StrategySpec& spec) {
-  ParallelPlan plan = base_plan(scenario, spec);
-  plan.sequence = {};
-  plan.gc_layers = 0;
+  const ParallelPlan own = without_groups(base_plan(scenario, spec));
   std::vector<ParallelPlan> plans;
-  add_stages(scenario, spec, plan, plans);
+  add_stages(scenario, spec, own, plans);
+  // One that is never to be slower than the others may have their parallelism, unless it has its own.
+  if (!find_strategy(spec.strategy)->chooses_groups || spec.plan) return plans;
+  std::vector<ParallelPlan> known = {with_zero_stage(own, own.zero_stage)};
+  for (const StrategySpec& other : scenario.strategies) {
+    const ParallelPlan plan = with_zero_stage(without_groups(base_plan(scenario, other)), own.zero_stage);
+    if (!are_executed_alike(own, plan) || std::ranges::find(known, plan) != known.end()) continue;
+    known.push_back(plan);
+    add_stages(scenario, spec, plan, plans);
+  }
   return plans;
 }
 
@@ -42,9 +61,7 @@ std::vector<ParallelPlan> wider_base_plans(const Scenario& scenario, const Strat
   for (int tp = 1; tp <= scenario.cluster.gpus_per_node; tp *= 2) {
     for (int pp = 1; tp * pp <= scenario.cluster.n_gpus(); pp *= 2) {
       for (int ep = 1; ep <= most_experts; ep *= 2) {
-        ParallelPlan plan = base_plan(scenario, spec);
-        plan.sequence = {};
-        plan.gc_layers = 0;
+        ParallelPlan plan = without_groups(base_plan(scenario, spec));
         plan.tp_degree = tp;
         plan.pp_degree = pp;
         plan.ep_degree = ep;

@@ -11,7 +11,8 @@ namespace packsim {
 std::vector<int> choice_of_zero_stages(const Scenario& scenario, const StrategySpec& spec);
 
 /// The parallel plans that a search starts from, but for the degrees of sequences: that of the strategy, at
-/// each ZeRO stage that it may choose and that the plan can have.
+/// each ZeRO stage that it may choose and that the plan can have. A strategy that uses the packs of others,
+/// so that it is never slower, starts from their plans as well if these execute steps in the same way.
 std::vector<ParallelPlan> base_plans(const Scenario& scenario, const StrategySpec& spec);
 
 /// The same for a model that needs them: with every tensor-parallel degree inside a node, number of pipeline

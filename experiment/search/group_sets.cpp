@@ -64,12 +64,11 @@ std::vector<std::vector<GroupOption>> group_sets(std::span<const GroupOption> op
   }
   std::ranges::stable_sort(longest, {}, [&](const GroupOption& one) { return work_s(one, floors); });
   constexpr std::size_t kMostLongest = 3;
-  if (longest.size() > kMostLongest) longest.resize(kMostLongest);
   const std::vector<GroupOption> shorter = cheapest_of_lengths(options, longest_tokens, floors);
   std::vector<std::vector<GroupOption>> sets;
-  for (const GroupOption& one : longest) {
+  for (std::size_t i = 0; i < longest.size(); ++i) {
     std::vector<GroupOption> chosen;
-    add_subsets(shorter, chosen, one, sets);
+    add_subsets(i < kMostLongest ? shorter : std::vector<GroupOption>{}, chosen, longest[i], sets);
   }
   return sets;
 }

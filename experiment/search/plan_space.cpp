@@ -153,7 +153,7 @@ void add_group_sets(const StrategySpec& spec, const ParallelPlan& base, GroupOpt
   std::map<std::size_t, std::size_t> n_of_size;
   for (std::size_t i = 0; i < sets.size(); ++i) {
     const std::vector<GroupOption>& groups = sets[i].groups;
-    const bool is_of_best = n_of_size[groups.size()]++ < kMostOfSize;
+    const bool is_of_best = groups.size() == 1 || n_of_size[groups.size()]++ < kMostOfSize;
     if (i < kMostSets || is_of_best) add_candidate(scenario, spec, base, groups, false, floors, space);
   }
   std::vector<GroupOption> usual;

@@ -47,9 +47,10 @@ std::optional<int> fitting_micro_batches(const Scenario& scenario, const Planned
   const double wanted =
       static_cast<double>(scenario.training.tokens_per_iteration) / (of_pack * group.n_dp_ranks);
   if (std::abs(wanted - group.micro_batches_per_rank) <= kTolerance * wanted) return std::nullopt;
-  // No more than are asked for, to the tolerance.
-  const int n = static_cast<int>(
-      std::clamp(std::floor((1 + kTolerance) * wanted), 1.0, static_cast<double>(kMostMicroBatches)));
+  // No more than are asked for, to the tolerance, nor than there are packs for.
+  const double most = std::ceil(static_cast<double>(plan.batches.front().size()) / group.n_dp_ranks);
+  const int n = static_cast<int>(std::clamp(std::floor((1 + kTolerance) * wanted), 1.0,
+                                            std::min(most, static_cast<double>(kMostMicroBatches))));
   return n == group.micro_batches_per_rank ? std::nullopt : std::optional(n);
 }
 
@@ -76,16 +77,21 @@ double epoch_of_samples_s(const PlannedStrategy& plan, const SimulatedRun& run) 
   return epoch_s;
 }
 
-bool trains_asked_job(const Scenario& scenario, const PlannedStrategy& plan) {
+// Some samples have fewer iterations than all, of which more are filled by repeating packs.
+bool trains_asked_job(const Scenario& scenario, const PlannedStrategy& plan, bool is_sample) {
   const ScheduleMetrics metrics = measure(plan.schedule, plan.batches);
   const bool forms_iterations = !plan.packing.planned.iterations.empty();
-  return has_asked_iterations({.tokens_per_iteration = scenario.training.tokens_per_iteration,
+  const std::int64_t asked_tokens = scenario.training.tokens_per_iteration;
+  const auto n_groups = std::ranges::count_if(plan.batches, [](const auto& packs) { return !packs.empty(); });
+  return has_asked_iterations({.tokens_per_iteration = asked_tokens,
                                .epochs = 1,
                                .trained_tokens = metrics.trained_tokens,
+                               .repeated_tokens = is_sample ? 0 : plan.schedule.repeated_tokens,
+                               .excess_tokens = excess_tokens(plan.schedule, plan.batches, asked_tokens),
                                .largest_tokens = metrics.largest_iteration_tokens,
                                .iterations = metrics.iterations,
                                .longest_tokens = longest_tokens(plan),
-                               .n_own_groups = forms_iterations ? 0 : std::ssize(plan.groups)});
+                               .n_own_groups = forms_iterations ? 0 : n_groups});
 }
 
 TriedPlan try_or_throw(const Scenario& scenario, const PlanCandidate& candidate,
@@ -114,7 +120,7 @@ TriedPlan try_or_throw(const Scenario& scenario, const PlanCandidate& candidate,
     return tried;
   }
   tried.lost_tokens = lost_tokens(plan);
-  tried.is_asked_job = trains_asked_job(scenario, plan);
+  tried.is_asked_job = trains_asked_job(scenario, plan, is_sample);
   const PricedStrategy priced = price_strategy(scenario, plan, pricers);
   SimulationOptions options = simulation_options(scenario, nullptr);
   options.most_total_s = most_s;

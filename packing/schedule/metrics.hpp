@@ -34,6 +34,11 @@ struct ScheduleMetrics {
 /// batches: [n_groups][n_packs] as given to make_schedule.
 ScheduleMetrics measure(const Schedule& schedule, std::span<const std::vector<MicroBatch>> batches);
 
+/// By how many tokens the longest samples of all iterations together are longer than an iteration is to be:
+/// as much larger these iterations have to be. batches: [n_groups][n_packs].
+std::int64_t excess_tokens(const Schedule& schedule, std::span<const std::vector<MicroBatch>> batches,
+                           std::int64_t tokens_per_iteration);
+
 /// Writes to `work` the attention pairs of each DP rank in one iteration, summed over its micro-batches:
 /// [n_dp_ranks]. If the packs of the iteration have different SP degrees, it writes the part of each GPU
 /// instead: [n_gpus]. batches: [n_groups][n_packs].

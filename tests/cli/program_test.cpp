@@ -384,7 +384,7 @@ TEST_CASE(
   // Two ranks of 32 768 tokens fit once into 100 000.
   const std::string differences = report["runs"][0]["differences"];
   CHECK(differences.find("iterations train 6") != std::string::npos);
-  CHECK(differences.find("tokens on average, not the 100000 of tokens_per_iteration") != std::string::npos);
+  CHECK(differences.find("tokens on average, not the 100,000 of tokens_per_iteration") != std::string::npos);
   CHECK(warnings.find("was fitted with ZeRO stage 1: the additional communication of stage 3") !=
         std::string::npos);
   CHECK(warnings.find("was fitted on 32 GPUs") != std::string::npos);

@@ -44,7 +44,8 @@ Scenario scenario_of(const TempFolder& folder, const std::string& strategies, st
     "cluster": {"type": "h100-sxm-80gb", "nodes": 1}, "profile": "deepspeed-ulysses-h100",
     "training": {"tokens_per_iteration": )" + std::to_string(tokens) +
                                                     training + R"(, "epochs": 1, "zero_stage": 3},
-    "lengths": {"mix": [{"source": "lengths.csv"}]}, "packing": {"over_long": "truncate"},
+    "lengths": {"mix": [{"source": "lengths.csv"}]},
+    "packing": {"over_long": "truncate", "last_iteration": "shorten"},
     "strategies": [)" + strategies + "]}"),
                        packsim_test::kData);
 }
@@ -57,14 +58,15 @@ TEST_CASE("A run of the same job has no differences") {
 
 TEST_CASE("Each kind of difference is named, beyond its tolerance alone") {
   StrategyResult run = run_of("other");
-  run.counts.trained_tokens = 11000;  // 10 % more tokens an iteration, all of them repeated
-  run.counts.repeated_tokens = 1000;
-  CHECK(differences_of(run).empty());
-  run.counts.trained_tokens = 11010;
-  run.counts.repeated_tokens = 1010;
+  run.iterations = 9;
+  run.counts.trained_tokens = 9900;  // 10 % more tokens an iteration; 1 % of the data is left out
+  CHECK(differences_of(run) == std::vector<std::string>{"trains 1.0 % of the data less than base"});
+  run.iterations = 9;
+  run.counts.trained_tokens = 9909;
   CHECK(differences_of(run) ==
         std::vector<std::string>{
-            "iterations train 1,101 tokens on average, not the 1,000 of tokens_per_iteration"});
+            "iterations train 1,101 tokens on average, not the 1,000 of tokens_per_iteration",
+            "trains 0.9 % of the data less than base"});
 
   run = run_of("other");
   run.counts.largest_iteration_tokens = 2000;
@@ -173,6 +175,8 @@ TEST_CASE("Few iterations may end with one that is not full, for each epoch or f
   run.groups.resize(20);  // of a strategy that puts packs of several groups into an iteration
   CHECK_FALSE(has_asked_iterations(report.manifest, run));
   for (PlannedGroup& group : run.groups) group.micro_batches_per_rank = 1;
+  CHECK_FALSE(has_asked_iterations(report.manifest, run));  // groups without packs have no iterations
+  run.groups[3].packs = run.groups[7].packs = 5;
   CHECK(has_asked_iterations(report.manifest, run));
 }
 
@@ -185,9 +189,10 @@ TEST_CASE("One iteration may train twice as much as is asked for, or as the long
   CHECK(has_asked_iterations(sizes));
   sizes.largest_tokens = 2001;
   CHECK_FALSE(has_asked_iterations(sizes));
-  // A sample of 1 500 tokens: 3 000 for one iteration, and as many more on average.
+  // Samples of 1 500 tokens in all iterations: 3 000 for one, and 500 more on average.
   sizes.longest_tokens = 1500;
   sizes.trained_tokens = 15000;
+  sizes.excess_tokens = 5000;
   sizes.largest_tokens = 3000;
   CHECK(has_asked_iterations(sizes));
   sizes.largest_tokens = 3001;
@@ -198,6 +203,7 @@ TEST_CASE("One iteration may train twice as much as is asked for, or as the long
   StrategyResult run = run_of("other");
   run.counts.trained_tokens = 15000;
   run.counts.longest_tokens = 1500;
+  run.counts.excess_tokens = 5000;
   run.counts.largest_iteration_tokens = 3001;
   report.lengths.n_tokens = 15000;
   report.baseline = "other";
@@ -206,6 +212,46 @@ TEST_CASE("One iteration may train twice as much as is asked for, or as the long
   CHECK(report.runs[0].differences ==
         std::vector<std::string>{
             "one iteration trains 3,001 tokens, more than twice the 1,500 of the longest sample"});
+}
+
+TEST_CASE("A few samples that are longer than an iteration do not allow large iterations for the others") {
+  IterationSizes sizes{.tokens_per_iteration = 1000,
+                       .trained_tokens = 102'000,
+                       .excess_tokens = 2000,
+                       .largest_tokens = 2000,
+                       .iterations = 100,
+                       .longest_tokens = 2000};
+  // Two samples of 2 000 tokens, alone in their iterations: (102 000 - 2 x 1 000) / 100 = 1 000.
+  CHECK(has_asked_iterations(sizes));
+  // All iterations as long as these two: (102 000 - 2 000) / 51 = 1 961.
+  sizes.iterations = 51;
+  CHECK_FALSE(has_asked_iterations(sizes));
+}
+
+TEST_CASE("No more than a hundredth of the tokens may be repeated to fill last iterations") {
+  IterationSizes sizes{.tokens_per_iteration = 1000,
+                       .trained_tokens = 10'100,
+                       .repeated_tokens = 100,
+                       .largest_tokens = 1010,
+                       .iterations = 10,
+                       .longest_tokens = 500};
+  CHECK(has_asked_iterations(sizes));
+  sizes.repeated_tokens = 101;
+  CHECK_FALSE(has_asked_iterations(sizes));
+
+  Report report;
+  report.manifest.tokens_per_iteration = 1000;
+  StrategyResult run = run_of("other");
+  run.counts.trained_tokens = 10'000;
+  run.counts.repeated_tokens = 2000;
+  run.counts.largest_iteration_tokens = 1000;
+  report.lengths.n_tokens = 8000;
+  report.baseline = "other";
+  report.runs = {run};
+  set_differences(report);
+  CHECK(report.runs[0].differences ==
+        std::vector<std::string>{"repeats 25.0 % of its tokens to fill last iterations (\"last_iteration\": "
+                                 "\"shorten\" trains them once)"});
 }
 
 // Batches of equally many samples, sorted by length, have few tokens or many.
@@ -219,7 +265,7 @@ TEST_CASE("Sorted batches whose mean alone is right are marked, and count the to
         load_scenario(folder.write("sorted.json", R"({"format": 1, "name": "job", "model": "llama3.1-8b",
           "cluster": {"type": "h100-sxm-80gb", "nodes": 1}, "profile": "deepspeed-ulysses-h100",
           "training": {"tokens_per_iteration": 65536, "epochs": 1, "zero_stage": 3},
-          "lengths": {"mix": [{"source": "sorted.csv"}]},
+          "lengths": {"mix": [{"source": "sorted.csv"}]}, "packing": {"last_iteration": "shorten"},
           "strategies": [{"strategy": "sorted", "capacity_tokens": 131072, "sp_degree": 1, "batch_samples": )" +
                                                       std::to_string(batch_samples) + "}]}"),
                       packsim_test::kData));

@@ -34,10 +34,6 @@ std::vector<LengthCount> count_lengths(const PlannedStrategy& plan) {
   return lengths;
 }
 
-double mean_iteration_tokens(const StrategyResult& run) {
-  return static_cast<double>(run.counts.trained_tokens) / static_cast<double>(run.iterations);
-}
-
 // What all schedules may do that train the job that was asked for: iterations as large as the largest of
 // those runs whose iterations have the size asked for, and on average as large as those of one of these runs.
 BoundSpace space_of(const Scenario& scenario, std::span<const TrainedData> trained, const Report& report) {
@@ -49,7 +45,8 @@ BoundSpace space_of(const Scenario& scenario, std::span<const TrainedData> train
     space.sequences.insert(space.sequences.end(), data.sequences.begin(), data.sequences.end());
     if (const StrategyResult& run = report.runs[i]; has_asked_iterations(report.manifest, run)) {
       space.tokens_per_iteration = std::max(space.tokens_per_iteration, run.counts.largest_iteration_tokens);
-      space.mean_tokens_per_iteration = std::max(space.mean_tokens_per_iteration, mean_iteration_tokens(run));
+      space.mean_tokens_per_iteration =
+          std::max(space.mean_tokens_per_iteration, run.mean_iteration_tokens());
     }
     space.most_pack_tokens = std::max(space.most_pack_tokens, data.most_pack_tokens);
     if (!data.lengths.empty())
@@ -63,7 +60,7 @@ BoundSpace space_of(const Scenario& scenario, std::span<const TrainedData> train
 // Whether the bound holds for a run.
 bool is_in(const BoundSpace& space, const StrategyResult& run) {
   return run.counts.largest_iteration_tokens <= space.tokens_per_iteration &&
-         (run.iterations == 0 || mean_iteration_tokens(run) <= space.mean_tokens_per_iteration);
+         (run.iterations == 0 || run.mean_iteration_tokens() <= space.mean_tokens_per_iteration);
 }
 
 BoundResult result_of(const LowerBound& bound) {

@@ -10,7 +10,6 @@
 namespace packsim {
 namespace {
 
-constexpr double kIterationTolerance = 0.1;
 constexpr double kDataTolerance = 0.005;
 constexpr double kRepeatTolerance = 0.01;
 // How many times as much as is asked for one iteration may train. In the shipped scenarios, the largest
@@ -24,10 +23,6 @@ const StrategyResult* reference_run(const Report& report) {
   if (baseline != report.runs.end() && trains(*baseline)) return &*baseline;
   const auto first = std::ranges::find_if(report.runs, trains);
   return first == report.runs.end() ? nullptr : &*first;
-}
-
-double mean_iteration_tokens(const StrategyResult& run) {
-  return static_cast<double>(run.counts.trained_tokens) / static_cast<double>(run.iterations);
 }
 
 // The most that an iteration must train: samples are not split over iterations.
@@ -77,7 +72,7 @@ void compare_iterations(const RunManifest& manifest, StrategyResult& run) {
   if (!has_asked_mean(sizes)) {
     run.differences.push_back(
         fmt::format("iterations train {} tokens on average, not the {} of tokens_per_iteration",
-                    grouped(std::llround(mean_iteration_tokens(run))), grouped(sizes.tokens_per_iteration)));
+                    grouped(std::llround(run.mean_iteration_tokens())), grouped(sizes.tokens_per_iteration)));
   }
   if (!has_asked_largest(sizes)) {
     const bool is_longer = sizes.longest_tokens > sizes.tokens_per_iteration;

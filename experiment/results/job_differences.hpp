@@ -24,6 +24,9 @@ namespace packsim {
 /// report.runs: with all that simulate_plan() fills in. report.lengths and report.manifest: filled in.
 void set_differences(Report& report);
 
+/// How much larger or smaller the mean iteration may be than what is asked for.
+inline constexpr double kIterationTolerance = 0.1;
+
 /// What says whether iterations have the size that is asked for.
 struct IterationSizes {
   std::int64_t tokens_per_iteration = 0;  ///< asked for

@@ -240,6 +240,11 @@ struct StrategyResult {
       {};  ///< [n_normalisers]; empty if nothing is trained or not asked for
   std::vector<SampledIteration> sampled_iterations = {};
   MeasuredTimes measured = {};
+
+  /// Tokens of the data, repeated ones included. iterations: above 0.
+  double mean_iteration_tokens() const {
+    return static_cast<double>(counts.trained_tokens) / static_cast<double>(iterations);
+  }
 };
 
 /// A lower bound under one ZeRO stage, and the three parts of which it is the sum (docs/bound.md).

@@ -97,8 +97,6 @@ class Trials {
   }
 
   std::span<const LengthCount> counts() const { return samples_.counts; }
-  // Whether these are only some of the samples.
-  bool are_some() const { return samples_.are_some; }
   // Why the first of the plans that cannot be used cannot be.
   const std::string& refusal() const { return refusal_; }
   const std::vector<TriedPlan>& tried() const { return tried_; }
@@ -195,7 +193,7 @@ class Search {
   // The strategy's own plans first: they are what the planner's rivals have to beat.
   void add_all(Trials& trials) {
     add_plans_of({&spec_, 1}, trials);
-    const std::vector<StrategySpec> rivals = rival_specs(scenario_, spec_, !trials.are_some());
+    const std::vector<StrategySpec> rivals = rival_specs(scenario_, spec_);
     if (!rivals.empty()) add_plans_of(rivals, trials);
     const auto is_own = [&](const TriedPlan& tried) {
       return tried.candidate.spec.strategy == spec_.strategy;

@@ -6,8 +6,7 @@
 
 namespace packsim {
 
-std::vector<StrategySpec> rival_specs(const Scenario& scenario, const StrategySpec& planner,
-                                      bool has_few_iterations) {
+std::vector<StrategySpec> rival_specs(const Scenario& scenario, const StrategySpec& planner) {
   const bool may_reorder = planner.options[kWindowIterations].value_or(0) == 0;
   if (!find_strategy(planner.strategy)->chooses_groups || !may_reorder) return {};
   std::vector<StrategySpec> specs;
@@ -21,12 +20,6 @@ std::vector<StrategySpec> rival_specs(const Scenario& scenario, const StrategySp
     spec.last_iteration = base_plan(scenario, planner).schedule().needs_full_rounds ? LastIteration::repeat
                                                                                     : LastIteration::shorten;
     specs.push_back(spec);
-    if (strategy.pack_groups != nullptr && has_few_iterations &&
-        spec.last_iteration != LastIteration::repeat) {
-      // Full iterations may then cost less than shorter ones of several groups.
-      specs.push_back(spec);
-      specs.back().last_iteration = LastIteration::repeat;
-    }
     if (strategy.plan_batches != nullptr || spec.order == PackOrder::balanced) continue;
     spec.order = PackOrder::balanced;
     specs.push_back(spec);

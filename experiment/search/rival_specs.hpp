@@ -8,12 +8,11 @@ namespace packsim {
 
 /// The other strategies whose packs the planner may use, so that it is never slower than one of them: all
 /// that train every sample whole. Each has the planner's seed, policies and options of "packing", its own
-/// order of packs, and, if it only packs, balanced iterations as well. Those of several groups repeat packs
-/// in their last iterations as well if the data set has few iterations.
+/// order of packs, and, if it only packs, balanced iterations as well. Like the planner's own, their last
+/// iterations are shorter, where a pipeline allows that.
 ///
 /// Empty for every other strategy, and for a planner that has to keep samples near their place in the
 /// shuffle.
-std::vector<StrategySpec> rival_specs(const Scenario& scenario, const StrategySpec& planner,
-                                      bool has_few_iterations);
+std::vector<StrategySpec> rival_specs(const Scenario& scenario, const StrategySpec& planner);
 
 }  // namespace packsim

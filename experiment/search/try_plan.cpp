@@ -38,7 +38,6 @@ std::int64_t longest_tokens(const PlannedStrategy& plan) {
 // Micro-batches of a rank whose tokens make up an iteration on average, if the packs are of one length and
 // too empty or too long for the number that the plan has; none if the number is right.
 std::optional<int> fitting_micro_batches(const Scenario& scenario, const PlannedStrategy& plan) {
-  constexpr double kTolerance = 0.1;
   const bool forms_iterations = !plan.packing.planned.iterations.empty();
   if (forms_iterations || plan.batches.size() != 1 || plan.batches.front().empty()) return std::nullopt;
   const GroupPlan& group = plan.schedule.groups.front();
@@ -46,10 +45,10 @@ std::optional<int> fitting_micro_batches(const Scenario& scenario, const Planned
       static_cast<double>(packed_tokens(plan)) / static_cast<double>(plan.batches.front().size());
   const double wanted =
       static_cast<double>(scenario.training.tokens_per_iteration) / (of_pack * group.n_dp_ranks);
-  if (std::abs(wanted - group.micro_batches_per_rank) <= kTolerance * wanted) return std::nullopt;
+  if (std::abs(wanted - group.micro_batches_per_rank) <= kIterationTolerance * wanted) return std::nullopt;
   // No more than are asked for, to the tolerance, nor than there are packs for.
   const double most = std::ceil(static_cast<double>(plan.batches.front().size()) / group.n_dp_ranks);
-  const int n = static_cast<int>(std::clamp(std::floor((1 + kTolerance) * wanted), 1.0,
+  const int n = static_cast<int>(std::clamp(std::floor((1 + kIterationTolerance) * wanted), 1.0,
                                             std::min(most, static_cast<double>(kMostMicroBatches))));
   return n == group.micro_batches_per_rank ? std::nullopt : std::optional(n);
 }

@@ -285,6 +285,12 @@ std::vector<StrategySpec> read_strategies(JsonReader& scenario, std::uint32_t se
     }
     specs.push_back(std::move(spec));
   }
+  // Group keys of "packing" are for strategies whose plan is given.
+  const auto is_open = [](const StrategySpec& spec) {
+    return find_strategy(spec.strategy) != nullptr && has_open_groups(spec);
+  };
+  const bool any_searches = std::ranges::any_of(specs, &StrategySpec::searches_plan);
+  if (any_searches && std::ranges::all_of(specs, is_open)) refuse_group_keys(defaults);
   share_longest_sample(specs);
   return specs;
 }

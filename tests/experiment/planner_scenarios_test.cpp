@@ -31,6 +31,11 @@ void check_planner_is_first(std::int64_t n_iterations, bool takes_searched) {
     scenario.training.epochs = 1;
     // One sample a micro-batch takes tens of times as long.
     std::erase_if(scenario.strategies, [](const StrategySpec& spec) { return spec.strategy == "none"; });
+    // In few iterations, packs that are repeated weigh so much that runs are not compared.
+    for (StrategySpec& spec : scenario.strategies) {
+      if (!base_plan(scenario, spec).schedule().needs_full_rounds)
+        spec.last_iteration = LastIteration::shorten;
+    }
     RunOptions options;
     options.n_threads = 2;
     const Report report = compare_strategies(scenario, options);

@@ -54,8 +54,7 @@ void RandomChanges::improve(std::int64_t n_placed) {
         1 - static_cast<double>(std::max(n_placed_, n_tries)) / static_cast<double>(n_placed) - kGreedyPart;
     const double worst_s = left > 0 ? kWorst * mean_s * left * left : 0;
     const double part = static_cast<double>(pick(1024)) / 1024;
-    bool is_kept = false;
-    try_change(change, worst_s * part * part, is_kept);
+    try_change(change, worst_s * part * part);
   }
 }
 
@@ -75,7 +74,8 @@ bool RandomChanges::pick_packs(Change& change) {
   return change.lots[0] != change.lots[1] || change.packs[0] != change.packs[1];
 }
 
-double RandomChanges::try_change(const Change& change, double most_worse_s, bool& is_kept) {
+// Changes two packs, and undoes that if it makes their iterations worse by more.
+void RandomChanges::try_change(const Change& change, double most_worse_s) {
   Lot& one = lots_[change.lots[0]];
   Lot& other = lots_[change.lots[1]];
   const bool are_two = &one != &other;
@@ -103,8 +103,7 @@ double RandomChanges::try_change(const Change& change, double most_worse_s, bool
     more_s = one.score_s - before[0].score_s;
     if (are_two) more_s += other.score_s - before[1].score_s;
   }
-  is_kept = more_s <= most_worse_s;
-  if (!is_kept) {
+  if (more_s > most_worse_s) {
     for (int i = 0; i < 2; ++i) std::swap(pack(change, i), before_[i]);
     one.tokens = before[0].tokens;
     one.time_s = before[0].time_s;
@@ -112,11 +111,10 @@ double RandomChanges::try_change(const Change& change, double most_worse_s, bool
     other.tokens = before[1].tokens;
     other.time_s = before[1].time_s;
     other.score_s = before[1].score_s;
-    return 0;
+    return;
   }
   keep_one_free(one);
   if (are_two) keep_one_free(other);
-  return more_s;
 }
 
 bool RandomChanges::change_packs(const Change& change) {
@@ -129,7 +127,8 @@ bool RandomChanges::change_packs(const Change& change) {
   if (one_degree && !other.items.empty() && change.lots[0] == change.lots[1]) other.degree = one.degree;
   if (kind < 6) {
     const bool has_new_degree = other.items.empty();
-    is_changed = move_item(one, other, has_new_degree);
+    move_item(one, other, has_new_degree);
+    is_changed = true;
     if (has_new_degree && one_degree) {
       other.degree = one.degree;
       for (const Pack& known : lots_[change.lots[1]].packs) {
@@ -146,13 +145,12 @@ bool RandomChanges::change_packs(const Change& change) {
   return is_changed && price(one) && price(other);
 }
 
-bool RandomChanges::move_item(Pack& from, Pack& to, bool has_new_degree) {
+void RandomChanges::move_item(Pack& from, Pack& to, bool has_new_degree) {
   if (has_new_degree) to.degree = pick(2) == 0 ? from.degree : pick(costs_.n_degrees());
   const std::size_t at = pick(from.items.size());
   to.items.push_back(from.items[at]);
   from.items[at] = from.items.back();
   from.items.pop_back();
-  return true;
 }
 
 bool RandomChanges::swap_items(Pack& one, Pack& other) {

@@ -56,14 +56,14 @@ class RandomChanges {
   Pack& pack(const Change& change, int which) { return lots_[change.lots[which]].packs[change.packs[which]]; }
   bool pick_packs(Change& change);
   bool change_packs(const Change& change);
-  bool move_item(Pack& from, Pack& to, bool has_new_degree);
+  void move_item(Pack& from, Pack& to, bool has_new_degree);
   bool swap_items(Pack& one, Pack& other);
   bool merge(Pack& to, Pack& from);
   bool change_degree(Pack& pack);
   bool price(Pack& pack);
   void recount(Lot& lot) const;
   void time(Lot& lot);
-  double try_change(const Change& change, double most_worse_s, bool& is_kept);
+  void try_change(const Change& change, double most_worse_s);
   bool are_enough() const;
   void keep_one_free(Lot& lot);
 

@@ -136,6 +136,7 @@ nlohmann::ordered_json to_json(const PackArguments& arguments, const PackOutcome
           {"abr", outcome.metrics.abr},
           {"abr_slots", outcome.metrics.abr_slots},
           {"abr_weighted", outcome.metrics.abr_weighted},
+          {"balanced_fraction", outcome.metrics.balanced_fraction},
           {"cr", outcome.metrics.cr},
           {"dbr", outcome.metrics.dbr},
           {"pr", outcome.metrics.pr},

@@ -80,6 +80,7 @@ ScheduleMetrics measure(const Schedule& schedule, std::span<const std::vector<Mi
   std::vector<double> slots;
   std::vector<double> tokens;
   double abr_sum = 0;
+  double n_balanced = 0;
   double abr_slots_sum = 0;
   double dbr_sum = 0;
   double idle_work = 0;
@@ -103,7 +104,9 @@ ScheduleMetrics measure(const Schedule& schedule, std::span<const std::vector<Mi
       if (degree > 1) communicated_tokens += batch.tokens;
     }
     const MostAndSum attention = most_and_sum(work);
-    abr_sum += imbalance_of(attention, work.size());
+    const double abr = imbalance_of(attention, work.size());
+    abr_sum += abr;
+    if (abr <= kBalancedAbr) ++n_balanced;
     sum_by_slot(work, static_cast<std::size_t>(widest), slots);
     abr_slots_sum += imbalance(slots);
     dbr_sum += imbalance(tokens);
@@ -119,6 +122,7 @@ ScheduleMetrics measure(const Schedule& schedule, std::span<const std::vector<Mi
   const auto n = static_cast<double>(schedule.iterations.size());
   const auto trained = static_cast<double>(metrics.trained_tokens);
   metrics.abr = ratio(abr_sum, n);
+  metrics.balanced_fraction = ratio(n_balanced, n);
   metrics.abr_slots = ratio(abr_slots_sum, n);
   metrics.abr_weighted = ratio(idle_work, most_work);
   metrics.dbr = ratio(dbr_sum, n);

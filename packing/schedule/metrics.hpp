@@ -13,6 +13,9 @@ namespace packsim {
 double imbalance(std::span<const double> work);
 
 /// The ratios of a schedule. docs/metrics.md defines each, with a worked example.
+/// An iteration in which ranks wait for at most this part of the attention time is balanced.
+inline constexpr double kBalancedAbr = 0.05;
+
 struct ScheduleMetrics {
   std::int64_t iterations = 0;
   std::int64_t trained_tokens = 0;            ///< over all epochs, with repeated packs, without padding
@@ -25,6 +28,7 @@ struct ScheduleMetrics {
   double abr_slots = 0;
   /// ABR over GPUs as one ratio of sums, so that iterations count by their attention time.
   double abr_weighted = 0;
+  double balanced_fraction = 0;  ///< iterations whose ABR is at most kBalancedAbr, of all
   double dbr = 0;           ///< distance balance ratio: ABR with tokens, padding included
   double cr = 0;            ///< share of the tokens that are trained with an SP degree above 1
   double pr = 0;            ///< share of padding among all computed tokens, one ratio of sums

@@ -145,6 +145,7 @@ Values schedule_and_balance() {
           "ABR over slots of as many GPUs as the run's widest packs take, instead of over DP ranks. The work "
           "inside a slot is added up. Mean over iterations."),
       {"abr_weighted", of(&Run::balance, &ScheduleMetrics::abr_weighted)},
+      {"balanced_fraction", of(&Run::balance, &ScheduleMetrics::balanced_fraction)},
       ratio_of_balance("dbr", &ScheduleMetrics::dbr, "DBR",
                        "Distance balance ratio: ABR with tokens in place of attention work, over DP ranks, "
                        "mean over iterations."),

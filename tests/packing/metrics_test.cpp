@@ -59,6 +59,14 @@ TEST_CASE("ABR is the mean of the iterations, weighted ABR one ratio of sums") {
   CHECK(metrics.iterations == 2);
   CHECK(metrics.abr == Approx(1.0 / 6.0));
   CHECK(metrics.abr_weighted == Approx(1.0 / 13.0));
+  CHECK(metrics.balanced_fraction == 0.5);
+}
+
+TEST_CASE("an iteration is balanced if ranks wait for at most a twentieth of its attention time") {
+  // {91, 100}: 9 of 200 wait, which is 0.045. {89, 100}: 11 of 200, 0.055. {100, 100}: none.
+  const ScheduleMetrics metrics =
+      measure_in_order({packs_of_work({91, 100, 89, 100, 100, 100})}, {{}}, {.n_gpus = 2});
+  CHECK(metrics.balanced_fraction == Approx(2.0 / 3));
 }
 
 TEST_CASE("micro-batches of a rank add up before ranks are compared") {

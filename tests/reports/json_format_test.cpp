@@ -43,6 +43,7 @@ TEST_CASE("report.json keeps its keys and their order, timings last") {
                                                              "abr",
                                                              "abr_slots",
                                                              "abr_weighted",
+                                                             "balanced_fraction",
                                                              "dbr",
                                                              "cr",
                                                              "pr",

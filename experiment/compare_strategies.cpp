@@ -160,8 +160,7 @@ Report run_plans(const Scenario& scenario, const LengthSummary& lengths, const R
   }
 
   for (const StrategyResult& run : report.runs) {
-    std::ranges::move(run_warnings(run, scenario, report.lengths.n_tokens),
-                      std::back_inserter(report.manifest.warnings));
+    std::ranges::move(run_warnings(run), std::back_inserter(report.manifest.warnings));
   }
 
   set_differences(report);

@@ -43,10 +43,8 @@ std::vector<std::string> extrapolation_warnings(const Scenario& scenario) {
   return warnings;
 }
 
-std::vector<std::string> run_warnings(const StrategyResult& run, const Scenario& scenario,
-                                      std::int64_t data_tokens) {
+std::vector<std::string> run_warnings(const StrategyResult& run) {
   std::vector<std::string> warnings;
-  constexpr double kNotable = 0.1;
   if (run.failure) return warnings;
   if (run.iterations == 0) {
     warnings.push_back(fmt::format("{}: fewer packs than one iteration needs; nothing is trained", run.name));
@@ -55,13 +53,6 @@ std::vector<std::string> run_warnings(const StrategyResult& run, const Scenario&
   if (run.failures && std::isinf(run.failures->gpu_days)) {
     warnings.push_back(
         fmt::format("{}: the run fails faster than it makes progress; it would never finish", run.name));
-  }
-  const double epoch_tokens = static_cast<double>(data_tokens) * scenario.training.epochs;
-  if (static_cast<double>(run.counts.repeated_tokens) > kNotable * epoch_tokens) {
-    warnings.push_back(
-        fmt::format("{}: {:.0f} % of the data is trained twice to fill last iterations; to avoid it, lower "
-                    "tokens_per_iteration or set last_iteration to shorten",
-                    run.name, 100 * static_cast<double>(run.counts.repeated_tokens) / epoch_tokens));
   }
   return warnings;
 }

@@ -20,8 +20,9 @@ GroupOption make_option(const Scenario& scenario, const ParallelPlan& base,
                         const SequenceParallelism& sequence, std::int64_t capacity_tokens) {
   GroupOption option{.group = {.capacity_tokens = capacity_tokens, .sequence = sequence, .gc_layers = {}}};
   const int n_ranks = packed_gpus(base) / sequence.gpus_per_pack();
-  const int n_micro_batches =
-      micro_batches_that_fit(scenario.training.tokens_per_iteration, n_ranks, capacity_tokens);
+  // Plans with more micro-batches than a rank may have are refused when they are tried.
+  const std::int64_t n_that_fit = scenario.training.tokens_per_iteration / (n_ranks * capacity_tokens);
+  const int n_micro_batches = static_cast<int>(std::clamp<std::int64_t>(n_that_fit, 1, kMostMicroBatches));
   const PlannedGroup full = plan_group(scenario, base, option.group, capacity_tokens, n_micro_batches);
   option.group.gc_layers = full.gc_layers;
   option.plan = group_plan(base, option.group, full.gc_layers);

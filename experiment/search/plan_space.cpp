@@ -9,6 +9,7 @@
 
 #include "experiment/plans/plan_strategy.hpp"
 #include "experiment/pricers/job_of.hpp"
+#include "experiment/results/job_differences.hpp"
 #include "experiment/search/group_options.hpp"
 #include "experiment/search/group_sets.hpp"
 #include "packing/options/shared_options.hpp"
@@ -28,10 +29,12 @@ std::int64_t samples_of_pack(const StrategySpec& spec) {
   return has_rows ? spec.options[kBatchSamples].value_or(0) : 0;
 }
 
-// What the steps of an epoch take at least in addition to their packs. A group may have no packs.
+// What the steps of an epoch take at least in addition to their packs. They may be a little larger than asked
+// for, and a group may have no packs.
 double steps_s(const Scenario& scenario, std::span<const GroupOption> groups, WorkFloors& floors) {
-  const double n_steps =
-      static_cast<double>(floors.n_tokens()) / static_cast<double>(scenario.training.tokens_per_iteration);
+  const double most_tokens =
+      (1 + kIterationTolerance) * static_cast<double>(scenario.training.tokens_per_iteration);
+  const double n_steps = static_cast<double>(floors.n_tokens()) / most_tokens;
   double least_s = std::numeric_limits<double>::max();
   for (const GroupOption& one : groups)
     least_s = std::min(least_s, floors.step_s(one.plan, one.group.capacity_tokens));

@@ -67,8 +67,10 @@ double WorkFloors::gpu_s(const ParallelPlan& plan, std::int64_t capacity_tokens,
 }
 
 double WorkFloors::step_s(const ParallelPlan& plan, std::int64_t capacity_tokens) {
-  // Stages of a pipeline that are shorter than the longest one make it less than nothing.
-  return std::max(0.0, pricers_.rough_cost(plan, capacity_tokens).step_s);
+  const double step_s = pricers_.rough_cost(plan, capacity_tokens).step_s;
+  // Less than nothing where the first pack of a step takes less than the others, which is real, and where
+  // stages of a pipeline are shorter than the longest one, which is not: packs wait for the longest.
+  return plan.pp_degree > 1 ? std::max(0.0, step_s) : step_s;
 }
 
 std::int64_t WorkFloors::n_tokens() const {

@@ -97,6 +97,8 @@ class Trials {
   }
 
   std::span<const LengthCount> counts() const { return samples_.counts; }
+  // Whether these are only some of the samples.
+  bool are_some() const { return samples_.are_some; }
   // Why the first of the plans that cannot be used cannot be.
   const std::string& refusal() const { return refusal_; }
   const std::vector<TriedPlan>& tried() const { return tried_; }
@@ -228,7 +230,7 @@ class Search {
 
   PlanSpace space_of(std::span<const StrategySpec> specs, const std::vector<ParallelPlan>& bases,
                      const Trials& trials) {
-    WorkFloors floors(trials.counts(), *pricers_);
+    WorkFloors floors(trials.counts(), !trials.are_some(), *pricers_);
     PlanSpace space;
     for (const StrategySpec& spec : specs) {
       for (const ParallelPlan& base : bases) {

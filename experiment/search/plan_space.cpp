@@ -199,6 +199,10 @@ void add_mixed(const StrategySpec& spec, const ParallelPlan& base, GroupOptions&
       continue;
     }
     seen.push_back(candidate.spec.groups);
+    if (!floors.are_of_all_samples()) continue;
+    // Groups then get the checkpointed layers that their packs need, which may be none.
+    for (GroupOption& one : groups) one.plan.gc_layers = 0;
+    candidate.floor_s = floor_s(scenario, spec, base, groups, floors);
   }
 }
 

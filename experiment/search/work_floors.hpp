@@ -15,8 +15,9 @@ namespace packsim {
 class WorkFloors {
  public:
   /// lengths: of the samples, ascending; each above 0. Both are kept by reference.
-  WorkFloors(std::span<const LengthCount> lengths, ScenarioPricers& pricers)
-      : lengths_(lengths), pricers_(pricers) {}
+  /// are_of_all_samples: whether these are all samples of the data set.
+  WorkFloors(std::span<const LengthCount> lengths, bool are_of_all_samples, ScenarioPricers& pricers)
+      : lengths_(lengths), are_of_all_samples_(are_of_all_samples), pricers_(pricers) {}
 
   /// Seconds of one of the GPUs to which packs are assigned, for the samples longer than `above_tokens` and
   /// not longer than `capacity_tokens`. plan: with the checkpointed layers of its packs. samples_of_pack: how
@@ -25,6 +26,7 @@ class WorkFloors {
                std::int64_t samples_of_pack = 0);
   /// What a step takes in addition to its packs.
   double step_s(const ParallelPlan& plan, std::int64_t capacity_tokens);
+  bool are_of_all_samples() const { return are_of_all_samples_; }
   std::int64_t n_tokens() const;
   /// Of the samples that are not longer than this.
   double n_tokens(std::int64_t longest_tokens) const;
@@ -45,6 +47,7 @@ class WorkFloors {
   std::size_t n_up_to(std::int64_t length_tokens) const;
 
   std::span<const LengthCount> lengths_;
+  bool are_of_all_samples_;
   ScenarioPricers& pricers_;
   std::deque<Known> known_;
 };

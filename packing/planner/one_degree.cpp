@@ -54,7 +54,7 @@ class Degree {
 };
 
 // The items of an iteration, before they are placed.
-struct Lot {
+struct IterationItems {
   std::size_t degree = 0;
   std::vector<ItemIndex> items;
 };
@@ -62,11 +62,11 @@ struct Lot {
 // The degree of each length, [longest length + 1].
 using Homes = std::vector<std::size_t>;
 
-// What became of lots; none where a pipeline's rounds cannot be filled, and why.
+// The composed iterations; none where a pipeline's rounds cannot be filled, and why.
 struct Attempt {
   std::vector<ComposedIteration> iterations;
-  std::vector<Lot> lots;  // of the iterations
-  std::string mistake;    // empty: there is none
+  std::vector<IterationItems> items;  // of each iteration
+  std::string mistake;                // empty: there is none
 };
 
 class Sorter {
@@ -93,15 +93,15 @@ class Sorter {
       const auto most_tokens =
           static_cast<std::int64_t>(part * static_cast<double>(setting_.tokens_per_iteration));
       attempt = {};
-      attempt.lots =
+      attempt.items =
           home_of.empty() ? cut_in_windows(order, most_tokens) : cut_by_degree(order, home_of, most_tokens);
-      if (setting_.rounds.multiple > 1) attempt.mistake = give_all_enough(attempt.lots);
-      for (const Lot& lot : attempt.lots) {
+      if (setting_.rounds.multiple > 1) attempt.mistake = give_all_enough(attempt.items);
+      for (const IterationItems& iteration : attempt.items) {
         if (!attempt.mistake.empty()) break;
-        attempt.iterations.push_back(compose(lot));
+        attempt.iterations.push_back(compose(iteration));
         if (!attempt.iterations.back().packs.empty()) continue;
         attempt.mistake = "expected samples that fill every round of an interleaved pipeline, got " +
-                          std::to_string(lot.items.size()) + " that do not";
+                          std::to_string(iteration.items.size()) + " that do not";
       }
       if (attempt.mistake.empty()) return attempt;
     }
@@ -117,29 +117,31 @@ class Sorter {
                            .rounds = &setting_.rounds});
   }
 
-  std::vector<Lot> cut_by_degree(std::span<const ItemIndex> order, const Homes& home_of,
-                                 std::int64_t most_tokens) const {
-    std::vector<Lot> lots;
+  std::vector<IterationItems> cut_by_degree(std::span<const ItemIndex> order, const Homes& home_of,
+                                            std::int64_t most_tokens) const {
+    std::vector<IterationItems> iterations;
     std::vector<ItemIndex> own;
     for (std::size_t d = 0; d < degrees_.size(); ++d) {
       own.clear();
       for (const ItemIndex item : order) {
         if (home_of[static_cast<std::size_t>(lengths_[item])] == d) own.push_back(item);
       }
-      for (std::vector<ItemIndex>& items : cut(d, own, most_tokens)) lots.push_back({d, std::move(items)});
+      for (std::vector<ItemIndex>& items : cut(d, own, most_tokens))
+        iterations.push_back({d, std::move(items)});
     }
-    return lots;
+    return iterations;
   }
 
-  std::vector<Lot> cut_in_windows(std::span<const ItemIndex> order, std::int64_t most_tokens) const {
+  std::vector<IterationItems> cut_in_windows(std::span<const ItemIndex> order,
+                                             std::int64_t most_tokens) const {
     std::int64_t longest = 0;
     for (const ItemIndex item : order) longest = std::max<std::int64_t>(longest, lengths_[item]);
     std::size_t degree = 0;
     while (degree + 1 < degrees_.size() && !degrees_[degree].holds(longest)) ++degree;
-    std::vector<Lot> lots;
+    std::vector<IterationItems> iterations;
     for (std::vector<ItemIndex>& items : cut(degree, order, most_tokens))
-      lots.push_back({degree, std::move(items)});
-    return lots;
+      iterations.push_back({degree, std::move(items)});
+    return iterations;
   }
 
   std::int64_t tokens_of(std::span<const ItemIndex> items) const {
@@ -179,9 +181,9 @@ class Sorter {
     };
     std::vector<Sums> full(degrees_.size());
     std::vector<Sums> all(degrees_.size());
-    for (std::size_t i = 0; i < attempt.lots.size(); ++i) {
-      const auto tokens = static_cast<double>(tokens_of(attempt.lots[i].items));
-      const std::size_t d = attempt.lots[i].degree;
+    for (std::size_t i = 0; i < attempt.items.size(); ++i) {
+      const auto tokens = static_cast<double>(tokens_of(attempt.items[i].items));
+      const std::size_t d = attempt.items[i].degree;
       const double time_s = attempt.iterations[i].time_s + setting_.step_s;
       all[d] = {all[d].time_s + time_s, all[d].tokens + tokens};
       if (tokens < kFull * static_cast<double>(setting_.tokens_per_iteration)) continue;
@@ -243,30 +245,32 @@ class Sorter {
     return used == set ? gpu_s : kNever;
   }
 
-  std::size_t needed(const Lot& lot) const {
-    const int n_blocks = setting_.n_gpus / degrees_[lot.degree].costs().gpus_per_pack(0);
+  std::size_t needed(const IterationItems& iteration) const {
+    const int n_blocks = setting_.n_gpus / degrees_[iteration.degree].costs().gpus_per_pack(0);
     return static_cast<std::size_t>(setting_.rounds.multiple) * static_cast<std::size_t>(n_blocks);
   }
 
   // Lots with too few items for a pack on all GPUs get the shortest of those with most to spare. Returns what
   // is wrong where there are not enough.
-  std::string give_all_enough(std::vector<Lot>& lots) const {
-    for (Lot& lot : lots) {
-      while (lot.items.size() < needed(lot)) {
-        if (take_one(lots, lot, setting_.tokens_per_iteration - tokens_of(lot.items))) continue;
-        return "expected at least " + std::to_string(needed(lot)) +
+  std::string give_all_enough(std::vector<IterationItems>& iterations) const {
+    for (IterationItems& iteration : iterations) {
+      while (iteration.items.size() < needed(iteration)) {
+        if (take_one(iterations, iteration, setting_.tokens_per_iteration - tokens_of(iteration.items)))
+          continue;
+        return "expected at least " + std::to_string(needed(iteration)) +
                " samples an iteration, a pack for each rank in each round of an interleaved pipeline, got " +
-               std::to_string(lot.items.size());
+               std::to_string(iteration.items.size());
       }
     }
     return "";
   }
 
-  bool take_one(std::vector<Lot>& lots, Lot& to, std::int64_t room) const {
-    Lot* from = nullptr;
-    for (Lot& lot : lots) {
-      if (&lot == &to || lot.items.size() <= needed(lot)) continue;
-      if (from == nullptr || lot.items.size() - needed(lot) > from->items.size() - needed(*from)) from = &lot;
+  bool take_one(std::vector<IterationItems>& iterations, IterationItems& to, std::int64_t room) const {
+    IterationItems* from = nullptr;
+    for (IterationItems& iteration : iterations) {
+      if (&iteration == &to || iteration.items.size() <= needed(iteration)) continue;
+      if (from == nullptr || iteration.items.size() - needed(iteration) > from->items.size() - needed(*from))
+        from = &iteration;
     }
     if (from == nullptr) return false;
     const auto shortest =
@@ -277,19 +281,19 @@ class Sorter {
     return true;
   }
 
-  // Of a window's lot, at the best degree that holds it; of others, at the smallest at which it works out. No
-  // packs where there is none.
-  ComposedIteration compose(const Lot& lot) const {
+  // Places the packs of an iteration: in windows at the best degree that holds it, otherwise at the smallest
+  // degree at which it works out. No packs where there is no such degree.
+  ComposedIteration compose(const IterationItems& iteration) const {
     const bool in_window = window_iterations_ > 0;
     std::int64_t longest = 0;
-    for (const ItemIndex item : lot.items) longest = std::max<std::int64_t>(longest, lengths_[item]);
+    for (const ItemIndex item : iteration.items) longest = std::max<std::int64_t>(longest, lengths_[item]);
     ComposedIteration best{.packs = {}, .time_s = kNever};
-    for (std::size_t d = in_window ? 0 : lot.degree; d < degrees_.size(); ++d) {
+    for (std::size_t d = in_window ? 0 : iteration.degree; d < degrees_.size(); ++d) {
       if (!degrees_[d].holds(longest)) continue;
-      ComposedIteration iteration =
-          compose_rounds(degrees_[d].costs(), lengths_, lot.items, setting_.n_gpus, setting_.rounds);
-      for (ComposedPack& pack : iteration.packs) pack.degree = d;
-      if (iteration.time_s < best.time_s) best = std::move(iteration);
+      ComposedIteration tried =
+          compose_rounds(degrees_[d].costs(), lengths_, iteration.items, setting_.n_gpus, setting_.rounds);
+      for (ComposedPack& pack : tried.packs) pack.degree = d;
+      if (tried.time_s < best.time_s) best = std::move(tried);
       if (!in_window && best.time_s < kNever) break;
     }
     return best;

@@ -35,6 +35,17 @@ std::vector<std::string> differences_of(const StrategyResult& run) {
   return report_of({run_of("base"), run}).runs[1].differences;
 }
 
+// Of a row that is compared with no other.
+std::vector<std::string> differences_alone(const StrategyResult& run, std::int64_t n_tokens) {
+  Report report;
+  report.manifest.tokens_per_iteration = 1000;
+  report.lengths.n_tokens = n_tokens;
+  report.baseline = "other";
+  report.runs = {run};
+  set_differences(report);
+  return report.runs[0].differences;
+}
+
 Scenario scenario_of(const TempFolder& folder, const std::string& strategies, std::int64_t tokens,
                      const std::string& training = "") {
   std::string lengths = "tokens\n";
@@ -198,18 +209,12 @@ TEST_CASE("One iteration may train twice as much as is asked for, or as the long
   sizes.largest_tokens = 3001;
   CHECK_FALSE(has_asked_iterations(sizes));
 
-  Report report;
-  report.manifest.tokens_per_iteration = 1000;
   StrategyResult run = run_of("other");
   run.counts.trained_tokens = 15000;
   run.counts.longest_tokens = 1500;
   run.counts.excess_tokens = 5000;
   run.counts.largest_iteration_tokens = 3001;
-  report.lengths.n_tokens = 15000;
-  report.baseline = "other";
-  report.runs = {run};
-  set_differences(report);
-  CHECK(report.runs[0].differences ==
+  CHECK(differences_alone(run, 15000) ==
         std::vector<std::string>{
             "one iteration trains 3,001 tokens, more than twice the 1,500 of the longest sample"});
 }
@@ -239,17 +244,11 @@ TEST_CASE("No more than a hundredth of the tokens may be repeated to fill last i
   sizes.repeated_tokens = 101;
   CHECK_FALSE(has_asked_iterations(sizes));
 
-  Report report;
-  report.manifest.tokens_per_iteration = 1000;
   StrategyResult run = run_of("other");
   run.counts.trained_tokens = 10'000;
   run.counts.repeated_tokens = 2000;
   run.counts.largest_iteration_tokens = 1000;
-  report.lengths.n_tokens = 8000;
-  report.baseline = "other";
-  report.runs = {run};
-  set_differences(report);
-  CHECK(report.runs[0].differences ==
+  CHECK(differences_alone(run, 8000) ==
         std::vector<std::string>{"repeats 25.0 % of its tokens to fill last iterations (\"last_iteration\": "
                                  "\"shorten\" trains them once)"});
 }

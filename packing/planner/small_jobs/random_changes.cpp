@@ -19,25 +19,25 @@ RandomChanges::RandomChanges(const BatchSetting& setting, const DegreeCosts& cos
     : setting_(setting), costs_(costs), lengths_(lengths_tokens), limits_(limits), timer_(setting, costs) {}
 
 double RandomChanges::start(std::span<const ComposedIteration> iterations) {
-  lots_.clear();
-  for (const ComposedIteration& iteration : iterations) {
-    Lot& lot = lots_.emplace_back();
-    for (const ComposedPack& composed : iteration.packs) {
-      Pack& pack = lot.packs.emplace_back();
+  iterations_.clear();
+  for (const ComposedIteration& given : iterations) {
+    TimedIteration& iteration = iterations_.emplace_back();
+    for (const ComposedPack& composed : given.packs) {
+      Pack& pack = iteration.packs.emplace_back();
       pack.degree = composed.degree;
       pack.items = composed.items;
       price(pack);
     }
-    keep_one_free(lot);
-    recount(lot);
-    time(lot);
+    keep_one_free(iteration);
+    recount(iteration);
+    time(iteration);
   }
   return total_s();
 }
 
 double RandomChanges::total_s() const {
   double sum_s = 0;
-  for (const Lot& lot : lots_) sum_s += lot.time_s;
+  for (const TimedIteration& iteration : iterations_) sum_s += iteration.time_s;
   return sum_s;
 }
 
@@ -45,7 +45,7 @@ void RandomChanges::improve(std::int64_t n_placed) {
   // Changes for the worse are accepted up to this part of the mean iteration, and ever less.
   constexpr double kWorst = 0.01;
   constexpr double kGreedyPart = 0.25;
-  const double mean_s = total_s() / static_cast<double>(lots_.size());
+  const double mean_s = total_s() / static_cast<double>(iterations_.size());
   n_placed_ = 0;
   for (std::int64_t n_tries = 0; n_placed_ < n_placed && n_tries < n_placed; ++n_tries) {
     Change change;
@@ -63,21 +63,21 @@ bool RandomChanges::pick_packs(Change& change) {
   constexpr int kTries = 6;
   const bool wants_critical = pick(10) < 7;
   for (int i = 0; i < kTries; ++i) {
-    change.lots[0] = pick(lots_.size());
-    change.packs[0] = pick(lots_[change.lots[0]].packs.size());
+    change.iterations[0] = pick(iterations_.size());
+    change.packs[0] = pick(iterations_[change.iterations[0]].packs.size());
     const Pack& first = pack(change, 0);
     if (!first.items.empty() && (first.is_critical || !wants_critical)) break;
   }
   if (pack(change, 0).items.empty()) return false;
-  change.lots[1] = pick(3) > 0 ? change.lots[0] : pick(lots_.size());
-  change.packs[1] = pick(lots_[change.lots[1]].packs.size());
-  return change.lots[0] != change.lots[1] || change.packs[0] != change.packs[1];
+  change.iterations[1] = pick(3) > 0 ? change.iterations[0] : pick(iterations_.size());
+  change.packs[1] = pick(iterations_[change.iterations[1]].packs.size());
+  return change.iterations[0] != change.iterations[1] || change.packs[0] != change.packs[1];
 }
 
 // Changes two packs, and undoes that if it makes their iterations worse by more.
 void RandomChanges::try_change(const Change& change, double most_worse_s) {
-  Lot& one = lots_[change.lots[0]];
-  Lot& other = lots_[change.lots[1]];
+  TimedIteration& one = iterations_[change.iterations[0]];
+  TimedIteration& other = iterations_[change.iterations[1]];
   const bool are_two = &one != &other;
   for (int i = 0; i < 2; ++i) before_[i] = pack(change, i);
   struct Sums {
@@ -86,8 +86,8 @@ void RandomChanges::try_change(const Change& change, double most_worse_s) {
     double score_s;
   };
   const Sums before[2] = {{one.tokens, one.time_s, one.score_s}, {other.tokens, other.time_s, other.score_s}};
-  const auto fits = [&](const Lot& lot, std::int64_t tokens) {
-    return lot.tokens <= std::max(limits_.most_tokens, tokens);
+  const auto fits = [&](const TimedIteration& iteration, std::int64_t tokens) {
+    return iteration.tokens <= std::max(limits_.most_tokens, tokens);
   };
   bool is_possible = change_packs(change);
   if (is_possible) {
@@ -124,14 +124,15 @@ bool RandomChanges::change_packs(const Change& change) {
   const bool one_degree = setting_.one_degree;
   const std::size_t kind = pick(16);
   bool is_changed = false;
-  if (one_degree && !other.items.empty() && change.lots[0] == change.lots[1]) other.degree = one.degree;
+  if (one_degree && !other.items.empty() && change.iterations[0] == change.iterations[1])
+    other.degree = one.degree;
   if (kind < 6) {
     const bool has_new_degree = other.items.empty();
     move_item(one, other, has_new_degree);
     is_changed = true;
     if (has_new_degree && one_degree) {
       other.degree = one.degree;
-      for (const Pack& known : lots_[change.lots[1]].packs) {
+      for (const Pack& known : iterations_[change.iterations[1]].packs) {
         if (&known != &other && !known.items.empty()) other.degree = known.degree;
       }
     }
@@ -189,54 +190,55 @@ bool RandomChanges::price(Pack& pack) {
   return true;
 }
 
-void RandomChanges::recount(Lot& lot) const {
-  lot.tokens = 0;
-  for (const Pack& pack : lot.packs) lot.tokens += pack.tokens;
+void RandomChanges::recount(TimedIteration& iteration) const {
+  iteration.tokens = 0;
+  for (const Pack& pack : iteration.packs) iteration.tokens += pack.tokens;
 }
 
-void RandomChanges::time(Lot& lot) {
+void RandomChanges::time(TimedIteration& iteration) {
   timed_.clear();
   timed_of_.clear();
-  for (std::size_t p = 0; p < lot.packs.size(); ++p) {
-    if (lot.packs[p].items.empty()) continue;
-    timed_.push_back({lot.packs[p].degree, lot.packs[p].time_s});
+  for (std::size_t p = 0; p < iteration.packs.size(); ++p) {
+    if (iteration.packs[p].items.empty()) continue;
+    timed_.push_back({iteration.packs[p].degree, iteration.packs[p].time_s});
     timed_of_.push_back(p);
   }
   n_placed_ += 1 + static_cast<std::int64_t>(timed_.size());
-  lot.time_s = timer_.place(timed_) + (timed_.empty() ? 0 : setting_.step_s);
-  lot.score_s = lot.time_s + kMeanPart * timer_.mean_s();
+  iteration.time_s = timer_.place(timed_) + (timed_.empty() ? 0 : setting_.step_s);
+  iteration.score_s = iteration.time_s + kMeanPart * timer_.mean_s();
   for (std::size_t i = 0; i < timed_of_.size(); ++i)
-    lot.packs[timed_of_[i]].is_critical = timer_.places()[i].is_critical;
+    iteration.packs[timed_of_[i]].is_critical = timer_.places()[i].is_critical;
 }
 
 bool RandomChanges::are_enough() const {
-  const auto is_there = [](const Lot& lot) { return lot.tokens > 0; };
-  return std::ranges::count_if(lots_, is_there) >= limits_.fewest;
+  const auto is_there = [](const TimedIteration& iteration) { return iteration.tokens > 0; };
+  return std::ranges::count_if(iterations_, is_there) >= limits_.fewest;
 }
 
-void RandomChanges::keep_one_free(Lot& lot) {
-  const bool has_free = std::ranges::any_of(lot.packs, [](const Pack& pack) { return pack.items.empty(); });
-  if (!has_free) lot.packs.emplace_back();
+void RandomChanges::keep_one_free(TimedIteration& iteration) {
+  const bool has_free =
+      std::ranges::any_of(iteration.packs, [](const Pack& pack) { return pack.items.empty(); });
+  if (!has_free) iteration.packs.emplace_back();
 }
 
 std::vector<ComposedIteration> RandomChanges::iterations() {
   std::vector<ComposedIteration> iterations;
-  for (Lot& lot : lots_) {
-    time(lot);
+  for (TimedIteration& iteration : iterations_) {
+    time(iteration);
     if (timed_.empty()) continue;
-    ComposedIteration& iteration = iterations.emplace_back();
-    iteration.time_s = lot.time_s - setting_.step_s;
+    ComposedIteration& composed = iterations.emplace_back();
+    composed.time_s = iteration.time_s - setting_.step_s;
     for (std::size_t i = 0; i < timed_of_.size(); ++i) {
-      const Pack& pack = lot.packs[timed_of_[i]];
+      const Pack& pack = iteration.packs[timed_of_[i]];
       const IterationTimer::Place& place = timer_.places()[i];
-      iteration.gpu_s += costs_.gpus_per_pack(pack.degree) * pack.time_s;
-      iteration.packs.push_back({.degree = pack.degree,
-                                 .first_gpu = place.first_gpu,
-                                 .round = place.round,
-                                 .time_s = pack.time_s,
-                                 .items = pack.items});
+      composed.gpu_s += costs_.gpus_per_pack(pack.degree) * pack.time_s;
+      composed.packs.push_back({.degree = pack.degree,
+                                .first_gpu = place.first_gpu,
+                                .round = place.round,
+                                .time_s = pack.time_s,
+                                .items = pack.items});
     }
-    std::ranges::stable_sort(iteration.packs, {}, &ComposedPack::round);
+    std::ranges::stable_sort(composed.packs, {}, &ComposedPack::round);
   }
   return iterations;
 }

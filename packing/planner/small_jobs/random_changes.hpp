@@ -40,7 +40,7 @@ class RandomChanges {
     bool is_critical = false;
     std::vector<ItemIndex> items;  // none: the pack is not there
   };
-  struct Lot {  // an iteration
+  struct TimedIteration {
     std::vector<Pack> packs;
     std::int64_t tokens = 0;
     double time_s = 0;
@@ -48,12 +48,14 @@ class RandomChanges {
   };
   // Two packs that change.
   struct Change {
-    std::size_t lots[2] = {};
+    std::size_t iterations[2] = {};
     std::size_t packs[2] = {};
   };
 
   std::size_t pick(std::size_t n) { return uniform_up_to(generator_, static_cast<std::uint32_t>(n - 1)); }
-  Pack& pack(const Change& change, int which) { return lots_[change.lots[which]].packs[change.packs[which]]; }
+  Pack& pack(const Change& change, int which) {
+    return iterations_[change.iterations[which]].packs[change.packs[which]];
+  }
   bool pick_packs(Change& change);
   bool change_packs(const Change& change);
   void move_item(Pack& from, Pack& to, bool has_new_degree);
@@ -61,11 +63,11 @@ class RandomChanges {
   bool merge(Pack& to, Pack& from);
   bool change_degree(Pack& pack);
   bool price(Pack& pack);
-  void recount(Lot& lot) const;
-  void time(Lot& lot);
+  void recount(TimedIteration& iteration) const;
+  void time(TimedIteration& iteration);
   void try_change(const Change& change, double most_worse_s);
   bool are_enough() const;
-  void keep_one_free(Lot& lot);
+  void keep_one_free(TimedIteration& iteration);
 
   const BatchSetting& setting_;
   const DegreeCosts& costs_;
@@ -73,7 +75,7 @@ class RandomChanges {
   IterationLimits limits_;
   IterationTimer timer_;
   Generator generator_{1};
-  std::vector<Lot> lots_;
+  std::vector<TimedIteration> iterations_;
   std::int64_t n_placed_ = 0;
   // Scratch.
   Pack before_[2];

@@ -15,10 +15,12 @@ struct Bin {
   std::vector<ItemIndex> items;
 };
 
-class Starts {
+// Builds the iterations from which random changes start.
+class FirstIterations {
  public:
-  Starts(const BatchSetting& setting, const DegreeCosts& costs, std::span<const std::int32_t> lengths_tokens,
-         std::span<const ItemIndex> order, std::int64_t most_tokens)
+  FirstIterations(const BatchSetting& setting, const DegreeCosts& costs,
+                  std::span<const std::int32_t> lengths_tokens, std::span<const ItemIndex> order,
+                  std::int64_t most_tokens)
       : setting_(setting),
         costs_(costs),
         lengths_(lengths_tokens),
@@ -28,7 +30,7 @@ class Starts {
     for (const ItemIndex item : sorted_) n_tokens_ += lengths_[item];
   }
 
-  // A few, and as many as an iteration has room for of the longest item.
+  // The numbers of rounds to try: 1 to 16, and as many as an iteration has room for of the longest item.
   std::vector<int> rounds(std::size_t degree) const {
     constexpr int kMost = 16;
     std::vector<int> rounds(kMost);
@@ -39,8 +41,8 @@ class Starts {
     return rounds;
   }
 
-  // The items of each iteration: iterations that are filled as much as they can be; of about the same
-  // lengths; and all with equally many tokens.
+  // Ways to divide the items among iterations: as full as they can be, of about the same lengths each, and
+  // all with about equally many tokens.
   std::vector<std::vector<Bin>> iterations(std::int64_t fewest) const {
     std::vector<std::vector<Bin>> choices = {best_fit(sorted_, most_tokens_), next_fit()};
     for (const std::size_t n : {choices.front().size(), static_cast<std::size_t>(fewest)}) {
@@ -50,8 +52,8 @@ class Starts {
     return choices;
   }
 
-  // One iteration with packs of one degree, so many for each block of GPUs, which have about equally many
-  // tokens. No packs if they cannot hold the items.
+  // One iteration of packs of one degree with about equally many tokens, `n_rounds` packs for each block of
+  // GPUs. No packs if they cannot hold the items.
   ComposedIteration of_items(const Bin& items, std::size_t degree, int n_rounds) const {
     const auto n_packs = static_cast<std::size_t>(n_rounds) *
                          static_cast<std::size_t>(setting_.n_gpus / costs_.gpus_per_pack(degree));
@@ -61,8 +63,8 @@ class Starts {
     return iteration;
   }
 
-  // Packs of one degree, so many in an iteration for each block of GPUs, that are filled as much as they can
-  // be, or all equally. None if they cannot hold all items.
+  // Iterations of packs of one degree, at most `n_rounds` packs for each block of GPUs in one. Packs are as
+  // full as they can be, or (is_even) equally full. No iterations if the packs cannot hold all items.
   std::vector<ComposedIteration> of_degree(std::size_t degree, int n_rounds, bool is_even) const {
     const int gpus = costs_.gpus_per_pack(degree);
     const std::int64_t n_packs = std::int64_t{n_rounds} * (setting_.n_gpus / gpus);
@@ -78,7 +80,7 @@ class Starts {
   }
 
  private:
-  // The fullest that has room, else a new one.
+  // Each item goes into the fullest bin that has room, else into a new one.
   std::vector<Bin> best_fit(std::span<const ItemIndex> items, std::int64_t capacity) const {
     std::vector<Bin> bins;
     for (const ItemIndex item : items) {
@@ -94,7 +96,7 @@ class Starts {
     return bins;
   }
 
-  // In order of length, each into the last unless it has no room.
+  // Items in order of length; each goes into the last bin, or into a new one if that has no room.
   std::vector<Bin> next_fit() const {
     std::vector<Bin> bins;
     for (const ItemIndex item : sorted_) {
@@ -105,7 +107,7 @@ class Starts {
     return bins;
   }
 
-  // So many at most, the emptiest of which gets the next item. None if one gets too long.
+  // Each item goes into the emptiest of `n_bins` bins. No bins if one gets longer than `capacity`.
   std::vector<Bin> level(std::span<const ItemIndex> items, std::size_t n_bins, std::int64_t capacity) const {
     std::vector<Bin> bins(std::min(items.size(), n_bins));
     for (const ItemIndex item : items) {
@@ -117,7 +119,7 @@ class Starts {
     return bins;
   }
 
-  // As many packs as fill all blocks in every round.
+  // The number of packs that fills all blocks in every round.
   std::size_t n_even_packs(std::size_t n_needed, std::int64_t n_in_iteration) const {
     const auto n = static_cast<std::size_t>(n_in_iteration);
     const auto fewest = static_cast<std::size_t>((n_tokens_ + most_tokens_ - 1) / most_tokens_);
@@ -153,7 +155,7 @@ class Starts {
   std::int64_t most_tokens_;
 };
 
-// The best iterations so far: those that are not too many, and of these those that take least.
+// The best iterations so far. Iterations that are not too many come first, then those that take least time.
 struct Best {
   std::vector<ComposedIteration> iterations;
   bool are_too_many = true;
@@ -172,15 +174,15 @@ struct Best {
   }
 };
 
-// Each iteration at its best degree and number of rounds. None if no degree holds the items of one.
-std::vector<ComposedIteration> best_forms(const Starts& starts, const DegreeCosts& costs,
+// Each iteration at its best degree and number of rounds. No iterations if no degree holds the items of one.
+std::vector<ComposedIteration> best_forms(const FirstIterations& first, const DegreeCosts& costs,
                                           std::span<const Bin> iterations, RandomChanges& changes) {
   std::vector<ComposedIteration> formed;
   for (const Bin& items : iterations) {
     Best best;
     for (std::size_t d = 0; d < costs.n_degrees(); ++d) {
-      for (const int n_rounds : starts.rounds(d)) {
-        ComposedIteration one = starts.of_items(items, d, n_rounds);
+      for (const int n_rounds : first.rounds(d)) {
+        ComposedIteration one = first.of_items(items, d, n_rounds);
         if (!one.packs.empty()) best.consider({std::move(one)}, changes, {});
       }
     }
@@ -190,18 +192,18 @@ std::vector<ComposedIteration> best_forms(const Starts& starts, const DegreeCost
   return formed;
 }
 
-// The best packs of one length; the best iterations with forms of their own.
-std::array<Best, 2> best_starts(const Starts& starts, const DegreeCosts& costs, const IterationLimits& limits,
-                                RandomChanges& changes) {
+// The best iterations whose packs all have one degree, and the best whose iterations each have their own.
+std::array<Best, 2> best_starts(const FirstIterations& first, const DegreeCosts& costs,
+                                const IterationLimits& limits, RandomChanges& changes) {
   std::array<Best, 2> best;
   for (std::size_t d = 0; d < costs.n_degrees(); ++d) {
-    for (const int n_rounds : starts.rounds(d)) {
+    for (const int n_rounds : first.rounds(d)) {
       for (const bool is_even : {false, true})
-        best[0].consider(starts.of_degree(d, n_rounds, is_even), changes, limits);
+        best[0].consider(first.of_degree(d, n_rounds, is_even), changes, limits);
     }
   }
-  for (const std::vector<Bin>& iterations : starts.iterations(limits.fewest))
-    best[1].consider(best_forms(starts, costs, iterations, changes), changes, limits);
+  for (const std::vector<Bin>& iterations : first.iterations(limits.fewest))
+    best[1].consider(best_forms(first, costs, iterations, changes), changes, limits);
   return best;
 }
 
@@ -224,7 +226,7 @@ std::vector<ComposedIteration> plan_small_job(const BatchProblem& problem, const
   const BatchSetting& setting = problem.setting;
   const std::span<const std::int32_t> lengths = problem.items.lengths_tokens;
   RandomChanges changes(setting, costs, lengths, limits);
-  // Of every kind of start the best: which of them changes improve most is not known before.
+  // The best of each kind of start. Which one the changes improve most is not known before they are made.
   std::array<Best, 3> starts;
   starts[0].consider({given.begin(), given.end()}, changes, {});
   for (const std::int64_t most_tokens : {setting.tokens_per_iteration, limits.most_tokens}) {

@@ -9,6 +9,7 @@
 #include "cli/commands.hpp"
 #include "packing/strategy.hpp"
 #include "scenarios/loader/list_files.hpp"
+#include "scenarios/loader/load_scenario.hpp"
 
 namespace packsim {
 namespace {
@@ -47,6 +48,26 @@ std::vector<ListRow> file_rows(const std::vector<ListedFile>& files) {
   return rows;
 }
 
+std::string rate_text(double bytes_per_s) {
+  return bytes_per_s < 1e12 ? fmt::format("{:.0f} GB/s", bytes_per_s / 1e9)
+                            : fmt::format("{:.2f} TB/s", bytes_per_s / 1e12);
+}
+
+std::vector<ListRow> gpu_rows(const DataPaths& data) {
+  std::vector<ListRow> rows;
+  for (const std::string& name : names_of(kGpuFiles, data)) {
+    const Gpu gpu = load_gpu(name, data);
+    const double nvlink = gpu.nvlink_bytes_per_s.value_or(0);
+    rows.push_back(
+        {name, fmt::format("{}: {:.0f} TFLOP/s of bf16, {:.0f} GB at {}, {}{}.", gpu.driver_name,
+                           gpu.peak("bf16").value_or(0) / 1e12, static_cast<double>(gpu.memory_bytes) / 1e9,
+                           rate_text(gpu.memory_bytes_per_s.value_or(0)),
+                           nvlink > 0 ? "NVLink " + rate_text(nvlink) : "no NVLink",
+                           gpu.power_w ? fmt::format(", {:.0f} W", *gpu.power_w) : "")});
+  }
+  return rows;
+}
+
 // Two columns; the second wrapped to the terminal's usual width.
 void print_rows(const std::vector<ListRow>& rows) {
   constexpr std::size_t kWidthColumns = 110;
@@ -75,12 +96,15 @@ void print_rows(const std::vector<ListRow>& rows) {
 }  // namespace
 
 void add_list_command(CLI::App& app, const CommandContext& context) {
-  CLI::App* command = app.add_subcommand("list", "List strategies, models, clusters, scenarios and profiles");
+  CLI::App* command =
+      app.add_subcommand("list", "List strategies, models, GPUs, clusters, scenarios and profiles");
   auto what = std::make_shared<std::string>();
-  command->add_option("what", *what, "strategies, models, clusters, scenarios, profiles or hardware-profiles")
+  command
+      ->add_option("what", *what,
+                   "strategies, models, gpus, clusters, scenarios, profiles or hardware-profiles")
       ->required()
-      ->check(
-          CLI::IsMember({"strategies", "models", "clusters", "scenarios", "profiles", "hardware-profiles"}));
+      ->check(CLI::IsMember(
+          {"strategies", "models", "gpus", "clusters", "scenarios", "profiles", "hardware-profiles"}));
   command->callback([what, context] {
     const DataPaths data{.root = context.data_root};
     if (*what == "strategies") {
@@ -90,6 +114,7 @@ void add_list_command(CLI::App& app, const CommandContext& context) {
       print_rows(option_rows());
     }
     if (*what == "models") print_rows(file_rows(list_models(data)));
+    if (*what == "gpus") print_rows(gpu_rows(data));
     if (*what == "clusters") print_rows(file_rows(list_clusters(data)));
     if (*what == "scenarios") print_rows(file_rows(list_scenarios(data)));
     if (*what == "profiles") print_rows(file_rows(list_profiles(data)));

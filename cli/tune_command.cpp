@@ -128,7 +128,7 @@ TuneOutcome tune_by_stopwatch(const TuneArguments& arguments, const Scenario& sc
                     arguments.lengths_tokens.empty() ? file : "--lengths");
   outcome.tuning = tune(outcome.request, stopwatch_profiler(cases));
   outcome.fewer_layers = fewer_layers_that_fit(
-      outcome.tuning.cases, static_cast<double>(scenario.cluster.gpu_memory_bytes), scenario.model.n_layers);
+      outcome.tuning.cases, static_cast<double>(scenario.cluster.gpu.memory_bytes), scenario.model.n_layers);
   return outcome;
 }
 

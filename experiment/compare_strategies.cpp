@@ -66,7 +66,7 @@ RunManifest make_manifest(const Scenario& scenario) {
   manifest.cluster = scenario.cluster.name;
   manifest.n_gpus = scenario.cluster.n_gpus();
   manifest.gpu_hour_price = scenario.cluster.gpu_hour_price;
-  manifest.gpu_power_w = scenario.cluster.gpu_power_w;
+  manifest.gpu_power_w = scenario.cluster.gpu.power_w;
   manifest.epochs = scenario.training.epochs;
   manifest.tokens_per_iteration = scenario.training.tokens_per_iteration;
   manifest.plan = scenario.plan;

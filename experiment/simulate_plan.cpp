@@ -74,9 +74,11 @@ void set_certainty(const Scenario& scenario, const PriceAccount& account, RunTim
   const auto share = [&](Evidence of) { return evidence[static_cast<std::size_t>(of)]; };
   times.evidence = {.measured = share(Evidence::measured) + share(Evidence::interpolated),
                     .extrapolated = share(Evidence::extrapolated),
+                    .transferred = share(Evidence::transferred),
                     .missing = share(Evidence::missing)};
   // The profile's factors make up for errors of kernel prices only on the model and hardware of the fit.
-  const bool is_fitted = scenario.is_model_of_profile && scenario.is_hardware_of_profile;
+  const bool is_fitted = scenario.is_model_of_profile && scenario.is_hardware_of_profile &&
+                         scenario.profile.gpu == scenario.cluster.gpu.driver_name;
   const Uncertainty uncertainty =
       run_uncertainty(times.shares.by_cause, account, scenario.profile, is_fitted);
   times.gpu_days_low = uncertainty.low() * times.gpu_days;

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "models/gpu.hpp"
+
 namespace packsim {
 
 /// The network of a cluster. Rates are of one direction, as the maker states them; what collectives reach of
@@ -24,19 +26,12 @@ struct Network {
 struct Cluster {
   std::string name;
   std::string source;
-  /// Name of the GPU as its driver reports it. Profiles name the GPU that they were measured on in the same
-  /// way.
-  std::string gpu;
+  Gpu gpu;
   int nodes = 1;
   int gpus_per_node = 8;
-  std::int64_t gpu_memory_bytes = 0;  ///< usable, as the driver reports it
   Network network = {};
-  // What the makers state. Prices use it only for kernels that the hardware profile does not cover.
-  std::optional<double> gpu_peak_flop_per_s = {};     ///< dense bf16 matrix products
-  std::optional<double> gpu_memory_bytes_per_s = {};  ///< bandwidth of a GPU's own memory
-  std::optional<double> gpu_power_w = {};             ///< board power of a GPU, which reports of energy use
-  std::optional<double> host_memory_bytes = {};       ///< of a node
-  std::optional<double> host_link_bytes_per_s = {};   ///< PCIe of one GPU, one direction
+  std::optional<double> host_memory_bytes = {};      ///< of a node
+  std::optional<double> host_link_bytes_per_s = {};  ///< from one GPU to the host, one direction
 
   /// What an hour of one GPU costs, in any currency. Not of the type but of the machine that is booked.
   std::optional<double> gpu_hour_price = {};

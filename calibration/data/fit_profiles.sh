@@ -19,6 +19,6 @@ out=calibration/profiles/hardware
   --library "elementwise op=rms_norm pass=fwd=liger" --library "elementwise op=swiglu pass=fwd=liger" \
   --library "elementwise op=rms_norm pass=bwd=torch-autograd" --library "elementwise op=cross_entropy pass=fwd=liger" \
   --library "collective=nccl-2.27.3" "${@:2}"
-"$packsim" calibrate fit calibration/data/h200-public-*.jsonl --name h200-sxm-public --hardware $out/h200-sxm-public.json \
+"$packsim" calibrate fit calibration/data/h200-public-{attention,elementwise}.jsonl --name h200-sxm-public --hardware $out/h200-sxm-public.json \
   --description "NVIDIA H200 SXM 141GB from published measurements: cuDNN attention and rms_norm only" \
   --library elementwise=cudnn "${@:2}"

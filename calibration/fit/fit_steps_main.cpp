@@ -103,7 +103,7 @@ int main(int argc, char** argv) {
     const StepFitProblem problem = published_problem(rows_path, hardware);
     StepFit fit = packsim::fit_steps(problem);
     fit.profile.name = "deepspeed-ulysses-h100";
-    fit.profile.gpu = problem.cluster.gpu;
+    fit.profile.gpu = problem.cluster.gpu.driver_name;
     fit.profile.hardware = hardware;
     fit.profile.model = problem.model.name;
     fit.profile.source = "fitted to the step times of HBP (arXiv 2503.07680) tables 4, 18 and 19";

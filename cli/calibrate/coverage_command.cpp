@@ -13,6 +13,7 @@
 #include "models/coverage/coverage.hpp"
 #include "models/coverage/measurement_list.hpp"
 #include "models/coverage/schedule_kernels.hpp"
+#include "models/kernels/transfer_profile.hpp"
 #include "reports/files/write_file.hpp"
 #include "reports/text/numbers.hpp"
 #include "reports/text/text_table.hpp"
@@ -99,8 +100,8 @@ std::string to_json(const Coverage& covered) {
 }
 
 void print_coverage(const Coverage& covered) {
-  std::vector<std::vector<std::string>> table = {
-      {"kernel", "share of time", "measured", "interpolated", "extrapolated", "missing", "error"}};
+  std::vector<std::vector<std::string>> table = {{"kernel", "share of time", "measured", "interpolated",
+                                                  "extrapolated", "transferred", "missing", "error"}};
   const auto row = [&](const std::string& name, double fraction,
                        const std::array<double, kNEvidenceLevels>& fractions, double relative_error) {
     std::vector<std::string> cells = {name, percent(fraction)};
@@ -141,7 +142,8 @@ void print_unmeasured(const std::vector<UnmeasuredCase>& cases, const Coverage& 
 void cover(const CoverageArguments& arguments, const CommandContext& context) {
   const DataPaths data{.root = context.data_root};
   const Scenario scenario = load_scenario(arguments.scenario, data);
-  const HardwareProfile profile = load_hardware_profile(arguments.profile, data);
+  const HardwareProfile profile =
+      profile_on(load_hardware_profile(arguments.profile, data), scenario.cluster);
   const std::vector<KernelUse> uses = scenario_kernels(scenario, arguments.strategy);
   const Coverage covered =
       coverage([&](const KernelCase& kernel) { return kernel_time(profile, kernel); }, uses);
@@ -151,10 +153,6 @@ void cover(const CoverageArguments& arguments, const CommandContext& context) {
     fmt::print("{}\n", to_json(covered));
   } else {
     fmt::print("{} on {}: what {} knows of it\n\n", scenario.name, scenario.cluster.name, profile.name);
-    if (profile.gpu != scenario.cluster.gpu) {
-      fmt::print("warning: the profile is of {}, the scenario's GPUs are {}\n\n", profile.gpu,
-                 scenario.cluster.gpu);
-    }
     print_coverage(covered);
     print_unmeasured(unmeasured, covered, arguments.listed);
   }

@@ -142,9 +142,9 @@ void fit_framework(const FitArguments& arguments, const CommandContext& context,
   const DataPaths data{.root = context.data_root};
   const Cluster cluster = load_cluster_type(arguments.cluster, data);
   const std::string gpu = gpu_of(file.measurements);
-  if (!gpu.empty() && gpu != cluster.gpu) {
+  if (!gpu.empty() && gpu != cluster.gpu.driver_name) {
     fmt::print(stderr, "packsim: warning: the steps ran on {}, --cluster {} has {}\n", gpu, arguments.cluster,
-               cluster.gpu);
+               cluster.gpu.driver_name);
   }
   if (!gpu.empty() && gpu != hardware.gpu) {
     fmt::print(stderr, "packsim: warning: the steps ran on {}, the hardware profile {} is of {}\n", gpu,

@@ -9,7 +9,7 @@ constexpr double kHoursPerDay = 24;
 
 RunCost run_cost(const Cluster& cluster, const RunTimes& times, const std::optional<FailureCost>& failures) {
   RunCost cost{.gpu_hours = kHoursPerDay * times.gpu_days};
-  if (cluster.gpu_power_w) cost.energy_kwh = cost.gpu_hours * *cluster.gpu_power_w / 1000;
+  if (cluster.gpu.power_w) cost.energy_kwh = cost.gpu_hours * *cluster.gpu.power_w / 1000;
   if (!cluster.gpu_hour_price) return cost;
   const auto money_of = [&](double gpu_days) { return kHoursPerDay * gpu_days * *cluster.gpu_hour_price; };
   cost.money = money_of(times.gpu_days);

@@ -76,7 +76,7 @@ Utilisation utilisation(const Scenario& scenario, const PlannedStrategy& plan, d
   Utilisation result{.tokens_per_s_per_gpu = tokens / gpu_s,
                      .samples_per_s = samples / wall_s,
                      .model_flop_per_s_per_gpu = model_flop / gpu_s};
-  if (const std::optional<double> peak_flop_per_s = scenario.cluster.gpu_peak_flop_per_s) {
+  if (const std::optional<double> peak_flop_per_s = scenario.cluster.gpu.peak("bf16")) {
     result.mfu_fraction = model_flop / gpu_s / *peak_flop_per_s;
     result.hfu_fraction = hardware_flop / gpu_s / *peak_flop_per_s;
   }

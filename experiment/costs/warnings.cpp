@@ -2,22 +2,41 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <set>
+#include <string>
 
 namespace packsim {
+
+namespace {
+
+// The GPUs on which kernels were measured that are scaled to the scenario's.
+std::set<std::string> other_gpus(const HardwareProfile& hardware) {
+  std::set<std::string> gpus;
+  for (const KernelCurve& curve : hardware.curves) {
+    if (!curve.transferred) continue;
+    for (const MeasurementSource& source : hardware.sources) {
+      const bool is_its = std::ranges::find(curve.sources, source.id) != curve.sources.end();
+      if (is_its && source.gpu != hardware.gpu) gpus.insert(source.gpu);
+    }
+  }
+  return gpus;
+}
+
+}  // namespace
 
 std::vector<std::string> extrapolation_warnings(const Scenario& scenario) {
   const FrameworkProfile& profile = scenario.profile;
   std::vector<std::string> warnings;
-  if (profile.gpu != scenario.cluster.gpu) {
-    warnings.push_back(
-        fmt::format("profile {} was measured on {}, the cluster has {}: every time is extrapolated",
-                    profile.name, profile.gpu, scenario.cluster.gpu));
+  if (profile.gpu != scenario.cluster.gpu.driver_name) {
+    warnings.push_back(fmt::format("profile {} was fitted on {}: its factors are assumed to hold on {} too",
+                                   profile.name, profile.gpu, scenario.cluster.gpu.driver_name));
   }
-  if (scenario.hardware.gpu != scenario.cluster.gpu) {
-    warnings.push_back(fmt::format(
-        "hardware profile {} was measured on {}, the cluster has {}: every kernel is extrapolated",
-        scenario.hardware.name, scenario.hardware.gpu, scenario.cluster.gpu));
+  for (const std::string& gpu : other_gpus(scenario.hardware)) {
+    warnings.push_back(
+        fmt::format("kernels were measured on {} and are scaled to {} by the GPUs' data sheets", gpu,
+                    scenario.cluster.gpu.driver_name));
   }
   if (!scenario.is_hardware_of_profile) {
     warnings.push_back(

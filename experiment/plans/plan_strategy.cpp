@@ -67,7 +67,7 @@ PlannedGroup plan_group(const Scenario& scenario, const ParallelPlan& base, cons
   result.memory =
       peak_memory(scenario.model, scenario.cluster, plan, assumptions, tokens_per_gpu, n_micro_batches);
   result.peak_memory_bytes = result.memory.total_bytes();
-  result.gpu_memory_bytes = static_cast<double>(scenario.cluster.gpu_memory_bytes);
+  result.gpu_memory_bytes = static_cast<double>(scenario.cluster.gpu.memory_bytes);
   result.feasible = fits(scenario.cluster, result.memory);
   return result;
 }

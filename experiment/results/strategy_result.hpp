@@ -58,6 +58,7 @@ struct TimeShares {
 struct EvidenceShares {
   double measured = 0;  ///< measured, or interpolated between measurements
   double extrapolated = 0;
+  double transferred = 0;  ///< measured on another GPU or over other links, and scaled to these
   double missing = 0;  ///< not measured, but a rough estimate
 };
 

@@ -60,7 +60,7 @@ struct PublishedStep {
   /// the square of each document, and nothing for recomputation.
   double model_flop() const;
   /// Model flop utilisation: model_flop() over what the GPUs could do in step_time_s. peak_flop_per_s: of
-  /// one, such as cluster.gpu_peak_flop_per_s.
+  /// one, such as cluster.gpu.peak("bf16").
   double model_flop_utilisation(double peak_flop_per_s) const;
 };
 

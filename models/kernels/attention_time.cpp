@@ -120,7 +120,8 @@ CurveTime AttentionDocuments::document(double length_tokens) const {
   CurveTime time = curve_ != nullptr
                        ? curve_time(*curve_, length_tokens, base_of(work_, {heads_.heads, heads_.kv_heads}))
                        : from_neighbours(neighbours_, work_, {heads_.heads, heads_.kv_heads}, length_tokens);
-  if (head_dim_scale_ != 1) time.evidence = Evidence::extrapolated;
+  if (head_dim_scale_ != 1) time.evidence = std::max(time.evidence, Evidence::extrapolated);
+  if (model_->transferred) time.evidence = std::max(time.evidence, Evidence::transferred);
   return time;
 }
 
@@ -137,7 +138,7 @@ CurveTime AttentionDocuments::pack(const AttentionSum& documents) const {
   return {
       head_dim_scale_ * attention_pack_s(launch_s_, longest_s, documents.work_s),
       together(documents.error_s / documents.work_s, pack_error(documents.longest_tokens)),
-      outside(documents.longest_tokens) > 0 ? Evidence::extrapolated : evidence,
+      outside(documents.longest_tokens) > 0 ? std::max(evidence, Evidence::extrapolated) : evidence,
   };
 }
 

@@ -71,7 +71,8 @@ std::optional<KernelTime> even_time(const HardwareProfile& profile, const Group&
   return KernelTime{
       time_s,
       together(near.relative_error, group_error, model->end_error * std::abs(std::log(n / near_gpus))),
-      Evidence::extrapolated, "curve " + nearest->key + " and the model of " + model->key};
+      std::max(Evidence::extrapolated, near.evidence),
+      "curve " + nearest->key + " and the model of " + model->key};
 }
 
 }  // namespace
@@ -133,7 +134,7 @@ std::optional<KernelTime> collective_time(const HardwareProfile& profile, const 
     even = even_time(profile, group, bytes * imbalance);
   }
   if (!even) return std::nullopt;
-  even->evidence = Evidence::extrapolated;
+  even->evidence = std::max(even->evidence, Evidence::extrapolated);
   // Of what the larger payload adds, up to a third may be hidden or added by the GPUs that wait.
   even->relative_error = together(even->relative_error, (1 - 1 / ratio) / 3);
   even->basis += ", with the payload of the GPU that receives most";

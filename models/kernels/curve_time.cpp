@@ -21,6 +21,29 @@ double between(const CurvePoint& low, const CurvePoint& high, double size, const
   return std::clamp(line + bend, low_log, std::max(low_log, high_log));
 }
 
+CurveTime measured_time(const KernelCurve& curve, double size, const BaseTime& base) {
+  const std::vector<CurvePoint>& points = curve.points;
+  const auto upper = std::ranges::lower_bound(points, size * (1 - kSameSize), {}, &CurvePoint::size);
+  if (upper != points.end() && upper->size <= size * (1 + kSameSize))
+    return {upper->time_s, upper->relative_error, Evidence::measured};
+  if (upper == points.end() || upper == points.begin()) {
+    const CurvePoint& end = upper == points.end() ? points.back() : points.front();
+    return {end.time_s * base(size) / base(end.size),
+            together(end.relative_error, curve.end_error * beyond_ends(curve, size)), Evidence::extrapolated};
+  }
+  const CurvePoint& low = *(upper - 1);
+  const double gap = std::log(upper->size / low.size);
+  const double part = std::log(size / low.size) / gap;
+  const double noise = (1 - part) * low.relative_error + part * upper->relative_error;
+  const double mean_gap =
+      std::log(points.back().size / points.front().size) / static_cast<double>(points.size() - 1);
+  const double wide = std::max(1.0, gap * gap / (4 * mean_gap * mean_gap));
+  // Of three points or more: with two, no point can be left out between others.
+  const double unknown = points.size() > 2 ? curve.quality.left_out_rms : curve.end_error * gap / 2;
+  return {std::exp(between(low, *upper, size, curve.straight ? BaseTime() : base)),
+          together(noise, 4 * part * (1 - part) * unknown * wide), Evidence::interpolated};
+}
+
 }  // namespace
 
 double together(double error, double other_error) {
@@ -66,26 +89,9 @@ double log_between(const std::vector<double>& sizes, const std::vector<double>& 
 }
 
 CurveTime curve_time(const KernelCurve& curve, double size, const BaseTime& base) {
-  const std::vector<CurvePoint>& points = curve.points;
-  const auto upper = std::ranges::lower_bound(points, size * (1 - kSameSize), {}, &CurvePoint::size);
-  if (upper != points.end() && upper->size <= size * (1 + kSameSize))
-    return {upper->time_s, upper->relative_error, Evidence::measured};
-  if (upper == points.end() || upper == points.begin()) {
-    const CurvePoint& end = upper == points.end() ? points.back() : points.front();
-    return {end.time_s * base(size) / base(end.size),
-            together(end.relative_error, curve.end_error * beyond_ends(curve, size)), Evidence::extrapolated};
-  }
-  const CurvePoint& low = *(upper - 1);
-  const double gap = std::log(upper->size / low.size);
-  const double part = std::log(size / low.size) / gap;
-  const double noise = (1 - part) * low.relative_error + part * upper->relative_error;
-  const double mean_gap =
-      std::log(points.back().size / points.front().size) / static_cast<double>(points.size() - 1);
-  const double wide = std::max(1.0, gap * gap / (4 * mean_gap * mean_gap));
-  // Of three points or more: with two, no point can be left out between others.
-  const double unknown = points.size() > 2 ? curve.quality.left_out_rms : curve.end_error * gap / 2;
-  return {std::exp(between(low, *upper, size, curve.straight ? BaseTime() : base)),
-          together(noise, 4 * part * (1 - part) * unknown * wide), Evidence::interpolated};
+  CurveTime time = measured_time(curve, size, base);
+  if (curve.transferred) time.evidence = std::max(time.evidence, Evidence::transferred);
+  return time;
 }
 
 CurveTime curve_time(const KernelCurve& curve, double size) {

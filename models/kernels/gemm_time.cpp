@@ -69,13 +69,18 @@ double outside_of(const KernelModel& model, const GemmSides& sides) {
   return beyond_box(model, {gemm.m, gemm.n, gemm.k});
 }
 
+Evidence evidence_of(const KernelModel& model, double outside) {
+  if (model.transferred) return Evidence::transferred;
+  return outside > 0 ? Evidence::extrapolated : Evidence::interpolated;
+}
+
 KernelTime shape_time(GemmShapes& shapes, const KernelModel& model, const GemmSides& sides) {
   const std::vector<GemmNeighbour>& neighbours = shapes.near(model, sides);
   const double outside = outside_of(model, sides);
   return {
       .time_s = neighbour_curve_s(model, neighbours, sides, sides.size),
       .relative_error = together(shape_error(model, neighbours), model.end_error * outside),
-      .evidence = outside > 0 ? Evidence::extrapolated : Evidence::interpolated,
+      .evidence = evidence_of(model, outside),
       .basis = "model of " + model.key + (neighbours.empty() ? "" : " with the nearest shapes' residuals")};
 }
 
@@ -91,7 +96,7 @@ KernelTime beyond_curve(GemmShapes& shapes, const KernelModel& model, const Kern
   return {.time_s = end.time_s * growth,
           .relative_error =
               together(end.relative_error, shape_error(model, neighbours), model.end_error * outside),
-          .evidence = outside > 0 ? Evidence::extrapolated : Evidence::interpolated,
+          .evidence = evidence_of(model, outside),
           .basis = "curve " + curve.key + ", beyond its end with the model of " + model.key};
 }
 

@@ -33,6 +33,8 @@ std::string_view evidence_name(Evidence evidence) {
       return "interpolated";
     case Evidence::extrapolated:
       return "extrapolated";
+    case Evidence::transferred:
+      return "transferred";
     case Evidence::missing:
       break;
   }
@@ -62,15 +64,21 @@ std::vector<const KernelModel*> HardwareProfile::models_of(std::string_view star
 }
 
 std::string kernel_family(const KernelCase& kernel) {
-  const std::string_view kind = kernel.kernel();
-  const auto with = [&](std::string_view key) { return " " + std::string(key) + "=" + kernel.value(key); };
-  if (kind == "attention") return "attention" + with("pass");
-  if (kind == "elementwise") return "elementwise" + with("op") + with("pass");
-  if (kind == "copy") return "copy" + with("kind");
+  return kernel_family(kernel.text());
+}
+
+std::string kernel_family(std::string_view text) {
+  const std::string kind(text.substr(0, text.find(' ')));
+  const auto with = [&](std::string_view key) {
+    return " " + std::string(key) + "=" + std::string(key_value(text, key));
+  };
+  if (kind == "attention") return kind + with("pass");
+  if (kind == "elementwise") return kind + with("op") + with("pass");
+  if (kind == "copy") return kind + with("kind");
   // A network is another thing than the links of a node, and mostly measured by somebody else.
   if (kind == "collective")
-    return "collective" + with("op") + (kernel.integer("nodes") > 1 ? " between nodes" : "");
-  return std::string(kind);
+    return kind + with("op") + (key_value(text, "nodes") == "1" ? "" : " between nodes");
+  return kind;
 }
 
 CurvePlace curve_place(const KernelCase& kernel) {

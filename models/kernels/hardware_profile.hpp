@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "models/gpu.hpp"
 #include "models/kernels/kernel_case.hpp"
 #include "models/kernels/measurement.hpp"
 
@@ -20,9 +22,11 @@ enum class Evidence {
   interpolated,
   /// Outside the measured range, or something else was measured in its place.
   extrapolated,
+  /// Measured on another GPU or over other links, and scaled to these (transfer_profile()).
+  transferred,
   missing,  ///< no measurement can be used
 };
-inline constexpr int kNEvidenceLevels = 4;
+inline constexpr int kNEvidenceLevels = 5;
 std::string_view evidence_name(Evidence evidence);
 
 /// Time of a kernel according to a profile.
@@ -77,7 +81,8 @@ struct KernelCurve {
   FittedNumber size_per_s = {.name = "size_per_s"};
   /// Whether times between the points are straight lines, and the base is used only beyond the ends.
   bool straight = false;
-  double end_error = 0;  ///< relative error added for each factor of e beyond an end
+  double end_error = 0;      ///< relative error added for each factor of e beyond an end
+  bool transferred = false;  ///< whether it was measured on another GPU or over other links
   FitQuality quality = {};
   std::vector<std::string> sources = {};  ///< sorted ids
   bool operator==(const KernelCurve&) const = default;
@@ -98,7 +103,8 @@ struct KernelModel {
   std::string library = {};
   std::vector<FittedNumber> numbers = {};
   std::vector<KeyRange> box = {};
-  double end_error = 0;  ///< relative error added for each factor of e outside the box
+  double end_error = 0;      ///< relative error added for each factor of e outside the box
+  bool transferred = false;  ///< whether it was measured on another GPU or over other links
   FitQuality quality = {};
   std::vector<std::string> sources = {};
 
@@ -121,6 +127,8 @@ struct UnusedRows {
 struct HardwareProfile {
   std::string name = {};
   std::string gpu = {};
+  /// What is known of that GPU; none if models/gpus has no file of it.
+  std::optional<Gpu> data_sheet = {};
   std::string description = {};
   std::vector<MeasurementSource> sources = {};  ///< sorted by id
   std::vector<KernelCurve> curves = {};         ///< sorted by key
@@ -139,6 +147,8 @@ struct HardwareProfile {
 /// example, "elementwise op=rms_norm pass=fwd", "attention pass=bwd", "copy kind=device", "collective
 /// op=all_gather", "collective op=all_gather between nodes" and "gemm".
 std::string kernel_family(const KernelCase& kernel);
+/// The same of the text of a case, or of the key of a curve or model.
+std::string kernel_family(std::string_view text);
 
 /// The curve that a case lies on, and its size there. For attention the size is 0, because each document has
 /// a size of its own.

@@ -85,7 +85,7 @@ KernelTime kernel_time(const HardwareProfile& profile, const KernelCase& kernel,
     constexpr double kOtherLayoutError = 0.1;
     time = any_cache_time(profile, kernel.with("layout", "tn"), shapes);
     if (time) {
-      time->evidence = Evidence::extrapolated;
+      time->evidence = std::max(time->evidence, Evidence::extrapolated);
       time->relative_error = together(time->relative_error, kOtherLayoutError);
       time->basis += ", of layout tn";
     }

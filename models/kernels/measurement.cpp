@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <stdexcept>
 
 namespace packsim {
@@ -12,6 +13,14 @@ double median(std::vector<double> values) {
   std::nth_element(values.begin(), middle, values.end());
   if (values.size() % 2 == 1) return *middle;
   return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+std::optional<double> MeasurementSource::nic_bytes_per_s_of_gpu() const {
+  const auto at = details.find("nic_bytes_per_s_of_gpu");
+  if (at == details.end()) return std::nullopt;
+  char* end = nullptr;
+  const double rate = std::strtod(at->second.c_str(), &end);
+  return *end == '\0' && rate > 0 ? std::optional(rate) : std::nullopt;
 }
 
 double Measurement::median_s() const {

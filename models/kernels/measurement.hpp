@@ -20,6 +20,10 @@ struct MeasurementSource {
   std::string provenance;                      ///< where it was published, or the command that measured it
   std::string licence;                         ///< of what was published; empty for own measurements
   std::map<std::string, std::string> details;  ///< driver, libraries, clocks, topology, as they were recorded
+
+  /// What a GPU's share of its node's network cards carries one way, of collectives between nodes: the detail
+  /// of this name. None if it was not recorded.
+  std::optional<double> nic_bytes_per_s_of_gpu() const;
 };
 
 /// One kernel case as it was measured.

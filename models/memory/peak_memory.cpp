@@ -185,7 +185,7 @@ MemoryPeak peak_memory(const Transformer& model, const Cluster& cluster, const P
 }
 
 bool fits(const Cluster& cluster, const MemoryPeak& peak) {
-  return peak.total_bytes() <= static_cast<double>(cluster.gpu_memory_bytes) &&
+  return peak.total_bytes() <= static_cast<double>(cluster.gpu.memory_bytes) &&
          (!cluster.host_memory_bytes || peak.host_bytes <= *cluster.host_memory_bytes);
 }
 

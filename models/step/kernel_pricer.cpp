@@ -8,6 +8,7 @@
 #include "models/kernels/curve_time.hpp"
 #include "models/kernels/kernel_times.hpp"
 #include "models/kernels/make_case.hpp"
+#include "models/kernels/transfer_profile.hpp"
 #include "models/step/extrapolation_error.hpp"
 #include "models/step/reached_rates.hpp"
 
@@ -101,6 +102,10 @@ const std::vector<KernelPricer::Use>& KernelPricer::uses(const LayerOp& op, bool
 PricedKernel KernelPricer::price(const KernelCase& kernel) {
   KernelTime time = kernel_time(profile_, kernel, shapes_);
   if (time.evidence == Evidence::missing && kernel.kernel() != "launch_gap") time = extrapolate(kernel);
+  if (const double least_s = least_kernel_s(cluster_.gpu, kernel); time.time_s < least_s) {
+    time.time_s = least_s;
+    time.basis += ", raised to what the GPU's peak and memory rate allow";
+  }
   const double kernel_s = time.time_s;
   const double links_s = kernel.kernel() == "collective" ? links_time_s(cluster_, kernel) : 0;
   if (kernel_s < links_s) {

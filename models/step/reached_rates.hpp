@@ -17,17 +17,16 @@ inline constexpr double kH100AttentionFlopPerS = 400e12;
 inline constexpr double kH100ReachedBytesPerS = 2.5e12;
 
 inline double reached_gemm_flop_per_s(const Cluster& cluster) {
-  return kH100GemmFlopPerS * (cluster.gpu_peak_flop_per_s.value_or(kH100PeakFlopPerS) / kH100PeakFlopPerS);
+  return kH100GemmFlopPerS * (cluster.gpu.peak("bf16").value_or(kH100PeakFlopPerS) / kH100PeakFlopPerS);
 }
 
 inline double reached_attention_flop_per_s(const Cluster& cluster) {
-  return kH100AttentionFlopPerS *
-         (cluster.gpu_peak_flop_per_s.value_or(kH100PeakFlopPerS) / kH100PeakFlopPerS);
+  return kH100AttentionFlopPerS * (cluster.gpu.peak("bf16").value_or(kH100PeakFlopPerS) / kH100PeakFlopPerS);
 }
 
 inline double reached_memory_bytes_per_s(const Cluster& cluster) {
   return kH100ReachedBytesPerS *
-         (cluster.gpu_memory_bytes_per_s.value_or(kH100MemoryBytesPerS) / kH100MemoryBytesPerS);
+         (cluster.gpu.memory_bytes_per_s.value_or(kH100MemoryBytesPerS) / kH100MemoryBytesPerS);
 }
 
 }  // namespace packsim

@@ -167,7 +167,9 @@ Values times() {
     return is_known ? Value(half_width(*run.times)) : Value();
   };
   const auto not_measured = [](const Run& run) {
-    return run.times ? Value(run.times->evidence.extrapolated + run.times->evidence.missing) : Value();
+    if (!run.times) return Value();
+    const EvidenceShares& evidence = run.times->evidence;
+    return Value(evidence.extrapolated + evidence.transferred + evidence.missing);
   };
   return {
       timed("step_mean_s", of(&Run::times, &RunTimes::step_mean_s), kTime, "step", "s",
@@ -365,6 +367,7 @@ Values shares() {
       {"idle_fraction", [](const Run& run) { return run.times ? Value(run.times->shares.idle) : Value(); }});
   values.push_back({"measured_fraction", evidence(&EvidenceShares::measured)});
   values.push_back({"extrapolated_fraction", evidence(&EvidenceShares::extrapolated)});
+  values.push_back({"transferred_fraction", evidence(&EvidenceShares::transferred)});
   values.push_back({"unmeasured_fraction", evidence(&EvidenceShares::missing)});
   return values;
 }

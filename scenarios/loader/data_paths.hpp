@@ -6,7 +6,8 @@
 
 namespace packsim {
 
-/// Where the files that come with packsim are: models/architectures, models/clusters, calibration/profiles,
+/// Where the files that come with packsim are: models/architectures, models/clusters, models/gpus,
+/// calibration/profiles,
 /// scenarios and scenarios/lengths under root.
 struct DataPaths {
   std::string root;
@@ -20,6 +21,7 @@ struct NamedFiles {
 
 inline constexpr NamedFiles kModelFiles = {"model", "models/architectures"};
 inline constexpr NamedFiles kClusterFiles = {"cluster type", "models/clusters"};
+inline constexpr NamedFiles kGpuFiles = {"GPU", "models/gpus"};
 inline constexpr NamedFiles kProfileFiles = {"profile", "calibration/profiles"};
 inline constexpr NamedFiles kScenarioFiles = {"scenario", "scenarios"};
 

@@ -1,9 +1,14 @@
 #include "scenarios/loader/load_scenario.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <utility>
 
+#include "models/kernels/transfer_profile.hpp"
+#include "scenarios/loader/find_gpu.hpp"
 #include "scenarios/loader/limits.hpp"
 #include "scenarios/loader/plan_checks.hpp"
 #include "scenarios/loader/profiles/read_hardware_profile.hpp"
@@ -14,6 +19,8 @@ namespace {
 
 // A file that another file, or the command line, refers to.
 template <typename T>
+using ReadFile = std::function<T(JsonReader)>;
+template <typename T>
 struct Loaded {
   T value = {};
   std::string path;
@@ -22,7 +29,7 @@ struct Loaded {
 };
 
 template <typename T>
-Loaded<T> load_file(const std::string& path, T (*read)(JsonReader), Problems& problems) {
+Loaded<T> load_file(const std::string& path, const ReadFile<T>& read, Problems& problems) {
   const std::size_t before = problems.size();
   const JsonDocument document = read_json(path, problems);
   Loaded<T> loaded;
@@ -33,10 +40,15 @@ Loaded<T> load_file(const std::string& path, T (*read)(JsonReader), Problems& pr
   return loaded;
 }
 
+ReadFile<Cluster> cluster_reader(const DataPaths& data, Problems& problems) {
+  return [&](JsonReader reader) { return read_cluster_type(std::move(reader), data, problems); };
+}
+
 // The file that a member of the scenario names.
 template <typename T>
-Loaded<T> load_member(JsonReader& reader, std::string_view key, const NamedFiles& kind, T (*read)(JsonReader),
-                      const std::string& scenario_folder, const DataPaths& data, Problems& problems) {
+Loaded<T> load_member(JsonReader& reader, std::string_view key, const NamedFiles& kind,
+                      const ReadFile<T>& read, const std::string& scenario_folder, const DataPaths& data,
+                      Problems& problems) {
   const std::string name = reader.string(key);
   if (name.empty()) return {};
   const FoundFile file = find_named_file(kind, name, scenario_folder, data);
@@ -56,9 +68,8 @@ std::string path_or_throw(const NamedFiles& kind, const std::string& name_or_pat
 }
 
 template <typename T>
-T load_named(const NamedFiles& kind, const std::string& name_or_path, T (*read)(JsonReader),
-             const DataPaths& data) {
-  Problems problems;
+T load_named(const NamedFiles& kind, const std::string& name_or_path, const ReadFile<T>& read,
+             const DataPaths& data, Problems& problems) {
   Loaded<T> loaded = load_file(path_or_throw(kind, name_or_path, data), read, problems);
   problems.throw_if_any();
   return std::move(loaded.value);
@@ -83,19 +94,52 @@ bool is_model_of(const FrameworkProfile& profile, const Transformer& model, cons
   return known.good && model.has_sizes_of(known.value);
 }
 
-// The hardware profile that the scenario names, or else the one that its framework profile is on.
-Loaded<HardwareProfile> load_hardware(JsonReader& reader, const Loaded<FrameworkProfile>& framework,
-                                      const std::string& folder, const DataPaths& data, Problems& problems) {
-  if (reader.has("hardware"))
-    return load_member<HardwareProfile>(reader, "hardware", kHardwareProfileFiles, read_hardware_profile,
-                                        folder, data, problems);
-  reader.string("hardware", "");  // which makes it a known key
+HardwareProfile read_hardware(JsonReader reader) {
+  return read_hardware_profile(std::move(reader));
+}
+
+// The hardware profile that the framework profile is on.
+Loaded<HardwareProfile> load_hardware_of(const Loaded<FrameworkProfile>& framework, JsonReader& reader,
+                                         const DataPaths& data, Problems& problems) {
   if (!framework.good) return {};
   const std::string beside = std::filesystem::path(framework.path).parent_path().string();
   const FoundFile file = find_named_file(kHardwareProfileFiles, framework.value.hardware, beside, data);
-  if (file.found()) return load_file<HardwareProfile>(file.path, read_hardware_profile, problems);
+  if (file.found()) return load_file<HardwareProfile>(file.path, read_hardware, problems);
   reader.refuse("profile", "a profile whose hardware is " + file.expected, file.got);
   return {};
+}
+
+// The profile as it is on the scenario's GPUs and links.
+HardwareProfile on_cluster(const Loaded<HardwareProfile>& hardware, const Loaded<Cluster>& cluster,
+                           std::string_view key, JsonReader& reader, const DataPaths& data) {
+  HardwareProfile profile = hardware.value;
+  if (!hardware.good || !cluster.good) return profile;
+  profile.data_sheet = find_gpu(profile.gpu, data);
+  const std::string& gpu = cluster.value.gpu.driver_name;
+  if (profile.data_sheet || profile.gpu == gpu) return profile_on(profile, cluster.value);
+  reader.refuse(key, fmt::format("kernels of {}, or of a GPU with a file in {}", gpu, kGpuFiles.folder),
+                fmt::format("{}, measured on {}", profile.name, profile.gpu));
+  return profile;
+}
+
+// The hardware profile that the scenario names; for kernels that it does not have, and where none is named,
+// the one that the framework profile is on.
+Loaded<HardwareProfile> load_hardware(JsonReader& reader, const Loaded<FrameworkProfile>& framework,
+                                      const Loaded<Cluster>& cluster, const std::string& folder,
+                                      const DataPaths& data, Problems& problems) {
+  Loaded<HardwareProfile> of_framework = load_hardware_of(framework, reader, data, problems);
+  if (!reader.has("hardware")) {
+    reader.string("hardware", "");  // which makes it a known key
+    of_framework.value = on_cluster(of_framework, cluster, "profile", reader, data);
+    return of_framework;
+  }
+  auto named = load_member<HardwareProfile>(reader, "hardware", kHardwareProfileFiles, read_hardware, folder,
+                                            data, problems);
+  named.value = on_cluster(named, cluster, "hardware", reader, data);
+  if (of_framework.good && named.value.name != of_framework.value.name)
+    named.value =
+        with_missing_families(named.value, on_cluster(of_framework, cluster, "profile", reader, data));
+  return named;
 }
 
 // Reads the whole file, whatever is wrong with parts of it.
@@ -108,20 +152,22 @@ Scenario read_scenario(JsonReader reader, const std::string& folder, const DataP
   scenario.description = reader.string("description", "");
   scenario.seed = reader.integer("seed", 0, 4294967295U, scenario.seed);
 
-  const auto model = load_member(reader, "model", kModelFiles, read_model, folder, data, problems);
-  JsonReader cluster_reader = reader.object("cluster");
+  const auto model =
+      load_member<Transformer>(reader, "model", kModelFiles, read_model, folder, data, problems);
+  JsonReader of_cluster = reader.object("cluster");
   auto cluster =
-      load_member(cluster_reader, "type", kClusterFiles, read_cluster_type, folder, data, problems);
+      load_member(of_cluster, "type", kClusterFiles, cluster_reader(data, problems), folder, data, problems);
   const std::size_t before = problems.size();
-  cluster.value.nodes = cluster_reader.integer("nodes", 1, kMostNodes);
-  cluster.value.gpu_hour_price = cluster_reader.optional_positive("gpu_hour_price");
+  cluster.value.nodes = of_cluster.integer("nodes", 1, kMostNodes);
+  cluster.value.gpu_hour_price = of_cluster.optional_positive("gpu_hour_price");
   cluster.good = cluster.good && problems.size() == before;
-  const auto profile = load_member(reader, "profile", kProfileFiles, read_profile, folder, data, problems);
+  const auto profile =
+      load_member<FrameworkProfile>(reader, "profile", kProfileFiles, read_profile, folder, data, problems);
   scenario.model = model.value;
   scenario.cluster = cluster.value;
   scenario.profile = profile.value;
   scenario.profile_hash = profile.hash;
-  const auto hardware = load_hardware(reader, profile, folder, data, problems);
+  const auto hardware = load_hardware(reader, profile, cluster, folder, data, problems);
   scenario.hardware = hardware.value;
   scenario.is_model_of_profile = is_model_of(scenario.profile, scenario.model, data);
   scenario.is_hardware_of_profile =
@@ -164,15 +210,23 @@ Scenario load_scenario(const std::string& path, const DataPaths& data) {
 }
 
 Transformer load_model(const std::string& name_or_path, const DataPaths& data) {
-  return load_named(kModelFiles, name_or_path, read_model, data);
+  Problems problems;
+  return load_named<Transformer>(kModelFiles, name_or_path, read_model, data, problems);
+}
+
+Gpu load_gpu(const std::string& name_or_path, const DataPaths& data) {
+  Problems problems;
+  return load_named<Gpu>(kGpuFiles, name_or_path, read_gpu, data, problems);
 }
 
 Cluster load_cluster_type(const std::string& name_or_path, const DataPaths& data) {
-  return load_named(kClusterFiles, name_or_path, read_cluster_type, data);
+  Problems problems;
+  return load_named(kClusterFiles, name_or_path, cluster_reader(data, problems), data, problems);
 }
 
 FrameworkProfile load_profile(const std::string& name_or_path, const DataPaths& data) {
-  return load_named(kProfileFiles, name_or_path, read_profile, data);
+  Problems problems;
+  return load_named<FrameworkProfile>(kProfileFiles, name_or_path, read_profile, data, problems);
 }
 
 }  // namespace packsim

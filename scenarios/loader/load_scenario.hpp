@@ -14,7 +14,8 @@ namespace packsim {
 /// and in the files that it names, FileError where the machine will not read one of them.
 Scenario load_scenario(const std::string& path, const DataPaths& data);
 
-/// A model, cluster type or profile by name or path, with the same errors. The cluster has one node.
+/// A model, GPU, cluster type or profile by name or path, with the same errors. The cluster has one node.
+Gpu load_gpu(const std::string& name_or_path, const DataPaths& data);
 Transformer load_model(const std::string& name_or_path, const DataPaths& data);
 Cluster load_cluster_type(const std::string& name_or_path, const DataPaths& data);
 FrameworkProfile load_profile(const std::string& name_or_path, const DataPaths& data);

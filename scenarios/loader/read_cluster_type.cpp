@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {
@@ -11,14 +13,34 @@ double number_or(JsonReader& reader, std::string_view key, double low, double fa
   return reader.value(key) == nullptr ? fallback : reader.number(key, low);
 }
 
+// The links of the GPU itself, unless the file says what a node has.
+double read_nvlink(JsonReader& reader, const Gpu& gpu) {
+  const double of_gpu = gpu.nvlink_bytes_per_s.value_or(0);
+  if (!reader.has("nvlink_bytes_per_s") && of_gpu > 0) return of_gpu;
+  return reader.positive("nvlink_bytes_per_s");
+}
+
+Gpu read_gpu_file(JsonReader& reader, const DataPaths& data, Problems& problems) {
+  const std::string name = reader.string("gpu");
+  if (name.empty()) return {};
+  const std::string folder = std::filesystem::path(reader.file()).parent_path().string();
+  const FoundFile file = find_named_file(kGpuFiles, name, folder, data);
+  if (!file.found()) {
+    reader.refuse("gpu", file.expected, file.got);
+    return {};
+  }
+  const JsonDocument document = read_json(file.path, problems);
+  return read_gpu(JsonReader(document, problems));
+}
+
 // Not stated: a network without rates, in which nothing contends.
-Network read_network(JsonReader reader, int gpus_per_node) {
+Network read_network(JsonReader reader, int gpus_per_node, const Gpu& gpu) {
   constexpr int kMostNodesPerLeaf = 65'536;
   if (reader.silent()) return {};
   const Network defaults;
   const std::size_t before = reader.n_problems();
   Network network{
-      .nvlink_bytes_per_s = reader.positive("nvlink_bytes_per_s"),
+      .nvlink_bytes_per_s = read_nvlink(reader, gpu),
       .nics_per_node = reader.integer("nics_per_node", 1, kMostGpusPerNode),
       .nic_bytes_per_s = reader.positive("nic_bytes_per_s"),
       .latency_s = number_or(reader, "latency_s", 0, defaults.latency_s),
@@ -36,20 +58,16 @@ Network read_network(JsonReader reader, int gpus_per_node) {
 
 }  // namespace
 
-Cluster read_cluster_type(JsonReader reader) {
-  constexpr std::int64_t kMostMemoryBytes = std::int64_t{1} << 50;
+Cluster read_cluster_type(JsonReader reader, const DataPaths& data, Problems& problems) {
   reader.integer("format", 1, 1);
   Cluster cluster{.name = reader.string("name"),
                   .source = reader.string("source"),
-                  .gpu = reader.string("gpu"),
-                  .gpus_per_node = reader.integer("gpus_per_node", 1, kMostGpusPerNode),
-                  .gpu_memory_bytes = reader.integer("gpu_memory_bytes", 1, kMostMemoryBytes)};
-  cluster.network = read_network(reader.optional_object("network"), cluster.gpus_per_node);
-  cluster.gpu_peak_flop_per_s = reader.optional_positive("gpu_peak_flop_per_s");
-  cluster.gpu_memory_bytes_per_s = reader.optional_positive("gpu_memory_bytes_per_s");
-  cluster.gpu_power_w = reader.optional_positive("gpu_power_w");
+                  .gpu = read_gpu_file(reader, data, problems),
+                  .gpus_per_node = reader.integer("gpus_per_node", 1, kMostGpusPerNode)};
+  cluster.network = read_network(reader.optional_object("network"), cluster.gpus_per_node, cluster.gpu);
   cluster.host_memory_bytes = reader.optional_positive("host_memory_bytes");
   cluster.host_link_bytes_per_s = reader.optional_positive("host_link_bytes_per_s");
+  if (!cluster.host_link_bytes_per_s) cluster.host_link_bytes_per_s = cluster.gpu.pcie_bytes_per_s;
   return cluster;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -129,7 +130,7 @@ class StepsReader {
   // A shipped file that a key names; nothing where there is none.
   template <typename T>
   std::optional<T> load(JsonReader& reader, std::string_view key, const NamedFiles& kind,
-                        const std::string& name, T (*read)(JsonReader));
+                        const std::string& name, const std::function<T(JsonReader)>& read);
 
   const DataPaths& data_;
   Problems& problems_;
@@ -142,7 +143,7 @@ class StepsReader {
 
 template <typename T>
 std::optional<T> StepsReader::load(JsonReader& reader, std::string_view key, const NamedFiles& kind,
-                                   const std::string& name, T (*read)(JsonReader)) {
+                                   const std::string& name, const std::function<T(JsonReader)>& read) {
   const FoundFile file = find_named_file(kind, name, "", data_);
   if (!file.found()) {
     reader.refuse(key, file.expected, file.got);
@@ -187,7 +188,8 @@ void StepsReader::read_model_entry(JsonReader& reader) {
 Cluster StepsReader::read_cluster(JsonReader reader) {
   const std::string type = reader.string("type");
   if (!type.empty() && !clusters_.contains(type)) {
-    if (std::optional<Cluster> cluster = load(reader, "type", kClusterFiles, type, read_cluster_type))
+    const auto read = [&](JsonReader file) { return read_cluster_type(std::move(file), data_, problems_); };
+    if (std::optional<Cluster> cluster = load<Cluster>(reader, "type", kClusterFiles, type, read))
       clusters_[type] = std::move(*cluster);
   }
   Cluster cluster = clusters_.contains(type) ? clusters_.at(type) : Cluster{};
@@ -199,7 +201,7 @@ const ModelEntry* StepsReader::find_model(JsonReader& step) {
   const std::string name = step.string("model");
   if (name.empty()) return nullptr;
   if (!models_.contains(name)) {
-    std::optional<Transformer> model = load(step, "model", kModelFiles, name, read_model);
+    std::optional<Transformer> model = load<Transformer>(step, "model", kModelFiles, name, read_model);
     if (!model) return nullptr;
     models_[name] = {.model = std::move(*model), .differs = {}};
   }

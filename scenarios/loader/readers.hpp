@@ -15,8 +15,11 @@ namespace packsim {
 
 /// One of our model files, or a Hugging Face config.json.
 Transformer read_model(JsonReader reader);
-/// The type of a cluster; how many nodes there are is the scenario's to say.
-Cluster read_cluster_type(JsonReader reader);
+/// What a file of models/gpus says.
+Gpu read_gpu(JsonReader reader);
+/// The type of a cluster, with the GPU that it names: a file of models/gpus, or a path, which may be relative
+/// to the cluster's file. How many nodes there are is the scenario's to say. problems: the reader's.
+Cluster read_cluster_type(JsonReader reader, const DataPaths& data, Problems& problems);
 FrameworkProfile read_profile(JsonReader reader);
 HardwareProfile read_hardware_profile(JsonReader reader);
 TrainingSpec read_training(JsonReader reader);

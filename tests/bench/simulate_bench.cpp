@@ -19,7 +19,7 @@ using packsim::StepDetail;
 using packsim_test::kLlama8b;
 
 packsim::Cluster cluster_of(int n_gpus) {
-  packsim::Cluster cluster{.name = "", .source = "", .gpu = ""};
+  packsim::Cluster cluster{.name = "", .source = "", .gpu = {}};
   cluster.nodes = n_gpus / 8;
   cluster.gpus_per_node = 8;
   cluster.network = {.nvlink_bytes_per_s = 450e9,

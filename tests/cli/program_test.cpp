@@ -203,9 +203,10 @@ TEST_CASE("Another hardware profile than the factors' own widens the interval an
   const json same = report(R"("hardware": "h100-sxm-public-fa2", )");
   const json other = report(R"("hardware": "h200-sxm-public", )");
   CHECK(spread(same) == spread(own));
-  CHECK(spread(other) > 1.2 * spread(own));
+  CHECK(spread(other) > spread(own));
   const std::string warnings = other["manifest"]["warnings"].dump();
-  CHECK(warnings.find("hardware profile h200-sxm-public was measured on NVIDIA H200") != std::string::npos);
+  CHECK(warnings.find("kernels were measured on NVIDIA H200 and are scaled to NVIDIA H100 80GB HBM3") !=
+        std::string::npos);
   CHECK(warnings.find("was fitted on hardware profile h100-sxm-public-fa2") != std::string::npos);
   CHECK(own["manifest"]["warnings"].dump().find("on hardware profile") == std::string::npos);
 }
@@ -338,7 +339,7 @@ TEST_CASE("The user's mistakes exit with 2 and say what was expected") {
   fails("packsim compare", "scenario");
   fails("packsim compare no_such_scenario", "no_such_scenario");
   fails("packsim run small.json --strategy ffd", "expected one of isf, hbp, too-big");
-  fails("packsim list gpus", "gpus");
+  fails("packsim list machines", "gpus");
   fails("packsim pack lengths.csv --strategy ffd --capacity 10", "sample 1 has 40");
   fails("packsim pack lengths.csv --strategy best --capacity 100", "expected one of none, random");
   fails("packsim pack lengths.csv --strategy ffd --capacity 0", "expected 1..16777216, got 0");

@@ -378,7 +378,7 @@ TEST_CASE("a job that fits in no GPU says what is missing, in each epoch alike")
   const TempFolder folder;
   Scenario scenario =
       load_job(folder, {.strategies = R"({"strategy": "planner", "capacity_tokens": 16384})"});
-  scenario.cluster.gpu_memory_bytes /= 40;
+  scenario.cluster.gpu.memory_bytes /= 40;
   const StrategyResult run = report_of(scenario, true).runs.front();
   CHECK_FALSE(run.feasible);
   CHECK(run.repacking.value().new_packs == 0);

@@ -28,7 +28,7 @@ RunTimes five_gpu_days() {
 TEST_CASE("GPU-hours times the price are the cost, and times the board power the energy") {
   Cluster cluster;
   cluster.gpu_hour_price = 2.5;
-  cluster.gpu_power_w = 700;
+  cluster.gpu.power_w = 700;
   const RunCost cost = run_cost(cluster, five_gpu_days(), {});
   CHECK(cost.gpu_hours == Approx(120));
   CHECK(cost.money.value() == Approx(120 * 2.5));

@@ -16,7 +16,7 @@ namespace {
 
 using Mistakes = std::vector<std::string>;
 
-const Cluster kFourNodes{.name = "four", .source = "", .gpu = "", .nodes = 4, .gpus_per_node = 8};
+const Cluster kFourNodes{.name = "four", .source = "", .gpu = {}, .nodes = 4, .gpus_per_node = 8};
 
 Mistakes mistakes(const Transformer& model, const ParallelPlan& plan, const Cluster& cluster = kFourNodes) {
   Mistakes texts;
@@ -117,7 +117,7 @@ TEST_CASE("Mistakes about heads and widths") {
   CHECK(mistakes(model, {.n_gpus = 8, .sequence = {.ulysses = 8}}) ==
         Mistakes{"sp_degree: expected a divisor or a multiple of the model's 6 key-value heads, got 8"});
   // 2 x 12 GPUs would be a multiple of 12 heads, but 8 x 3 cannot split them before they are copied.
-  const Cluster large{.name = "", .source = "", .gpu = "", .nodes = 1, .gpus_per_node = 24};
+  const Cluster large{.name = "", .source = "", .gpu = {}, .nodes = 1, .gpus_per_node = 24};
   model.n_kv_heads = 12;
   CHECK(mistakes(model, {.n_gpus = 24, .tp_degree = 8, .sequence = {.ulysses = 3}}, large) ==
         Mistakes{"tp_degree: expected a divisor or a multiple of the model's 12 key-value heads, got 8"});
@@ -183,7 +183,7 @@ TEST_CASE("All mistakes come at once") {
 
 TEST_CASE("Degrees far out of range are refused, not multiplied") {
   constexpr int kHuge = 2'000'000'000;
-  const Cluster all{.name = "", .source = "", .gpu = "", .nodes = 250'000'000, .gpus_per_node = 8};
+  const Cluster all{.name = "", .source = "", .gpu = {}, .nodes = 250'000'000, .gpus_per_node = 8};
   const ParallelPlan plan{.n_gpus = kHuge,
                           .tp_degree = kHuge,
                           .sequence = {.ulysses = kHuge, .ring = kHuge},
@@ -203,7 +203,7 @@ TEST_CASE("Ulysses degrees are refused for the reasons that scenarios know") {
     Transformer model = kLlama8b;
     model.n_kv_heads = draw(8);
     model.n_heads = model.n_kv_heads * draw(8);
-    const Cluster cluster{.name = "", .source = "", .gpu = "", .nodes = draw(4), .gpus_per_node = draw(8)};
+    const Cluster cluster{.name = "", .source = "", .gpu = {}, .nodes = draw(4), .gpus_per_node = draw(8)};
     const int sp = draw(cluster.n_gpus());
     const bool good = packsim_test::sp_degree_exists(model, cluster, sp);
     CAPTURE(model.n_heads, model.n_kv_heads, cluster.nodes, cluster.gpus_per_node, sp);

@@ -16,7 +16,7 @@ using namespace packsim_test;
 
 namespace {
 
-const Cluster kTwoNodes{.name = "two nodes", .source = "", .gpu = "", .nodes = 2};
+const Cluster kTwoNodes{.name = "two nodes", .source = "", .gpu = {}, .nodes = 2};
 
 }  // namespace
 

@@ -10,7 +10,7 @@ namespace packsim_test {
 
 /// Sixteen nodes of eight GPUs that were never built.
 inline packsim::Cluster example_cluster() {
-  packsim::Cluster cluster{.name = "", .source = "", .gpu = ""};
+  packsim::Cluster cluster{.name = "", .source = "", .gpu = {}};
   cluster.nodes = 16;
   cluster.network = {.nvlink_bytes_per_s = 450e9, .nics_per_node = 8, .nic_bytes_per_s = 50e9};
   cluster.host_link_bytes_per_s = 64e9;

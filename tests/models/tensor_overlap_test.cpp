@@ -53,7 +53,7 @@ double scatter_end_s(int n, double product_s, double transfer_s) {
 }
 
 Cluster one_node() {
-  Cluster cluster{.name = "", .source = "", .gpu = ""};
+  Cluster cluster{.name = "", .source = "", .gpu = {}};
   cluster.network = {.nvlink_bytes_per_s = 450e9, .nics_per_node = 8, .nic_bytes_per_s = 50e9};
   return cluster;
 }

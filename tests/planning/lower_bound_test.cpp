@@ -52,7 +52,7 @@ std::vector<Case> cases() {
 Cluster cluster_of(int n_gpus, double memory_gib = 80) {
   Cluster cluster = example_cluster();
   cluster.nodes = n_gpus / 8;
-  cluster.gpu_memory_bytes = static_cast<std::int64_t>(memory_gib * 0x1p30);
+  cluster.gpu.memory_bytes = static_cast<std::int64_t>(memory_gib * 0x1p30);
   return cluster;
 }
 

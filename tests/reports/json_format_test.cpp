@@ -95,6 +95,7 @@ TEST_CASE("report.json keeps its keys and their order, timings last") {
                                                              "idle_fraction",
                                                              "measured_fraction",
                                                              "extrapolated_fraction",
+                                                             "transferred_fraction",
                                                              "unmeasured_fraction",
                                                              "mean_reordering_iterations",
                                                              "largest_reordering_iterations",

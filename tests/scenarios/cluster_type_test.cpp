@@ -15,8 +15,7 @@ using Messages = std::vector<std::string>;
 using packsim_test::kData;
 
 const std::string kGpus =
-    R"("format": 1, "name": "c", "source": "made up", "gpu": "a GPU", "gpus_per_node": 8,
-                            "gpu_memory_bytes": 1000)";
+    R"("format": 1, "name": "c", "source": "made up", "gpu": "h100-sxm-80gb", "gpus_per_node": 8)";
 const std::string kNetwork = R"("source": "made up", "nvlink_bytes_per_s": 300e9, "nics_per_node": 4,
                                "nic_bytes_per_s": 25e9)";
 
@@ -53,11 +52,11 @@ TEST_CASE("the shipped clusters have the makers' rates") {
     CHECK_FALSE(cluster.network.source.empty());
     CHECK(cluster.host_memory_bytes == 2e12);
     CHECK(cluster.host_link_bytes_per_s == 64e9);
-    CHECK(cluster.gpu_peak_flop_per_s == 989.4e12);
-    CHECK(cluster.gpu_power_w == 700);
+    CHECK(cluster.gpu.peak("bf16") == 989.4e12);
+    CHECK(cluster.gpu.power_w == 700);
   }
-  CHECK(load_cluster_type("h100-sxm-80gb", kData).gpu_memory_bytes_per_s == 3.35e12);
-  CHECK(load_cluster_type("h200-sxm-141gb", kData).gpu_memory_bytes_per_s == 4.8e12);
+  CHECK(load_cluster_type("h100-sxm-80gb", kData).gpu.memory_bytes_per_s == 3.35e12);
+  CHECK(load_cluster_type("h200-sxm-141gb", kData).gpu.memory_bytes_per_s == 4.8e12);
 }
 
 TEST_CASE("without a network nothing about it is known") {
@@ -66,10 +65,7 @@ TEST_CASE("without a network nothing about it is known") {
   CHECK(cluster.network.nvlink_bytes_per_s == 0);
   CHECK(cluster.network.nics_per_node == 0);
   CHECK_FALSE(cluster.host_memory_bytes.has_value());
-  CHECK_FALSE(cluster.host_link_bytes_per_s.has_value());
-  CHECK_FALSE(cluster.gpu_peak_flop_per_s.has_value());
-  CHECK_FALSE(cluster.gpu_memory_bytes_per_s.has_value());
-  CHECK_FALSE(cluster.gpu_power_w.has_value());
+  CHECK(cluster.host_link_bytes_per_s == 64e9);  // of the GPU itself: PCIe
   CHECK_FALSE(cluster.gpu_hour_price.has_value());
 }
 
@@ -113,11 +109,9 @@ TEST_CASE("mistakes in a network all come at once") {
                  "/network/rail: expected no such key (did you mean rails?), got true (boolean)",
                  "/host_memory_bytes: expected number > 0, got 0 (number)",
                  "/host_link_bytes_per_s: expected number > 0, got -1 (number)"});
-  CHECK(ClusterFile(R"(, "gpu_power_w": -700)").mistakes() ==
-        Messages{"/gpu_power_w: expected number > 0, got -700 (number)"});
+  CHECK(ClusterFile(R"(, "gpu_power_w": 700)").mistakes().size() == 1);  // that is the GPU's file to say
   CHECK(ClusterFile(R"(, "network": {})").mistakes() ==
-        Messages{"/network/nvlink_bytes_per_s: expected number > 0, got nothing",
-                 "/network/nics_per_node: expected integer in 1..1024, got nothing",
+        Messages{"/network/nics_per_node: expected integer in 1..1024, got nothing",
                  "/network/nic_bytes_per_s: expected number > 0, got nothing",
                  "/network/source: expected string of at least one character, got nothing"});
   CHECK(ClusterFile(R"(, "network": 5)").mistakes() == Messages{"/network: expected object, got 5 (number)"});

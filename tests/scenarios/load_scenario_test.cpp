@@ -43,7 +43,7 @@ TEST_CASE("a scenario with what is required has the documented defaults") {
   CHECK(scenario.model.n_layers == 32);
   CHECK(scenario.model.published_parameters == 8030261248.0);
   CHECK(scenario.cluster.n_gpus() == 32);
-  CHECK(scenario.cluster.gpu_memory_bytes == 85520809984);
+  CHECK(scenario.cluster.gpu.memory_bytes == 85520809984);
   CHECK(scenario.profile.name == "deepspeed-ulysses-h100");
   CHECK(scenario.training.tokens_per_iteration == 524288);
   CHECK(scenario.training.epochs == 1);
@@ -425,7 +425,7 @@ TEST_CASE("a profile of another GPU loads: how far to trust it is not the loader
   std::string text = scenario_text(kIsf);
   text.replace(text.find("h100-sxm-80gb"), 13, "h200-sxm-141gb");
   const Scenario scenario = load_text(text);
-  CHECK(scenario.cluster.gpu != scenario.profile.gpu);
+  CHECK(scenario.cluster.gpu.driver_name != scenario.profile.gpu);
 }
 
 TEST_CASE("a mistake in a scenario of another folder has its path in front") {

@@ -30,6 +30,12 @@ const PublishedSteps& shipped() {
   return all;
 }
 
+// Of other stacks and other GPUs; nothing is fitted to them.
+const PublishedSteps& held_out() {
+  static const PublishedSteps all = load_published_steps(kFolder + "held_out_steps.json", kData);
+  return all;
+}
+
 const PublishedStep& shipped_step(const std::string& id) {
   for (const PublishedStep& step : shipped().steps) {
     if (step.id == id) return step;
@@ -55,7 +61,7 @@ std::string micro_batches_text(const PublishedStep& step) {
 }
 
 double peak_of(const PublishedStep& step) {
-  return step.cluster.gpu_peak_flop_per_s.value();
+  return step.cluster.gpu.peak("bf16").value();
 }
 
 std::string table_row(const PublishedStep& step) {
@@ -64,17 +70,22 @@ std::string table_row(const PublishedStep& step) {
                      100 * step.model_flop_utilisation(peak_of(step)));
 }
 
-// Model flop utilisation as both publishers count it: attention over the full square, 6 flop a parameter.
+// Model flop utilisation with 6 flop a parameter, and attention over the full square.
+double full_square_utilisation(const PublishedStep& step, double parameters) {
+  const double sequence_tokens =
+      static_cast<double>(step.micro_batches.front().documents.runs.front().length_tokens);
+  const double flop_per_token =
+      6 * parameters + 12 * step.model.n_layers * step.model.query_width() * sequence_tokens;
+  return flop_per_token * step.tokens_per_step() / (step.step_time_s * step.plan.n_gpus * peak_of(step));
+}
+
+// As both publishers of the fitted steps count it.
 double published_convention(const PublishedStep& step) {
   Transformer model = step.model;
   // One of the contradictions: the publisher counts twice the key-value heads of this model.
   if (model.name.starts_with("llama3.1-405b")) model.n_kv_heads = 16;
-  const double sequence_tokens =
-      static_cast<double>(step.micro_batches.front().documents.runs.front().length_tokens);
   const double matmul_parameters = (model.layers_flop_per_token() + model.head_flop_per_token()) / 2;
-  const double flop_per_token = 6 * step.published.parameters.value_or(matmul_parameters) +
-                                12 * model.n_layers * model.query_width() * sequence_tokens;
-  return flop_per_token * step.tokens_per_step() / (step.step_time_s * step.plan.n_gpus * peak_of(step));
+  return full_square_utilisation(step, step.published.parameters.value_or(matmul_parameters));
 }
 
 }  // namespace
@@ -138,14 +149,16 @@ TEST_CASE("The figures of a published step agree with each other") {
 }
 
 TEST_CASE("Models that stand for others have their weights") {
-  for (const PublishedStep& step : shipped().steps) {
-    if (!step.published.parameters) continue;
-    CAPTURE(step.id);
-    // Learned positions are not in the model: hidden_size parameters a token of length.
-    const double positions =
-        step.model.hidden_size *
-        static_cast<double>(step.micro_batches.front().documents.runs.front().length_tokens);
-    CHECK(step.model.parameters() + positions == Approx(*step.published.parameters).epsilon(0.001));
+  for (const PublishedSteps* all : {&shipped(), &held_out()}) {
+    for (const PublishedStep& step : all->steps) {
+      if (!step.published.parameters) continue;
+      CAPTURE(step.id);
+      // Learned positions are not in the model: hidden_size parameters a token of length.
+      const double positions =
+          step.model.hidden_size *
+          static_cast<double>(step.micro_batches.front().documents.runs.front().length_tokens);
+      CHECK(step.model.parameters() + positions == Approx(*step.published.parameters).epsilon(0.001));
+    }
   }
 }
 
@@ -190,6 +203,45 @@ TEST_CASE("Utilisations of published steps are plausible, and those of validatio
   for (const UnusableStep& step : shipped().unusable) {
     CAPTURE(step.id);
     CHECK(readme.find("`" + step.source + "`") != std::string::npos);
+  }
+}
+
+TEST_CASE("Held-out steps are no fitted steps, and their plans can exist") {
+  std::set<std::string> fitted;
+  for (const PublishedStep& step : shipped().steps) fitted.insert(step.id);
+  for (const PublishedStep& step : held_out().steps) {
+    CAPTURE(step.id);
+    CHECK_FALSE(fitted.contains(step.id));
+    CHECK(plan_mistakes(step.model, step.cluster, step.plan).empty());
+  }
+}
+
+TEST_CASE("Figures of held-out steps are possible, and agree with each other") {
+  for (const PublishedStep& step : held_out().steps) {
+    CAPTURE(step.id);
+    CHECK(step.model_flop_utilisation(peak_of(step)) > 0.02);
+    CHECK(step.model_flop_utilisation(peak_of(step)) < 0.8);
+    const PublishedFigures& printed = step.published;
+    // Step times have three digits.
+    if (printed.step_time_s && printed.tokens_per_s)
+      CHECK(step.tokens_per_step() / *printed.step_time_s == Approx(*printed.tokens_per_s).epsilon(0.005));
+    // All who print a utilisation count the embeddings.
+    if (printed.mfu_fraction) {
+      const double parameters = printed.parameters.value_or(step.model.parameters());
+      CHECK(full_square_utilisation(step, parameters) == Approx(*printed.mfu_fraction).epsilon(0.0025));
+    }
+  }
+}
+
+TEST_CASE("validation/README.md lists the sources of held-out steps, with their licences and rows") {
+  const std::string readme = read_file(kFolder + "README.md");
+  const std::set<std::string> licences = {"Apache-2.0", "BSD-3-Clause", "MIT"};
+  for (const PublishedSource& source : held_out().sources) {
+    CAPTURE(source.id);
+    CHECK(licences.contains(source.licence));
+    const auto n_rows = std::ranges::count(held_out().steps, source.id, &PublishedStep::source);
+    CHECK(readme.find(fmt::format("| `{}` | {} | {} |", source.id, source.licence, n_rows)) !=
+          std::string::npos);
   }
 }
 

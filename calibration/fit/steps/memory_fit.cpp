@@ -76,7 +76,7 @@ MemoryAssumptions fit_memory_verdicts(const StepFitProblem& problem) {
       const double reserved_bytes = i * 0.1 * kGibibyte;
       const double logits_bytes = j * 0.1;
       const double error = verdict_error(
-          rows, static_cast<double>(problem.cluster.gpu_memory_bytes) - reserved_bytes, logits_bytes);
+          rows, static_cast<double>(problem.cluster.gpu.memory_bytes) - reserved_bytes, logits_bytes);
       if (error > best) continue;
       if (error < best) {
         best = error;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "scenarios/loader/json/json_reader.hpp"
+#include "scenarios/loader/find_gpu.hpp"
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {
@@ -254,7 +255,9 @@ HardwareProfile load_hardware_profile(const std::string& name_or_path, const Dat
                   .got = file.got});
     problems.throw_if_any();
   }
-  return read_hardware_profile(file.path);
+  HardwareProfile profile = read_hardware_profile(file.path);
+  profile.data_sheet = find_gpu(profile.gpu, data);
+  return profile;
 }
 
 }  // namespace packsim

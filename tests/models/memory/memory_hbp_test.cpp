@@ -3,9 +3,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "tests/models/llama_8b.hpp"
 #include "models/memory/peak_memory.hpp"
 #include "tests/models/gibibyte.hpp"
+#include "tests/models/llama_8b.hpp"
 #include "tests/paths.hpp"
 
 using namespace packsim;
@@ -42,7 +42,7 @@ std::vector<Verdict> verdicts() {
 }
 
 const Cluster kFourNodes{
-    .name = "", .source = "", .gpu = "", .nodes = 4, .gpus_per_node = 8, .gpu_memory_bytes = 85520809984};
+    .name = "", .source = "", .gpu = {.memory_bytes = 85520809984}, .nodes = 4, .gpus_per_node = 8};
 
 // Rows whose verdict is another, or whose layers are more than one away.
 int n_missed(const ParallelPlan& plan, const MemoryAssumptions& assumptions) {

@@ -1,13 +1,13 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "tests/models/closed_forms.hpp"
-#include "tests/models/expert_models.hpp"
-#include "tests/models/llama_8b.hpp"
 #include "models/memory/activations.hpp"
 #include "models/memory/peak_memory.hpp"
 #include "models/memory/states.hpp"
+#include "tests/models/closed_forms.hpp"
+#include "tests/models/expert_models.hpp"
 #include "tests/models/gibibyte.hpp"
+#include "tests/models/llama_8b.hpp"
 
 using namespace packsim;
 using namespace packsim_test;
@@ -23,10 +23,9 @@ constexpr MemoryAssumptions kAssumptions{.reserved_bytes = 5e9, .logits_bytes_pe
 
 const Cluster kCluster{.name = "",
                        .source = "",
-                       .gpu = "",
+                       .gpu = {.memory_bytes = static_cast<std::int64_t>(79.6 * kGibibyte)},
                        .nodes = 4,
                        .gpus_per_node = 8,
-                       .gpu_memory_bytes = static_cast<std::int64_t>(79.6 * kGibibyte),
                        .host_memory_bytes = 2e12};
 
 MemoryPeak llama(const ParallelPlan& plan, double tokens, const MemoryAssumptions& assumptions = kAssumptions,

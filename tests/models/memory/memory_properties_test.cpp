@@ -1,18 +1,18 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "tests/models/expert_models.hpp"
-#include "tests/models/llama_8b.hpp"
 #include "models/memory/peak_memory.hpp"
 #include "models/memory/states.hpp"
 #include "models/memory/weights.hpp"
+#include "tests/models/expert_models.hpp"
+#include "tests/models/llama_8b.hpp"
 
 using namespace packsim;
 using namespace packsim_test;
 
 namespace {
 
-const Cluster kManyNodes{.name = "", .source = "", .gpu = "", .nodes = 128, .gpus_per_node = 8};
+const Cluster kManyNodes{.name = "", .source = "", .gpu = {}, .nodes = 128, .gpus_per_node = 8};
 
 struct Draw {
   Transformer model;

@@ -8,7 +8,7 @@ using namespace packsim;
 namespace {
 
 Cluster cluster() {
-  Cluster cluster{.name = "", .source = "", .gpu = ""};
+  Cluster cluster{.name = "", .source = "", .gpu = {}};
   cluster.nodes = 4;
   cluster.network = {.nvlink_bytes_per_s = 400e9, .nics_per_node = 8, .nic_bytes_per_s = 40e9};
   cluster.host_link_bytes_per_s = 64e9;
@@ -76,8 +76,8 @@ TEST_CASE("Kernels that nobody measured reach the same share of every GPU's stat
   const HardwareProfile nothing;
   const Cluster unstated = cluster();
   Cluster gpus = cluster();
-  gpus.gpu_peak_flop_per_s = 989.4e12;
-  gpus.gpu_memory_bytes_per_s = 3.35e12;
+  gpus.gpu.peak_flop_per_s["bf16"] = 989.4e12;
+  gpus.gpu.memory_bytes_per_s = 3.35e12;
   const KernelCase product = forward_gemm(8192, 8192, 8192);
   const KernelCase update = adamw_case(1'000'000);
   const auto work_s = [&](const Cluster& on, const KernelCase& kernel) {
@@ -85,10 +85,10 @@ TEST_CASE("Kernels that nobody measured reach the same share of every GPU's stat
   };
   // The rates of an H100, which a cluster that states none counts as.
   for (const KernelCase& kernel : {product, update}) CHECK(work_s(gpus, kernel) == work_s(unstated, kernel));
-  gpus.gpu_peak_flop_per_s = 2 * 989.4e12;
+  gpus.gpu.peak_flop_per_s["bf16"] = 2 * 989.4e12;
   CHECK(work_s(gpus, product) == Approx(work_s(unstated, product) / 2));
   CHECK(work_s(gpus, update) == work_s(unstated, update));
-  gpus.gpu_memory_bytes_per_s = 3.35e12 / 4;
+  gpus.gpu.memory_bytes_per_s = 3.35e12 / 4;
   CHECK(work_s(gpus, update) == Approx(4 * work_s(unstated, update)));
 }
 
@@ -190,7 +190,7 @@ TEST_CASE("A framework's factor is on the kernel, not on a link that is too slow
 
 TEST_CASE("Neither profile nor cluster say anything: an H100's rates") {
   const HardwareProfile profile;
-  const Cluster unknown{.name = "", .source = "", .gpu = ""};
+  const Cluster unknown{.name = "", .source = "", .gpu = {}};
   KernelPricer pricer(profile, unknown);
   CHECK(pricer.time(copy_case("device", kBytes)).time_s == Approx(kLaunchS + 2e9 / 2.5e12));
   CHECK(pricer.time(copy_case("device_to_host", kBytes)).time_s == Approx(kLaunchS + 1e9 / 48e9));

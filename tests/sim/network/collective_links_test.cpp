@@ -19,7 +19,7 @@ namespace {
 Topology fabric(int nodes, bool rails, int nodes_per_leaf = 0, int nics = 8) {
   return Topology({.name = "test",
                    .source = "",
-                   .gpu = "",
+                   .gpu = {},
                    .nodes = nodes,
                    .gpus_per_node = 8,
                    .network = {.nvlink_bytes_per_s = 450e9,
@@ -232,7 +232,7 @@ TEST_CASE("one GPU, and a network that is not stated, use no links") {
   for (const char* op : {"all_to_all", "all_gather", "reduce_scatter", "all_reduce"})
     CHECK(collective_links(topology, op, std::vector{3}, 100).empty());
   CHECK(ring_exchange_links(topology, std::vector{3}, 100).empty());
-  const Topology unknown({.name = "", .source = "", .gpu = "", .nodes = 2});
+  const Topology unknown({.name = "", .source = "", .gpu = {}, .nodes = 2});
   CHECK(collective_links(unknown, "all_reduce", first(16), 100).empty());
 }
 

@@ -17,7 +17,7 @@ using Names = std::vector<std::string>;
 Cluster cluster(int nodes, int gpus, Network network) {
   network.nvlink_bytes_per_s = 450e9;
   network.nic_bytes_per_s = 50e9;
-  return {.name = "test", .source = "", .gpu = "", .nodes = nodes, .gpus_per_node = gpus, .network = network};
+  return {.name = "test", .source = "", .gpu = {}, .nodes = nodes, .gpus_per_node = gpus, .network = network};
 }
 
 Names names(const Topology& topology, const Route& route) {
@@ -206,7 +206,7 @@ TEST_CASE("a link belongs to its GPU, to the GPUs of its NIC, or to all that go 
 }
 
 TEST_CASE("a cluster whose network is not stated has no links") {
-  const Topology topology({.name = "", .source = "", .gpu = "", .nodes = 3});
+  const Topology topology({.name = "", .source = "", .gpu = {}, .nodes = 3});
   CHECK(topology.n_gpus() == 24);
   CHECK(topology.link_bytes_per_s().empty());
   CHECK(topology.route(0, 23).empty());

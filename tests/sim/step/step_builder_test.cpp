@@ -23,7 +23,7 @@ std::vector<WorkTime> work_of(const RandomStep& step, StepDetail detail) {
 }
 
 Cluster one_gpu_nodes(int n_nodes, double bytes_per_s) {
-  Cluster cluster{.name = "", .source = "", .gpu = ""};
+  Cluster cluster{.name = "", .source = "", .gpu = {}};
   cluster.nodes = n_nodes;
   cluster.gpus_per_node = 1;
   cluster.network = {.nvlink_bytes_per_s = bytes_per_s, .nics_per_node = 1, .nic_bytes_per_s = bytes_per_s};

@@ -36,7 +36,7 @@ struct ExchangeStep {
 
 // Nodes of one GPU; a leaf switch for three of them, whose uplink carries so much.
 Cluster leaves_of_three(double uplink_bytes_per_s) {
-  Cluster cluster{.name = "", .source = "", .gpu = ""};
+  Cluster cluster{.name = "", .source = "", .gpu = {}};
   cluster.nodes = 12;
   cluster.gpus_per_node = 1;
   const double wide = 1e15;
@@ -71,7 +71,7 @@ TEST_CASE("Two Ulysses groups across one oversubscribed leaf share its uplink") 
 }
 
 TEST_CASE("Groups inside nodes do not contend") {
-  Cluster cluster{.name = "", .source = "", .gpu = ""};
+  Cluster cluster{.name = "", .source = "", .gpu = {}};
   cluster.nodes = 4;
   cluster.gpus_per_node = 8;
   // All links as narrow as they can be for one group alone: 3/4 of the payload leaves a GPU.

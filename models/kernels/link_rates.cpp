@@ -1,0 +1,43 @@
+#include "models/kernels/link_rates.hpp"
+
+#include <algorithm>
+
+#include "models/kernels/collectives.hpp"
+#include "models/kernels/kernel_times.hpp"
+
+namespace packsim {
+
+LinkRates link_rates(const Cluster& cluster) {
+  const Network& network = cluster.network;
+  return {.gpu_bytes_per_s = network.nvlink_bytes_per_s,
+          .nic_bytes_per_s = network.nics_per_node * network.nic_bytes_per_s / cluster.gpus_per_node};
+}
+
+double link_time_s(const LinkRates& rates, const KernelCase& kernel) {
+  const CollectiveKind& kind = collective_kind(kernel.value("op"));
+  const auto gpus = static_cast<double>(kernel.integer("gpus"));
+  const auto nodes = static_cast<double>(kernel.integer("nodes"));
+  const double gpus_in_node = gpus / nodes;
+  const double bytes = static_cast<double>(kernel.integer("bytes")) * kernel.number("imbalance");
+  const double sent_bytes = sent_per_payload_byte(kind.name, gpus) * bytes;
+  const bool is_ring = kind.algorithm == CollectiveAlgorithm::ring;
+  double inside_bytes = gpus_in_node > 1 ? sent_bytes : 0;
+  double outside_bytes = 0;
+  if (nodes > 1) {
+    if (!is_ring) {
+      outside_bytes = sent_bytes * (gpus - gpus_in_node) / (gpus - 1);
+      inside_bytes = sent_bytes - outside_bytes;
+    } else if (kind.receives_whole_payload) {
+      outside_bytes = sent_per_payload_byte(kind.name, nodes) * bytes / gpus_in_node;
+    } else {
+      outside_bytes = sent_bytes / gpus_in_node;
+    }
+  }
+  const bool is_known =
+      (inside_bytes == 0 || rates.gpu_bytes_per_s > 0) && (outside_bytes == 0 || rates.nic_bytes_per_s > 0);
+  if (!is_known) return 0;
+  return std::max(inside_bytes == 0 ? 0 : inside_bytes / rates.gpu_bytes_per_s,
+                  outside_bytes == 0 ? 0 : outside_bytes / rates.nic_bytes_per_s);
+}
+
+}  // namespace packsim

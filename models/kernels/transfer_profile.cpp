@@ -1,0 +1,293 @@
+#include "models/kernels/transfer_profile.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <set>
+#include <stdexcept>
+
+#include "models/kernels/kernel_times.hpp"
+#include "models/kernels/link_rates.hpp"
+
+namespace packsim {
+namespace {
+
+// Where the profile has no model of matrix products: the launch of a kernel, and what an H100 reaches.
+constexpr GemmNumbers kUsualGemm = {.launch_s = 3e-6, .s_per_flop = 1 / 700e12, .s_per_byte = 1 / 2.7e12};
+
+// Of a GPU whose file does not say.
+constexpr double kUsualL2Bytes = 50e6;
+
+// How often the time of its work a kernel takes on another GPU.
+struct WorkFactors {
+  double product = 1;    // of flop in matrix products
+  double attention = 1;  // of all work of attention
+  double memory = 1;     // of bytes in the GPU's memory
+  double host = 1;       // of bytes between host and GPU
+};
+
+// The kernels of libraries whose warps issue their own products, as those for an A100 do.
+constexpr std::array<std::string_view, 2> kWarpProductLibraries = {"fa2", "flash-attention-2"};
+
+bool issues_warp_products(std::string_view library) {
+  return std::ranges::any_of(kWarpProductLibraries,
+                             [&](std::string_view start) { return library.starts_with(start); });
+}
+
+double ratio(std::optional<double> from, std::optional<double> to) {
+  return from && to && *from > 0 && *to > 0 ? *from / *to : 1;
+}
+
+WorkFactors work_factors(const Gpu& from, const Gpu& to, std::optional<double> host_bytes_per_s,
+                         std::string_view library, double compute_exponent) {
+  const double peaks = ratio(from.peak("bf16"), to.peak("bf16"));
+  const double shares = issues_warp_products(library) ? from.warp_product_share / to.warp_product_share : 1;
+  return {.product = std::pow(peaks, compute_exponent),
+          .attention = std::pow(peaks * shares, compute_exponent),
+          .memory = ratio(from.memory_bytes_per_s, to.memory_bytes_per_s),
+          .host = ratio(from.pcie_bytes_per_s, host_bytes_per_s)};
+}
+
+GemmNumbers slower(const GemmNumbers& numbers, const WorkFactors& factors) {
+  return {.launch_s = numbers.launch_s,
+          .s_per_flop = numbers.s_per_flop * factors.product,
+          .s_per_output = numbers.s_per_output * factors.product,
+          .s_per_byte = numbers.s_per_byte * factors.memory};
+}
+
+// A time of which a part is fixed.
+struct SplitTime {
+  double fixed_s = 0;
+  double work_s = 0;
+};
+
+// The relative error of a sum whose parts err independently.
+double error_of(const SplitTime& time, double fixed_error, double work_error) {
+  const double total_s = time.fixed_s + time.work_s;
+  return total_s > 0 ? together(time.fixed_s * fixed_error, time.work_s * work_error) / total_s : work_error;
+}
+
+// Drivers' names begin with the maker's.
+std::string_view maker_of(const Gpu& gpu) {
+  return std::string_view(gpu.driver_name).substr(0, gpu.driver_name.find(' '));
+}
+
+TransferNumbers of_makers(TransferNumbers numbers, const Gpu& from, const Gpu& to) {
+  if (maker_of(from) == maker_of(to)) return numbers;
+  for (double* error : {&numbers.product_error, &numbers.attention_error, &numbers.memory_error})
+    *error = numbers.other_maker_error;
+  return numbers;
+}
+
+class ProfileTransfer {
+ public:
+  ProfileTransfer(const HardwareProfile& profile, const Gpu& measured, const Cluster& cluster,
+                  const TransferNumbers& numbers)
+      : profile_(profile),
+        measured_(measured),
+        cluster_(cluster),
+        numbers_(of_makers(numbers, measured, cluster.gpu)),
+        to_links_(link_rates(cluster)) {}
+
+  HardwareProfile transferred() {
+    HardwareProfile result = profile_;
+    for (KernelModel& model : result.models) change(model);
+    for (KernelCurve& curve : result.curves) change(curve);
+    result.gpu = cluster_.gpu.driver_name;
+    return result;
+  }
+
+ private:
+  bool is_same_gpu() const { return measured_.driver_name == cluster_.gpu.driver_name; }
+
+  WorkFactors factors(std::string_view library) const {
+    return work_factors(measured_, cluster_.gpu, cluster_.host_link_bytes_per_s, library,
+                        numbers_.compute_exponent);
+  }
+
+  // Rates of the links that a collective was measured on.
+  LinkRates from_links(const std::vector<std::string>& sources) const {
+    LinkRates rates{.gpu_bytes_per_s = measured_.nvlink_bytes_per_s.value_or(0), .nic_bytes_per_s = 0};
+    if (rates.gpu_bytes_per_s == 0) rates.gpu_bytes_per_s = measured_.pcie_bytes_per_s.value_or(0);
+    for (const std::string& id : sources) {
+      const auto at = std::ranges::find(profile_.sources, id, &MeasurementSource::id);
+      if (at != profile_.sources.end()) rates.nic_bytes_per_s = at->nic_bytes_per_s_of_gpu().value_or(0);
+    }
+    return rates;
+  }
+
+  // How often as long the links of the cluster take for a collective as those that were measured.
+  double link_factor(const KernelCase& kernel, const std::vector<std::string>& sources) const {
+    const double from_s = link_time_s(from_links(sources), kernel);
+    const double to_s = link_time_s(to_links_, kernel);
+    return from_s > 0 && to_s > 0 ? to_s / from_s : 1;
+  }
+
+  // A middle payload: the factor hardly depends on it.
+  static KernelCase collective_of(const KernelCurve& curve) {
+    const double bytes = curve.points[curve.points.size() / 2].size;
+    return KernelCase::parse(curve.key + " bytes=" + std::to_string(std::llround(bytes)));
+  }
+
+  static void scale(KernelModel& model, std::string_view name, double factor) {
+    const auto at = std::ranges::find(model.numbers, name, &FittedNumber::name);
+    if (at == model.numbers.end()) return;
+    at->value *= factor;
+    at->standard_error *= factor;
+  }
+
+  void change(KernelModel& model) const {
+    const std::string_view kind = std::string_view(model.key).substr(0, model.key.find(' '));
+    const WorkFactors work = factors(model.library);
+    if (kind == "gemm" && !is_same_gpu()) {
+      scale(model, "flop_per_s", 1 / work.product);
+      scale(model, "s_per_output", work.product);
+      scale(model, "bytes_per_s", 1 / work.memory);
+      model.quality.left_out_rms = together(model.quality.left_out_rms, numbers_.product_error);
+      model.quality.rms = together(model.quality.rms, numbers_.product_error);
+      model.transferred = true;
+    }
+    if (kind == "attention" && !is_same_gpu()) {
+      for (const char* name :
+           {"tail_s_per_token", "s_per_pair", "s_per_token", "s_per_document", "s_per_kv_token"})
+        scale(model, name, work.attention);
+      // Without other curves nearby, the model's error is all that counts.
+      if (model.number("n_neighbours") == 0)
+        model.quality.left_out_rms = together(model.quality.left_out_rms, numbers_.attention_error);
+      model.transferred = true;
+    }
+    if (kind != "collective") return;
+    // The groups of one model have the factor of its smallest.
+    const bool in_node = key_value(model.key, "nodes") == "1";
+    const auto per_node = in_node ? 2 : std::max(1, static_cast<int>(key_number(model.key, "gpus_per_node")));
+    const KernelCase kernel = KernelCase::of(
+        "collective", {std::string(key_value(model.key, "op")), std::to_string(in_node ? 2 : 2 * per_node),
+                       in_node ? "1" : "2", std::to_string(std::int64_t{1} << 26), "1"});
+    const double factor = link_factor(kernel, model.sources);
+    if (factor == 1 && is_same_gpu()) return;
+    scale(model, "bytes_per_s", 1 / factor);
+    model.transferred = true;
+  }
+
+  void change(KernelCurve& curve) const {
+    const std::string_view kind = std::string_view(curve.key).substr(0, curve.key.find(' '));
+    if (kind == "collective") return change_collective(curve);
+    if (is_same_gpu() || kind == "launch_gap" || kind == "step") return;
+    const WorkFactors work = factors(curve.library);
+    if (kind == "gemm") {
+      const GemmNumbers from = gemm_of(curve);
+      const GemmNumbers to = slower(from, work);
+      const bool by_k = curve.size_name == "k";
+      const double n = key_number(curve.key, "n");
+      const double other = key_number(curve.key, by_k ? "m" : "k");
+      const auto model_s = [&](const GemmNumbers& numbers, double size) {
+        return gemm_model_s(numbers, by_k ? other : size, n, by_k ? size : other) - numbers.launch_s;
+      };
+      change_points(curve, from.launch_s, numbers_.product_error,
+                    [&](double size) { return model_s(to, size) / model_s(from, size); });
+      return;
+    }
+    const bool is_host_copy = kind == "copy" && key_value(curve.key, "kind") != "device";
+    // The curve of attention is work alone, without launch.
+    if (kind == "attention")
+      change_points(curve, 0, numbers_.attention_error, [&](double) { return work.attention; });
+    else
+      change_points(curve, kUsualGemm.launch_s, numbers_.memory_error,
+                    [&](double) { return is_host_copy ? work.host : work.memory; });
+  }
+
+  GemmNumbers gemm_of(const KernelCurve& curve) const {
+    const KernelModel* model = profile_.model("gemm layout=" + std::string(key_value(curve.key, "layout")) +
+                                              " cache=" + std::string(key_value(curve.key, "cache")));
+    return model == nullptr ? kUsualGemm : gemm_numbers(*model);
+  }
+
+  void change_collective(KernelCurve& curve) const {
+    const double factor = link_factor(collective_of(curve), curve.sources);
+    if (factor == 1 && is_same_gpu()) return;
+    const double fixed_s =
+        std::min(curve.points.front().time_s,
+                 curve.fixed_s.value > 0 ? curve.fixed_s.value : curve.points.front().time_s);
+    const auto has_nvlink = [](const Gpu& gpu) { return gpu.nvlink_bytes_per_s.value_or(0) > 0; };
+    const bool are_alike = has_nvlink(measured_) == has_nvlink(cluster_.gpu);
+    change_points(curve, fixed_s, are_alike ? numbers_.link_error : numbers_.other_link_error,
+                  [&](double) { return factor; });
+  }
+
+  void change_points(KernelCurve& curve, double fixed_s, double work_error,
+                     const std::function<double(double size)>& factor) const {
+    double last_s = 0;
+    for (CurvePoint& point : curve.points) {
+      SplitTime time{.fixed_s = std::min(fixed_s, point.time_s)};
+      time.work_s = (point.time_s - time.fixed_s) * factor(point.size);
+      point.time_s = std::max(last_s, time.fixed_s + time.work_s);
+      point.relative_error =
+          together(point.relative_error, error_of(time, numbers_.latency_error, work_error));
+      last_s = point.time_s;
+    }
+    const double end_factor = factor(curve.points.back().size);
+    curve.size_per_s.value /= end_factor;
+    curve.size_per_s.standard_error /= end_factor;
+    curve.transferred = true;
+  }
+
+  const HardwareProfile& profile_;
+  const Gpu& measured_;
+  const Cluster& cluster_;
+  TransferNumbers numbers_;
+  LinkRates to_links_;
+};
+
+}  // namespace
+
+HardwareProfile transfer_profile(const HardwareProfile& profile, const Gpu& measured, const Cluster& cluster,
+                                 const TransferNumbers& numbers) {
+  return ProfileTransfer(profile, measured, cluster, numbers).transferred();
+}
+
+HardwareProfile profile_on(const HardwareProfile& profile, const Cluster& cluster) {
+  if (profile.data_sheet) return transfer_profile(profile, *profile.data_sheet, cluster);
+  if (profile.gpu == cluster.gpu.driver_name) return transfer_profile(profile, cluster.gpu, cluster);
+  throw std::invalid_argument("hardware profile " + profile.name + " was measured on " + profile.gpu +
+                              ", of which models/gpus has no file");
+}
+
+double least_kernel_s(const Gpu& gpu, const KernelCase& kernel) {
+  const std::string_view kind = kernel.kernel();
+  if (kind == "collective" || kind == "overlap" || (kind == "copy" && kernel.value("kind") != "device"))
+    return 0;
+  const std::optional<double> peak = gpu.peak("bf16");
+  const double flop_s = peak ? kernel_flop(kernel) / *peak : 0;
+  if (!gpu.memory_bytes_per_s) return flop_s;
+  const double bytes = std::max(0.0, kernel_bytes(kernel) - gpu.l2_bytes.value_or(kUsualL2Bytes));
+  return std::max(flop_s, bytes / *gpu.memory_bytes_per_s);
+}
+
+HardwareProfile with_missing_families(const HardwareProfile& profile, const HardwareProfile& other) {
+  std::set<std::string> known;
+  for (const KernelCurve& curve : profile.curves) known.insert(kernel_family(curve.key));
+  for (const KernelModel& model : profile.models) known.insert(kernel_family(model.key));
+  HardwareProfile all = profile;
+  std::set<std::string> sources;
+  const auto is_missing = [&](const auto& item) { return !known.contains(kernel_family(item.key)); };
+  const auto add = [&](auto& items, const auto& others) {
+    for (const auto& item : others) {
+      if (!is_missing(item)) continue;
+      items.push_back(item);
+      sources.insert(item.sources.begin(), item.sources.end());
+    }
+    std::ranges::sort(items, {}, [](const auto& item) -> const std::string& { return item.key; });
+  };
+  add(all.models, other.models);
+  add(all.curves, other.curves);
+  for (const MeasurementSource& source : other.sources) {
+    const bool is_known =
+        std::ranges::find(all.sources, source.id, &MeasurementSource::id) != all.sources.end();
+    if (sources.contains(source.id) && !is_known) all.sources.push_back(source);
+  }
+  std::ranges::sort(all.sources, {}, &MeasurementSource::id);
+  return all;
+}
+
+}  // namespace packsim

@@ -1,0 +1,55 @@
+#pragma once
+
+#include "models/cluster.hpp"
+#include "models/kernels/hardware_profile.hpp"
+
+namespace packsim {
+
+/// What the transfer of kernels between GPUs rests on beside data sheets. The numbers are fitted to, and the
+/// errors found by leaving GPUs out of, the published rows of calibration/data (docs/accuracy/transfer.md).
+struct TransferNumbers {
+  /// GPUs with a higher peak reach a smaller share of it: times go with the peak to this power.
+  double compute_exponent = 0.93;
+  // Relative errors, one standard deviation, that a transfer adds: of the work of kernels, and of what does
+  // not depend on their size.
+  double product_error = 0.12;
+  double attention_error = 0.2;
+  double memory_error = 0.3;
+  double link_error = 0.25;
+  double latency_error = 0.5;
+  /// In place of link_error, from GPUs with NVLink to GPUs without, or back: assumed, as no row shows it.
+  double other_link_error = 0.8;
+  /// In place of those of work, between GPUs of two makers, whose libraries reach other shares of the peak.
+  double other_maker_error = 0.5;
+};
+
+/// The profile of another cluster's GPUs and links, from one that was measured on `measured` GPUs.
+///
+/// Each time is a fixed part, which does not change, and work, which takes as much longer as
+/// - matrix products and attention: what the GPU needs for the flop at its peak rate (to the power of
+///   compute_exponent), and products for the bytes at its memory rate;
+/// - elementwise kernels, copies and the optimizer: the bytes at its memory rate; copies to and from the
+/// host:
+///   at the rate of the host's link;
+/// - collectives: the bytes that cross NVLink and network cards, at their rates, as the usual algorithm of
+/// the
+///   collective sends them.
+/// Times rise with size as before. Curves and models that change are marked as transferred, and their errors
+/// grow. If GPU and links are the same, nothing changes. A rate that is not known of one of the two counts as
+/// equal.
+HardwareProfile transfer_profile(const HardwareProfile& profile, const Gpu& measured, const Cluster& cluster,
+                                 const TransferNumbers& numbers = {});
+
+/// The same from the GPU of the profile's data sheet. Throws std::invalid_argument if the cluster has another
+/// GPU and the profile no data sheet.
+HardwareProfile profile_on(const HardwareProfile& profile, const Cluster& cluster);
+
+/// The seconds below which no kernel can be on a GPU: its flop at the peak rate of products, and the bytes of
+/// kernels that are called cold, beside what the L2 cache may hold of them, at the memory rate. 0 where the
+/// GPU's file does not say, and for collectives.
+double least_kernel_s(const Gpu& gpu, const KernelCase& kernel);
+
+/// The profile, and of kernel families that it does not have, those of `other`.
+HardwareProfile with_missing_families(const HardwareProfile& profile, const HardwareProfile& other);
+
+}  // namespace packsim

@@ -14,6 +14,7 @@
 #include "scenarios/loader/read_published_steps.hpp"
 #include "validation/gate.hpp"
 #include "validation/stack_fit.hpp"
+#include "validation/step_stacks.hpp"
 #include "validation/validation_sets.hpp"
 #include "validation/validation_text.hpp"
 
@@ -38,6 +39,10 @@ void fit_stacks(const DataPaths& data) {
     write_file(path, stack_profile_json(stack, steps, data));
     fmt::print("{}: written\n", path);
   }
+  const std::string path =
+      data.root + "/" + std::string(kProfileFiles.folder) + "/" + std::string(kAnyStackProfile) + ".json";
+  write_file(path, any_stack_profile_json(data));
+  fmt::print("{}: written\n", path);
 }
 
 std::vector<std::string> pages_at(const std::string& path) {

@@ -69,7 +69,8 @@ RunTimes times_of(const SimulatedRun& run, int n_gpus) {
 }
 
 // Sets the evidence and the 90 % interval of the times.
-void set_certainty(const Scenario& scenario, const PriceAccount& account, RunTimes& times) {
+void set_certainty(const Scenario& scenario, std::span<const ParallelPlan> plans, const PriceAccount& account,
+                   RunTimes& times) {
   const auto evidence = evidence_fractions(times.shares.by_cause, account);
   const auto share = [&](Evidence of) { return evidence[static_cast<std::size_t>(of)]; };
   times.evidence = {.measured = share(Evidence::measured) + share(Evidence::interpolated),
@@ -79,8 +80,10 @@ void set_certainty(const Scenario& scenario, const PriceAccount& account, RunTim
   // The profile's factors make up for errors of kernel prices only on the model and hardware of the fit.
   const bool is_fitted = scenario.is_model_of_profile && scenario.is_hardware_of_profile &&
                          scenario.profile.gpu == scenario.cluster.gpu.driver_name;
+  const std::vector<ProfileDoubt> doubts =
+      profile_doubts(scenario.profile, scenario.model, scenario.cluster, plans);
   const Uncertainty uncertainty =
-      run_uncertainty(times.shares.by_cause, account, scenario.profile, is_fitted);
+      run_uncertainty(times.shares.by_cause, account, scenario.profile, is_fitted, doubts);
   times.gpu_days_low = uncertainty.low() * times.gpu_days;
   times.gpu_days_high = uncertainty.high() * times.gpu_days;
   if (!uncertainty.sources.empty()) times.largest_uncertainty = uncertainty.sources.front().measurement;
@@ -119,7 +122,7 @@ void set_times(const Scenario& scenario, const StrategySpec& spec, const Planned
   });
   result.times = times_of(run, n_gpus);
   result.times->utilisation = utilisation(scenario, plan, run.total_s);
-  set_certainty(scenario, priced.account, *result.times);
+  set_certainty(scenario, plan.plans, priced.account, *result.times);
   set_planning(spec, plan, run.step_s, n_gpus, result);
   if (scenario.variability.any()) {
     simulation.variability = {};

@@ -9,8 +9,20 @@
 
 #include "models/execution_style.hpp"
 #include "models/framework_factors.hpp"
+#include "models/plan_traits.hpp"
 
 namespace packsim {
+
+/// The steps to which a framework profile was fitted.
+struct FitScope {
+  std::vector<std::string> models = {};  ///< names
+  int least_gpus = 0;
+  int most_gpus = 0;
+  std::vector<PlanTrait> traits = {};  ///< in the order of kPlanTraits; those that at least one step has
+};
+
+/// Adds a step to the scope.
+void add_step(FitScope& scope, const Transformer& model, const ParallelPlan& plan);
 
 /// What end-to-end steps of one training framework show beyond the kernels of a hardware profile, and how the
 /// framework executes a step. Each is a JSON file in calibration/profiles, with its provenance.
@@ -19,9 +31,7 @@ struct FrameworkProfile {
   std::string gpu;       ///< the GPU it was measured on
   std::string source;    ///< what it was fitted to
   std::string hardware;  ///< name or path of the hardware profile to which its factors are relative
-  std::string model;     ///< the model whose steps it was fitted to
-  int n_gpus = 0;        ///< of the steps it was fitted to
-  int zero_stage = 1;    ///< of the steps it was fitted to
+  FitScope fitted_on;
 
   FrameworkFactors factors;
 

@@ -61,9 +61,7 @@ FrameworkProfile profile_of(const FrameworkStack& stack, const StackFit& fit) {
   profile.source = "fitted to published steps (validation/published_steps.json, sources " +
                    std::string(stack.sources) + "*)";
   profile.hardware = stack.hardware;
-  profile.model = example.model.name;
-  profile.n_gpus = example.plan.n_gpus;
-  profile.zero_stage = example.plan.zero_stage;
+  for (const PublishedStep& step : fit.steps) add_step(profile.fitted_on, step.model, step.plan);
   profile.factors = fit.all.factors();
   profile.execution.fp32_gradients = example.plan.execution.fp32_gradients;
   profile.execution.overlaps_states = fit.overlaps_states;

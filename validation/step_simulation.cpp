@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "models/step/overlap.hpp"
+#include "models/step/plan_account.hpp"
 #include "models/step/step_pricer.hpp"
 #include "sim/engine/op_account.hpp"
 #include "sim/run/run_step.hpp"
@@ -14,7 +15,8 @@ namespace {
 SimulatedStep account_step(const StepRun& run) {
   OpAccount account;
   take_account(run.graph, run.engine, account);
-  SimulatedStep step{.step_s = to_seconds(run.end)};
+  SimulatedStep step;
+  step.step_s = to_seconds(run.end);
   const double share = 1.0 / static_cast<double>(account.ranks.size());
   for (const RankAccount& rank : account.ranks) {
     for (std::size_t c = 0; c < step.by_cause_s.size(); ++c)
@@ -43,7 +45,16 @@ SimulatedStep simulate_step(const PublishedStep& step, const HardwareProfile& ha
   }
 
   StepArena arena({.detail = StepDetail::stages, .slow_down = overlap_slow_down(hardware)});
-  return account_step(run_step(std::span(&rank, 1), arena));
+  SimulatedStep result = account_step(run_step(std::span(&rank, 1), arena));
+  PlanAccount account(pricer);
+  double n_micro_batches = 0;
+  for (std::size_t i = 0; i < prices.size(); ++i) {
+    account.add_micro_batches(prices[i], step.micro_batches[i].n_micro_batches);
+    n_micro_batches += step.micro_batches[i].n_micro_batches;
+  }
+  account.add_steps(1, n_micro_batches, n_micro_batches - 1);
+  result.account = account.total();
+  return result;
 }
 
 }  // namespace packsim

@@ -5,6 +5,7 @@
 
 #include "models/coverage/published_step.hpp"
 #include "models/framework_factors.hpp"
+#include "models/step/price_account.hpp"
 #include "models/step/step_price.hpp"
 
 namespace packsim {
@@ -15,6 +16,7 @@ struct SimulatedStep {
   /// Mean seconds of a GPU by cause. Together with idle_s they add up to step_s.
   std::array<double, kNCauses> by_cause_s = {};
   double idle_s = 0;
+  PriceAccount account = {};  ///< what the prices of its kernels rest on
 };
 
 /// Simulates a published step, with every run of kernels and every exchange as an operation of its own. All

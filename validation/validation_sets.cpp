@@ -52,10 +52,11 @@ const std::vector<SetMaker>& set_makers() {
          return validate_published_steps(
              load_published_steps(data.root + "/validation/published_steps.json", data), data);
        }},
-      {{"steps-held-out"},
+      {{"steps-held-out", "steps-stack-left-out"},
        [](const DataPaths& data) {
-         return std::vector{validate_held_out_steps(
-             load_published_steps(data.root + "/validation/held_out_steps.json", data), data)};
+         return validate_held_out_steps(
+             load_published_steps(data.root + "/validation/published_steps.json", data),
+             load_published_steps(data.root + "/validation/held_out_steps.json", data), data);
        }},
   };
   return makers;

@@ -105,7 +105,6 @@ int main(int argc, char** argv) {
     fit.profile.name = "deepspeed-ulysses-h100";
     fit.profile.gpu = problem.cluster.gpu.driver_name;
     fit.profile.hardware = hardware;
-    fit.profile.model = problem.model.name;
     fit.profile.source = "fitted to the step times of HBP (arXiv 2503.07680) tables 4, 18 and 19";
     fmt::print("{}", packsim::framework_profile_text(
                          fit.profile,

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <span>
 #include <string>
+
+#include "models/step/profile_doubts.hpp"
 
 namespace packsim {
 
@@ -29,10 +32,6 @@ std::set<std::string> other_gpus(const HardwareProfile& hardware) {
 std::vector<std::string> extrapolation_warnings(const Scenario& scenario) {
   const FrameworkProfile& profile = scenario.profile;
   std::vector<std::string> warnings;
-  if (profile.gpu != scenario.cluster.gpu.driver_name) {
-    warnings.push_back(fmt::format("profile {} was fitted on {}: its factors are assumed to hold on {} too",
-                                   profile.name, profile.gpu, scenario.cluster.gpu.driver_name));
-  }
   for (const std::string& gpu : other_gpus(scenario.hardware)) {
     warnings.push_back(
         fmt::format("kernels were measured on {} and are scaled to {} by the GPUs' data sheets", gpu,
@@ -46,18 +45,13 @@ std::vector<std::string> extrapolation_warnings(const Scenario& scenario) {
   if (!scenario.is_model_of_profile) {
     warnings.push_back(
         fmt::format("profile {} was fitted to steps of {}: its factors are assumed to hold for {} too",
-                    profile.name, profile.model, scenario.model.name));
+                    profile.name, profile.fitted_on.models.front(), scenario.model.name));
   }
-  if (profile.zero_stage != scenario.training.zero_stage) {
+  for (const ProfileDoubt& doubt :
+       profile_doubts(profile, scenario.model, scenario.cluster, std::span(&scenario.plan, 1))) {
     warnings.push_back(
-        fmt::format("profile {} was fitted with ZeRO stage {}: the additional communication of stage {} is "
-                    "priced from the hardware profile alone",
-                    profile.name, profile.zero_stage, scenario.training.zero_stage));
-  }
-  if (profile.n_gpus != scenario.cluster.n_gpus()) {
-    warnings.push_back(
-        fmt::format("profile {} was fitted on {} GPUs: the fixed cost of an iteration on {} is extrapolated",
-                    profile.name, profile.n_gpus, scenario.cluster.n_gpus()));
+        fmt::format("profile {} was fitted to no {}: its factors are assumed to hold, +-{:.0f} %",
+                    profile.name, doubt.steps, 100 * doubt.relative_error));
   }
   return warnings;
 }

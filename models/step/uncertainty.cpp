@@ -71,7 +71,8 @@ double Uncertainty::high() const {
 }
 
 Uncertainty run_uncertainty(const std::array<double, kNCauses>& fraction, const PriceAccount& account,
-                            const FrameworkProfile& profile, bool is_fitted) {
+                            const FrameworkProfile& profile, bool is_fitted,
+                            std::span<const ProfileDoubt> doubts) {
   Uncertainty uncertainty;
   const auto add = [&](const std::string& measurement, double relative_error) {
     if (relative_error > 0) uncertainty.sources.push_back({measurement, relative_error});
@@ -90,6 +91,8 @@ Uncertainty run_uncertainty(const std::array<double, kNCauses>& fraction, const 
             " misses steps it was not fitted to",
         *profile.left_out_error);
   }
+  for (const ProfileDoubt& doubt : doubts)
+    add(doubt.steps + " for the framework profile " + profile.name, doubt.relative_error);
   std::map<std::string, FamilyError> families;
   for (int c = 0; c < kNCauses; ++c) {
     const auto cause = static_cast<Cause>(c);

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "models/framework_profile.hpp"
 #include "models/step/price_account.hpp"
+#include "models/step/profile_doubts.hpp"
 
 namespace packsim {
 
@@ -37,8 +39,10 @@ struct Uncertainty {
 ///   hardware profile and make up for their errors. Each family is named by the curve that adds most.
 ///
 /// Where a profile states no covariance and no left-out error, the errors of kernels alone count.
+/// - Each doubt about the profile's factors adds its own error.
 Uncertainty run_uncertainty(const std::array<double, kNCauses>& fraction, const PriceAccount& account,
-                            const FrameworkProfile& profile, bool is_fitted);
+                            const FrameworkProfile& profile, bool is_fitted,
+                            std::span<const ProfileDoubt> doubts = {});
 
 /// The share of a run's GPU time, without waits and fixed overheads, whose prices rest on each kind of
 /// evidence.

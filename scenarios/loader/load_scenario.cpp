@@ -84,14 +84,18 @@ std::string read_baseline(JsonReader& reader, const std::vector<StrategySpec>& s
   return names[reader.one_of("baseline", names, 0)];
 }
 
-// Whether a model is the one that the profile's steps were of: by its sizes, or by its name where packsim
-// does not know that one.
+// Whether the profile was fitted to steps of the model: by its sizes, or by its name where packsim does not
+// know that one. A profile of several models says by its left-out error what others are like.
 bool is_model_of(const FrameworkProfile& profile, const Transformer& model, const DataPaths& data) {
-  const FoundFile file = find_named_file(kModelFiles, profile.model, "", data);
-  if (!file.found()) return model.name == profile.model;
-  Problems of_profile;
-  const Loaded<Transformer> known = load_file<Transformer>(file.path, read_model, of_profile);
-  return known.good && model.has_sizes_of(known.value);
+  const std::vector<std::string>& models = profile.fitted_on.models;
+  if (models.size() > 1) return true;
+  return std::ranges::any_of(models, [&](const std::string& name) {
+    const FoundFile file = find_named_file(kModelFiles, name, "", data);
+    if (!file.found()) return model.name == name;
+    Problems of_profile;
+    const Loaded<Transformer> known = load_file<Transformer>(file.path, read_model, of_profile);
+    return known.good && model.has_sizes_of(known.value);
+  });
 }
 
 HardwareProfile read_hardware(JsonReader reader) {

@@ -130,7 +130,7 @@ TEST_CASE("A framework profile is found from steps whose documents are known") {
   CHECK(fit.profile.factors.logits_bytes_per_vocab_entry == Approx(kLogitsBytes).epsilon(1e-3));
   CHECK(fit.memory_mean_error < 1e-4);
   CHECK(fit.profile.hardware == "h100-sxm-public-fa2");
-  CHECK(fit.profile.n_gpus == 4);
+  CHECK(fit.profile.fitted_on.most_gpus == 4);
   CHECK(fit.profile.execution.overlaps_states);
   CHECK(fit.profile.execution.recompute_stops_early);
 }
@@ -169,7 +169,7 @@ TEST_CASE("A fitted profile's file reads as the profile") {
   CHECK(read.name == "mine");
   CHECK(read.gpu == "GPU");
   CHECK(read.hardware == "./mine-hardware.json");
-  CHECK(read.model == "llama3.1-8b");
+  CHECK(read.fitted_on.models == std::vector<std::string>{"llama3.1-8b"});
   CHECK(read.source == "fitted to 24 measured steps");
   const TimeFactors fitted = time_factors(fit.profile.factors);
   for (std::size_t k = 0; k < kNTimeFactors; ++k)

@@ -95,8 +95,9 @@ TEST_CASE("The shipped profile is what its data and the fit give") {
     CHECK(shipped.log_covariance[i] == Approx(fit.profile.log_covariance[i]).epsilon(1e-3).margin(1e-8));
   CHECK(shipped.left_out_error.value() == Approx(fit.profile.left_out_error.value()).epsilon(1e-3));
   CHECK(shipped.hardware == "h100-sxm-public-fa2");
-  CHECK(shipped.zero_stage == 1);
-  CHECK(shipped.n_gpus == 32);
+  CHECK(shipped.fitted_on.traits == std::vector<PlanTrait>{PlanTrait::ulysses, PlanTrait::checkpointing});
+  CHECK(shipped.fitted_on.least_gpus == 32);
+  CHECK(shipped.fitted_on.most_gpus == 32);
   CHECK(shipped.execution.fp32_gradients);
   CHECK_FALSE(shipped.execution.overlaps_states);
   CHECK_FALSE(shipped.execution.recompute_stops_early);

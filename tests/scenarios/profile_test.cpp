@@ -17,32 +17,31 @@ nlohmann::json example() {
   nlohmann::json covariance = nlohmann::json::array();
   for (int row = 0; row < 6; ++row)
     for (int column = 0; column < 6; ++column) covariance.push_back(row == column ? 0.01 : -0.001);
-  return {{"format", 2},
-          {"name", "p"},
-          {"gpu", "GPU"},
-          {"hardware", "h100-sxm-public"},
-          {"model", "llama3.1-8b"},
-          {"n_gpus", 16},
-          {"zero_stage", 3},
-          {"source", "made up"},
-          {"plan",
-           {{"fp32_gradients", true},
-            {"overlaps_states", false},
-            {"recompute_stops_early", true},
-            {"bucket_elements", 1000}}},
-          {"fitted",
-           {{"linear_factor", 1.1},
-            {"attention_factor", 1.2},
-            {"exchange_in_node_factor", 1.3},
-            {"exchange_between_factor", 1.4},
-            {"micro_batch_s", 0.5},
-            {"step_s", 0.6},
-            {"reserved_bytes", 7},
-            {"logits_bytes_per_vocab_entry", 8}}},
-          {"standard_error", {{"linear_factor", 0.01}, {"reserved_bytes", 1}}},
-          {"log_covariance", covariance},
-          {"left_out_error", 0.03},
-          {"provenance", {{"anything", "goes"}}}};
+  return {
+      {"format", 3},
+      {"name", "p"},
+      {"gpu", "GPU"},
+      {"hardware", "h100-sxm-public"},
+      {"fitted_on", {{"models", {"llama3.1-8b"}}, {"n_gpus", {8, 16}}, {"traits", {"zero_3", "ulysses"}}}},
+      {"source", "made up"},
+      {"plan",
+       {{"fp32_gradients", true},
+        {"overlaps_states", false},
+        {"recompute_stops_early", true},
+        {"bucket_elements", 1000}}},
+      {"fitted",
+       {{"linear_factor", 1.1},
+        {"attention_factor", 1.2},
+        {"exchange_in_node_factor", 1.3},
+        {"exchange_between_factor", 1.4},
+        {"micro_batch_s", 0.5},
+        {"step_s", 0.6},
+        {"reserved_bytes", 7},
+        {"logits_bytes_per_vocab_entry", 8}}},
+      {"standard_error", {{"linear_factor", 0.01}, {"reserved_bytes", 1}}},
+      {"log_covariance", covariance},
+      {"left_out_error", 0.03},
+      {"provenance", {{"anything", "goes"}}}};
 }
 
 FrameworkProfile read(const nlohmann::json& json) {
@@ -67,10 +66,11 @@ TEST_CASE("A framework profile reads as it is written") {
   CHECK(profile.name == "p");
   CHECK(profile.gpu == "GPU");
   CHECK(profile.hardware == "h100-sxm-public");
-  CHECK(profile.model == "llama3.1-8b");
+  CHECK(profile.fitted_on.models == std::vector<std::string>{"llama3.1-8b"});
   CHECK(profile.source == "made up");
-  CHECK(profile.n_gpus == 16);
-  CHECK(profile.zero_stage == 3);
+  CHECK(profile.fitted_on.least_gpus == 8);
+  CHECK(profile.fitted_on.most_gpus == 16);
+  CHECK(profile.fitted_on.traits == std::vector<PlanTrait>{PlanTrait::ulysses, PlanTrait::zero_3});
   CHECK(profile.execution.fp32_gradients);
   CHECK_FALSE(profile.execution.overlaps_states);
   CHECK(profile.execution.recompute_stops_early);
@@ -97,16 +97,29 @@ TEST_CASE("How well the numbers are known need not be told") {
   CHECK_FALSE(profile.left_out_error.has_value());
 }
 
-TEST_CASE("A profile of rates is refused in one line that says how to make a new one") {
-  const nlohmann::json json = {{"format", 1},
-                               {"name", "old"},
-                               {"fitted", {{"linear_flop_per_s", 4e14}, {"iteration_s", 0.1}}},
-                               {"provenance", nlohmann::json::object()}};
+TEST_CASE("An older profile is refused in one line that says how to make a new one") {
+  nlohmann::json json = {{"format", 1},
+                         {"name", "old"},
+                         {"fitted", {{"linear_flop_per_s", 4e14}, {"iteration_s", 0.1}}},
+                         {"provenance", nlohmann::json::object()}};
   CHECK(mistakes(json) == std::vector<std::string>{
-                              "/format: expected 2: factors on a hardware profile; make a new one of the "
-                              "same measured steps with "
+                              "/format: expected 3: factors on a hardware profile, and what they were "
+                              "fitted on; make a new one of the same measured steps with "
                               "packsim calibrate fit STEPS --on HARDWARE --framework FILE, got 1 (number)"});
-  CHECK(mistakes({{"format", 3}}).front() == "/format: expected 2, got 3 (number)");
+  json["format"] = 2;
+  CHECK(mistakes(json).size() == 1);
+  CHECK(mistakes({{"format", 4}}).front() == "/format: expected 3, got 4 (number)");
+}
+
+TEST_CASE("What a profile was fitted on is checked") {
+  nlohmann::json json = example();
+  json["fitted_on"] = {{"models", "llama"}, {"n_gpus", {16, 8}}, {"traits", {"tensor", "tensr"}}};
+  CHECK(mistakes(json) ==
+        std::vector<std::string>{
+            "/fitted_on/models: expected array of texts, got \"llama\" (string)",
+            "/fitted_on/n_gpus: expected [fewest, most] GPUs of the steps, got [16,8] (array)",
+            "/fitted_on/traits: expected some of tensor, ulysses, ring, pipeline, zero_2, zero_3, "
+            "checkpointing, selective_checkpointing, experts, lora, offload, got \"tensr\""});
 }
 
 TEST_CASE("Every mistake of a framework profile is reported") {

@@ -125,14 +125,6 @@ void add_rows(const std::vector<MeasuredStep>& steps, FrameworkFit& fit) {
   fit.memory_mean_error = n_memory > 0 ? memory_errors / n_memory : 0;
 }
 
-std::string models_of(const std::vector<MeasuredStep>& steps) {
-  std::set<std::string> models;
-  for (const MeasuredStep& step : steps) models.insert(step.row->kernel.value("model"));
-  std::string names;
-  for (const std::string& name : models) names += (names.empty() ? "" : ", ") + name;
-  return names;
-}
-
 }  // namespace
 
 FrameworkFit fit_framework_profile(const Measurements& measurements,
@@ -153,12 +145,13 @@ FrameworkFit fit_framework_profile(const Measurements& measurements,
   set_memory(steps, fit);
   const MeasuredStep& largest =
       *std::ranges::max_element(steps, {}, [](const MeasuredStep& step) { return step.plan.n_gpus; });
-  set_plan(fit.profile, largest.plan);
+  fit.profile.execution = largest.plan.execution;
   fit.profile.name = options.name;
   fit.profile.gpu = measurements.source_of(*largest.row).gpu;
   fit.profile.hardware = options.hardware.empty() ? hardware.name : options.hardware;
   fit.profile.source = "fitted to " + std::to_string(steps.size()) + " measured steps";
-  fit.profile.model = models_of(steps);
+  for (const MeasuredStep& step : steps)
+    add_step(fit.profile.fitted_on, model(step.row->kernel.value("model")), step.plan);
   add_rows(steps, fit);
   return fit;
 }

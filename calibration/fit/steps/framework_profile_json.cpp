@@ -19,13 +19,16 @@ double percent_of(double fraction) {
 std::string framework_profile_text(const FrameworkProfile& profile, const std::string& description,
                                    const std::vector<FittedNumber>& numbers, const Json& provenance) {
   const FrameworkFactors& factors = profile.factors;
-  Json json = {{"format", 2},
+  Json traits = Json::array();
+  for (const PlanTrait trait : profile.fitted_on.traits) traits.push_back(plan_trait_kind(trait).name);
+  Json json = {{"format", 3},
                {"name", profile.name},
                {"gpu", profile.gpu},
                {"hardware", profile.hardware},
-               {"model", profile.model},
-               {"n_gpus", profile.n_gpus},
-               {"zero_stage", profile.zero_stage},
+               {"fitted_on",
+                {{"models", profile.fitted_on.models},
+                 {"n_gpus", {profile.fitted_on.least_gpus, profile.fitted_on.most_gpus}},
+                 {"traits", traits}}},
                {"source", profile.source},
                {"description", description},
                {"plan",
@@ -52,7 +55,7 @@ std::string framework_profile_text(const FrameworkProfile& profile, const std::s
   json["standard_error"] = errors;
   Json covariance = Json::array();
   for (const double value : profile.log_covariance) covariance.push_back(six_digits(value));
-  json["log_covariance"] = covariance;
+  if (!covariance.empty()) json["log_covariance"] = covariance;
   if (profile.left_out_error) json["left_out_error"] = six_digits(*profile.left_out_error);
   json["provenance"] = provenance;
   return json.dump(2) + "\n";

@@ -213,7 +213,9 @@ StepFit fit_steps(const StepFitProblem& problem, bool leaves_rows_out) {
   StepFit fit;
   set_times(times, fit);
   set_memory(problem, fit);
-  set_plan(fit.profile, problem.plan);
+  fit.profile.execution = problem.plan.execution;
+  for (const StepRow& row : problem.rows)
+    add_step(fit.profile.fitted_on, problem.model, problem.plan_of(row));
   fit.predicted_s.assign(problem.rows.size(), 0);
   for (TimedRow& row : timed) {
     const double predicted_s = times.predicted_s(row);

@@ -56,12 +56,6 @@ void set_time_factors(FrameworkFactors& factors, const TimeFactors& values) {
   for (std::size_t k = 0; k < kNTimeFactors; ++k) factors.*kMembers[k] = values[k];
 }
 
-void set_plan(FrameworkProfile& profile, const ParallelPlan& plan) {
-  profile.n_gpus = plan.n_gpus;
-  profile.zero_stage = plan.zero_stage;
-  profile.execution = plan.execution;
-}
-
 double StepTerms::time_s(const TimeFactors& factors) const {
   double sum_s = fixed_s;
   for (std::size_t k = 0; k < kNTimeFactors; ++k) sum_s += factors[k] * part_s[k];

@@ -16,8 +16,6 @@ using TimeFactors = std::array<double, kNTimeFactors>;
 TimeFactors time_factors(const FrameworkFactors& factors);
 /// Sets these six and leaves the others.
 void set_time_factors(FrameworkFactors& factors, const TimeFactors& values);
-/// What a profile says of the plan that its steps went by.
-void set_plan(FrameworkProfile& profile, const ParallelPlan& plan);
 
 /// What a step takes, as a sum over the time factors.
 struct StepTerms {

@@ -7,8 +7,8 @@
 #include <set>
 #include <utility>
 
-#include "scenarios/loader/json/json_reader.hpp"
 #include "scenarios/loader/find_gpu.hpp"
+#include "scenarios/loader/json/json_reader.hpp"
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {

@@ -65,13 +65,46 @@ std::vector<double> read_covariance(JsonReader& reader) {
   return {};
 }
 
-// Rates of a whole step, which knew no kernels.
-bool is_format_1(JsonReader& reader) {
+FitScope read_scope(JsonReader reader) {
+  constexpr int kMostGpusOfFit = 1 << 24;
+  FitScope scope;
+  if (reader.silent()) return scope;
+  const auto is_text = [](const Json& text) { return text.is_string(); };
+  const auto texts = [&](const char* key) {
+    const Json* array = reader.value(key);
+    const bool are_texts = array != nullptr && array->is_array() && std::ranges::all_of(*array, is_text);
+    if (!are_texts) reader.refuse(key, "array of texts");
+    return are_texts ? array->get<std::vector<std::string>>() : std::vector<std::string>();
+  };
+  scope.models = texts("models");
+  const std::vector<int> n_gpus = reader.integers("n_gpus", 1, kMostGpusOfFit);
+  if (n_gpus.size() == 2 && n_gpus[0] <= n_gpus[1]) {
+    scope.least_gpus = n_gpus[0];
+    scope.most_gpus = n_gpus[1];
+  } else {
+    reader.refuse("n_gpus", "[fewest, most] GPUs of the steps");
+  }
+  const std::vector<std::string> names = texts("traits");
+  for (const PlanTraitKind& kind : kPlanTraits) {
+    if (std::ranges::find(names, kind.name) != names.end()) scope.traits.push_back(kind.trait);
+  }
+  for (const std::string& name : names) {
+    if (std::ranges::find(kPlanTraits, name, &PlanTraitKind::name) != kPlanTraits.end()) continue;
+    std::string known;
+    for (const PlanTraitKind& kind : kPlanTraits)
+      known += (known.empty() ? "" : ", ") + std::string(kind.name);
+    reader.refuse("traits", "some of " + known, quote(name));
+  }
+  return scope;
+}
+
+// Rates of a whole step, which knew no kernels, or factors that did not say what they were fitted to.
+bool is_older_format(JsonReader& reader) {
   const Json* format = reader.value("format");
-  if (format == nullptr || *format != 1) return false;
+  if (format == nullptr || (*format != 1 && *format != 2)) return false;
   reader.refuse("format",
-                "2: factors on a hardware profile; make a new one of the same measured steps with packsim "
-                "calibrate fit STEPS --on HARDWARE --framework FILE");
+                "3: factors on a hardware profile, and what they were fitted on; make a new one of the same "
+                "measured steps with packsim calibrate fit STEPS --on HARDWARE --framework FILE");
   reader.allow_any_keys();
   return true;
 }
@@ -79,16 +112,14 @@ bool is_format_1(JsonReader& reader) {
 }  // namespace
 
 FrameworkProfile read_profile(JsonReader reader) {
-  if (is_format_1(reader)) return {};
-  reader.integer("format", 2, 2);
+  if (is_older_format(reader)) return {};
+  reader.integer("format", 3, 3);
   FrameworkProfile profile;
   profile.name = reader.string("name");
   profile.gpu = reader.string("gpu");
   profile.hardware = reader.string("hardware");
   profile.source = reader.string("source");
-  profile.model = reader.string("model");
-  profile.n_gpus = static_cast<int>(reader.integer("n_gpus", 1, 1 << 24));
-  profile.zero_stage = static_cast<int>(reader.integer("zero_stage", 0, 3));
+  profile.fitted_on = read_scope(reader.object("fitted_on"));
   reader.string("description", "");  // for people
   profile.execution = read_execution(reader.object("plan"));
   profile.factors = read_factors(reader.object("fitted"));

@@ -1,0 +1,25 @@
+#include "models/plan_traits.hpp"
+
+namespace packsim {
+
+std::vector<PlanTrait> plan_traits(const Transformer& model, const ParallelPlan& plan) {
+  std::vector<PlanTrait> traits;
+  const auto add = [&](bool has, PlanTrait trait) {
+    if (has) traits.push_back(trait);
+  };
+  add(plan.tp_degree > 1, PlanTrait::tensor);
+  add(plan.sequence.ulysses > 1, PlanTrait::ulysses);
+  add(plan.sequence.ring > 1, PlanTrait::ring);
+  add(plan.pp_degree > 1, PlanTrait::pipeline);
+  add(plan.zero_stage == 2, PlanTrait::zero_2);
+  add(plan.zero_stage == 3, PlanTrait::zero_3);
+  const bool is_full = plan.checkpointing == Checkpointing::full;
+  add(plan.gc_layers > 0 && is_full, PlanTrait::checkpointing);
+  add(plan.gc_layers > 0 && !is_full, PlanTrait::selective_checkpointing);
+  add(model.has_experts(), PlanTrait::experts);
+  add(plan.lora_rank > 0, PlanTrait::lora);
+  add(plan.offload != Offload::none, PlanTrait::offload);
+  return traits;
+}
+
+}  // namespace packsim

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "models/parallel_plan.hpp"
+#include "models/transformer.hpp"
+
+namespace packsim {
+
+/// What a training step may have that the steps of a framework profile did not.
+enum class PlanTrait : std::uint8_t {
+  tensor,
+  ulysses,
+  ring,
+  pipeline,
+  zero_2,
+  zero_3,
+  checkpointing,
+  selective_checkpointing,
+  experts,
+  lora,
+  offload,
+};
+
+struct PlanTraitKind {
+  PlanTrait trait;
+  std::string_view name;  ///< in the files of profiles
+  std::string_view text;  ///< "steps with ..."
+  /// Relative error, one standard deviation, of steps that have it, with a profile none of whose steps had
+  /// it.
+  double error;
+};
+
+/// The errors of experts, LoRA, ZeRO 3 and offloading are those that published steps show which went into no
+/// fit (docs/accuracy/held_out_steps.md). The others are assumed.
+inline constexpr std::array<PlanTraitKind, 11> kPlanTraits = {{
+    {PlanTrait::tensor, "tensor", "tensor parallelism", 0.08},
+    {PlanTrait::ulysses, "ulysses", "Ulysses sequence parallelism", 0.08},
+    {PlanTrait::ring, "ring", "ring attention", 0.08},
+    {PlanTrait::pipeline, "pipeline", "a pipeline", 0.08},
+    {PlanTrait::zero_2, "zero_2", "ZeRO 2", 0.08},
+    {PlanTrait::zero_3, "zero_3", "ZeRO 3", 0.08},
+    {PlanTrait::checkpointing, "checkpointing", "checkpointed layers", 0.08},
+    {PlanTrait::selective_checkpointing, "selective_checkpointing", "selective checkpointing", 0.08},
+    {PlanTrait::experts, "experts", "experts", 0.25},
+    {PlanTrait::lora, "lora", "LoRA", 0.15},
+    {PlanTrait::offload, "offload", "states in host memory", 0.5},
+}};
+
+constexpr const PlanTraitKind& plan_trait_kind(PlanTrait trait) {
+  return kPlanTraits[static_cast<std::size_t>(trait)];
+}
+
+/// The traits of a step, in the order of kPlanTraits.
+std::vector<PlanTrait> plan_traits(const Transformer& model, const ParallelPlan& plan);
+
+}  // namespace packsim

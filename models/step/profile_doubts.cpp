@@ -1,0 +1,43 @@
+#include "models/step/profile_doubts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace packsim {
+namespace {
+
+// Steps of LLM Foundry on A100s, priced with the factors of its steps on H100s.
+constexpr double kOtherGpuError = 0.08;
+// For each factor of e in the number of GPUs. From 128 to 512 GPUs the steps of LLM Foundry, which should
+// take equally long, get 3 to 11 % longer.
+constexpr double kMoreGpusError = 0.05;
+
+}  // namespace
+
+std::vector<ProfileDoubt> profile_doubts(const FrameworkProfile& profile, const Transformer& model,
+                                         const Cluster& cluster, std::span<const ParallelPlan> plans) {
+  std::vector<ProfileDoubt> doubts;
+  const FitScope& scope = profile.fitted_on;
+  if (profile.gpu != cluster.gpu.driver_name)
+    doubts.push_back({"steps on " + cluster.gpu.driver_name, kOtherGpuError});
+  FitScope of_job;
+  for (const ParallelPlan& plan : plans) add_step(of_job, model, plan);
+  for (const PlanTrait trait : of_job.traits) {
+    if (std::ranges::find(scope.traits, trait) != scope.traits.end()) continue;
+    const PlanTraitKind& kind = plan_trait_kind(trait);
+    doubts.push_back({"steps with " + std::string(kind.text), kind.error});
+  }
+  const double n_gpus = cluster.n_gpus();
+  if (scope.most_gpus > 0 && n_gpus > scope.most_gpus) {
+    doubts.push_back({"steps on over " + std::to_string(scope.most_gpus) + " GPUs",
+                      kMoreGpusError * std::log(n_gpus / scope.most_gpus)});
+  }
+  if (n_gpus < scope.least_gpus) {
+    doubts.push_back({"steps on fewer than " + std::to_string(scope.least_gpus) + " GPUs",
+                      kMoreGpusError * std::log(scope.least_gpus / n_gpus)});
+  }
+  return doubts;
+}
+
+}  // namespace packsim

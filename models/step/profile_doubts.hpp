@@ -1,0 +1,24 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/cluster.hpp"
+#include "models/framework_profile.hpp"
+
+namespace packsim {
+
+/// A reason why the factors of a framework profile may not hold: something that a step has and that no step
+/// of its fit had.
+struct ProfileDoubt {
+  std::string steps;          ///< "steps with experts"
+  double relative_error = 0;  ///< one standard deviation of the logarithm of the time
+};
+
+/// The doubts about steps of a job whose groups have these plans. They are independent of each other, and
+/// come on top of the errors of kernels.
+std::vector<ProfileDoubt> profile_doubts(const FrameworkProfile& profile, const Transformer& model,
+                                         const Cluster& cluster, std::span<const ParallelPlan> plans);
+
+}  // namespace packsim

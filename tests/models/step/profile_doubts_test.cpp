@@ -1,0 +1,81 @@
+#include "models/step/profile_doubts.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "tests/models/llama_8b.hpp"
+
+using namespace packsim;
+
+namespace {
+
+Cluster cluster_of(const std::string& gpu, int nodes) {
+  return {.name = "", .source = "", .gpu = {.driver_name = gpu}, .nodes = nodes, .gpus_per_node = 8};
+}
+
+FrameworkProfile profile_of(std::vector<PlanTrait> traits) {
+  FrameworkProfile profile;
+  profile.gpu = "G";
+  profile.fitted_on = {.models = {"m"}, .least_gpus = 8, .most_gpus = 32, .traits = std::move(traits)};
+  return profile;
+}
+
+std::vector<std::string> texts(const FrameworkProfile& profile, const Cluster& cluster,
+                               const std::vector<ParallelPlan>& plans, const Transformer& model = kLlama8b) {
+  std::vector<std::string> steps;
+  for (const ProfileDoubt& doubt : profile_doubts(profile, model, cluster, plans))
+    steps.push_back(doubt.steps);
+  return steps;
+}
+
+using Texts = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("A step like those of the fit leaves no doubt") {
+  const ParallelPlan plan{.n_gpus = 16, .tp_degree = 2, .zero_stage = 3, .gc_layers = 4};
+  CHECK(texts(profile_of({PlanTrait::tensor, PlanTrait::zero_3, PlanTrait::checkpointing}),
+              cluster_of("G", 2), {plan})
+            .empty());
+}
+
+TEST_CASE("Each trait that no step of the fit had is a doubt, once for all groups") {
+  ParallelPlan ulysses{.n_gpus = 16};
+  ulysses.sequence.ulysses = 4;
+  ParallelPlan ring = ulysses;
+  ring.sequence.ring = 2;
+  ring.gc_layers = 3;
+  ring.checkpointing = Checkpointing::selective;
+  CHECK(texts(profile_of({PlanTrait::tensor}), cluster_of("G", 2), {ulysses, ring}) ==
+        Texts{"steps with Ulysses sequence parallelism", "steps with ring attention",
+              "steps with selective checkpointing"});
+  const ParallelPlan rest{
+      .n_gpus = 16, .pp_degree = 2, .zero_stage = 2, .offload = Offload::optimizer, .lora_rank = 8};
+  CHECK(texts(profile_of({}), cluster_of("G", 2), {rest}) == Texts{"steps with a pipeline",
+                                                                   "steps with ZeRO 2", "steps with LoRA",
+                                                                   "steps with states in host memory"});
+  Transformer with_experts = kLlama8b;
+  with_experts.experts.n_routed = 8;
+  CHECK(texts(profile_of({}), cluster_of("G", 2), {{.n_gpus = 16}}, with_experts) ==
+        Texts{"steps with experts"});
+}
+
+TEST_CASE("Another GPU, and more or fewer GPUs than the fit had, are doubts") {
+  CHECK(texts(profile_of({}), cluster_of("H", 2), {{.n_gpus = 16}}) == Texts{"steps on H"});
+  const FrameworkProfile profile = profile_of({});
+  const std::vector<ParallelPlan> plan = {{.n_gpus = 256}};
+  const std::vector<ProfileDoubt> more = profile_doubts(profile, kLlama8b, cluster_of("G", 32), plan);
+  REQUIRE(more.size() == 1);
+  CHECK(more[0].steps == "steps on over 32 GPUs");
+  CHECK(more[0].relative_error == Approx(0.05 * std::log(256 / 32)));
+  Cluster few = cluster_of("G", 1);
+  few.gpus_per_node = 2;
+  CHECK(texts(profile, few, {{.n_gpus = 2}}) == Texts{"steps on fewer than 8 GPUs"});
+}
+
+TEST_CASE("The table of traits is in the order of the enumeration") {
+  for (std::size_t i = 0; i < kPlanTraits.size(); ++i) {
+    CHECK(kPlanTraits[i].trait == static_cast<PlanTrait>(i));
+    CHECK(kPlanTraits[i].error > 0);
+  }
+}

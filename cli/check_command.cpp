@@ -2,10 +2,13 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <numeric>
 
 #include "cli/commands.hpp"
+#include "experiment/costs/price_basis.hpp"
+#include "experiment/costs/warnings.hpp"
 #include "experiment/plans/check_strategies.hpp"
 #include "experiment/plans/plan_strategy.hpp"
 #include "experiment/results/length_summary.hpp"
@@ -43,14 +46,55 @@ void print_data(const Scenario& scenario, const DrawnLengths& drawn) {
   }
 }
 
+int n_dp_ranks_of(const Scenario& scenario, const StrategySpec& spec, const GroupSpec& group) {
+  return packed_gpus(base_plan(scenario, spec)) / group.sequence.gpus_per_pack();
+}
+
+int micro_batches_of(const Scenario& scenario, const StrategySpec& spec, const GroupSpec& group) {
+  if (spec.micro_batches_per_rank) return *spec.micro_batches_per_rank;
+  return micro_batches_that_fit(scenario.training.tokens_per_iteration, n_dp_ranks_of(scenario, spec, group),
+                                group.capacity_tokens);
+}
+
+PlannedGroup planned_group(const Scenario& scenario, const StrategySpec& spec, const GroupSpec& group) {
+  return plan_group(scenario, base_plan(scenario, spec), group, group.capacity_tokens,
+                    micro_batches_of(scenario, spec, group));
+}
+
+// What the prices of the strategy's largest packs rest on; where its plan is searched, what is in doubt.
+void print_prices(const Scenario& scenario, const StrategySpec& spec) {
+  if (spec.groups.empty()) {
+    for (const std::string& warning : extrapolation_warnings(scenario)) fmt::print("in doubt: {}\n", warning);
+    return;
+  }
+  const GroupSpec& group = spec.groups.back();
+  const PlannedGroup planned = planned_group(scenario, spec, group);
+  const PriceBasis basis =
+      price_basis_of_full_packs(scenario, group_plan(base_plan(scenario, spec), group, planned.gc_layers),
+                                group.capacity_tokens, planned.micro_batches_per_rank.value_or(1));
+  const EvidenceShares& share = basis.evidence;
+  fmt::print(
+      "prices of full packs of {}: {:.0f} % measured or interpolated, {:.0f} % extrapolated, {:.0f} % scaled "
+      "from "
+      "other GPUs or links, {:.0f} % by rules\n",
+      printable(spec.name), 100 * share.measured, 100 * share.extrapolated, 100 * share.transferred,
+      100 * share.missing);
+  fmt::print("  90 % interval of times: {:+.0f} to {:+.0f} %\n", 100 * (basis.uncertainty.low() - 1),
+             100 * (basis.uncertainty.high() - 1));
+  constexpr std::size_t kShown = 3;
+  constexpr double kLeastShown = 0.005;
+  const std::vector<UncertaintySource>& sources = basis.uncertainty.sources;
+  for (std::size_t i = 0; i < std::min(kShown, sources.size()); ++i) {
+    if (sources[i].relative_error < kLeastShown) break;
+    fmt::print("  +-{:.0f} % rest on what is not measured: {}\n", 100 * sources[i].relative_error,
+               sources[i].measurement);
+  }
+}
+
 void print_group(const Scenario& scenario, const StrategySpec& spec, const GroupSpec& group) {
-  const int n_dp_ranks = packed_gpus(base_plan(scenario, spec)) / group.sequence.gpus_per_pack();
-  const int micro_batches =
-      spec.micro_batches_per_rank
-          ? *spec.micro_batches_per_rank
-          : micro_batches_that_fit(scenario.training.tokens_per_iteration, n_dp_ranks, group.capacity_tokens);
-  const PlannedGroup plan =
-      plan_group(scenario, base_plan(scenario, spec), group, group.capacity_tokens, micro_batches);
+  const int n_dp_ranks = n_dp_ranks_of(scenario, spec, group);
+  const PlannedGroup plan = planned_group(scenario, spec, group);
+  const int micro_batches = micro_batches_of(scenario, spec, group);
   fmt::print(
       "    up to {} tokens, SP {} x {} DP ranks, {} micro-batch{} a rank, {} of {} layers checkpointed, "
       "{:.1f} of {:.1f} GiB when full: {}\n",
@@ -68,11 +112,12 @@ void print_choice(const Scenario& scenario, const StrategySpec& spec) {
   const std::int64_t window = spec.options[kWindowIterations].value_or(0);
   const std::string window_text =
       window == 0 ? "the whole data set" : fmt::format("{} iteration{}", window, window == 1 ? "" : "s");
-  fmt::print("    {} pack lengths, SP degrees and checkpointed layers; ZeRO stage {}; samples of up to {}{}\n",
-             is_planner ? "chooses" : "searches", fmt::join(stages, " or "),
-             spec.longest_tokens ? fmt::format("{} tokens", *spec.longest_tokens)
-                                 : "as many tokens as fit in memory",
-             is_planner ? "; window: " + window_text : "");
+  fmt::print(
+      "    {} pack lengths, SP degrees and checkpointed layers; ZeRO stage {}; samples of up to {}{}\n",
+      is_planner ? "chooses" : "searches", fmt::join(stages, " or "),
+      spec.longest_tokens ? fmt::format("{} tokens", *spec.longest_tokens)
+                          : "as many tokens as fit in memory",
+      is_planner ? "; window: " + window_text : "");
 }
 
 void check(const std::string& path, const CommandContext& context) {
@@ -91,6 +136,8 @@ void check(const std::string& path, const CommandContext& context) {
   fmt::print("plan: {}\n", plan_text(scenario.plan));
   if (scenario.variability.any()) fmt::print("variability: {}\n", variability_text(scenario.variability));
   if (scenario.failures) fmt::print("failures: {}\n", failures_text(*scenario.failures));
+  const auto baseline = std::ranges::find(scenario.strategies, scenario.baseline, &StrategySpec::name);
+  if (baseline != scenario.strategies.end()) print_prices(scenario, *baseline);
   print_data(scenario, drawn);
   fmt::print("would compare {} strateg{}, speed-ups over {}:\n", scenario.strategies.size(),
              scenario.strategies.size() == 1 ? "y" : "ies", scenario.baseline);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "experiment/costs/loss_biases.hpp"
+#include "experiment/costs/price_basis.hpp"
 #include "experiment/costs/run_cost.hpp"
 #include "experiment/costs/run_failures.hpp"
 #include "experiment/costs/run_planning.hpp"
@@ -13,7 +14,6 @@
 #include "experiment/plans/stopwatch.hpp"
 #include "experiment/pricing/price_strategy.hpp"
 #include "experiment/results/step_time_bins.hpp"
-#include "models/step/uncertainty.hpp"
 #include "packing/pack.hpp"
 #include "packing/schedule/metrics.hpp"
 #include "packing/schedule/order_moves.hpp"
@@ -71,22 +71,12 @@ RunTimes times_of(const SimulatedRun& run, int n_gpus) {
 // Sets the evidence and the 90 % interval of the times.
 void set_certainty(const Scenario& scenario, std::span<const ParallelPlan> plans, const PriceAccount& account,
                    RunTimes& times) {
-  const auto evidence = evidence_fractions(times.shares.by_cause, account);
-  const auto share = [&](Evidence of) { return evidence[static_cast<std::size_t>(of)]; };
-  times.evidence = {.measured = share(Evidence::measured) + share(Evidence::interpolated),
-                    .extrapolated = share(Evidence::extrapolated),
-                    .transferred = share(Evidence::transferred),
-                    .missing = share(Evidence::missing)};
-  // The profile's factors make up for errors of kernel prices only on the model and hardware of the fit.
-  const bool is_fitted = scenario.is_model_of_profile && scenario.is_hardware_of_profile &&
-                         scenario.profile.gpu == scenario.cluster.gpu.driver_name;
-  const std::vector<ProfileDoubt> doubts =
-      profile_doubts(scenario.profile, scenario.model, scenario.cluster, plans);
-  const Uncertainty uncertainty =
-      run_uncertainty(times.shares.by_cause, account, scenario.profile, is_fitted, doubts);
-  times.gpu_days_low = uncertainty.low() * times.gpu_days;
-  times.gpu_days_high = uncertainty.high() * times.gpu_days;
-  if (!uncertainty.sources.empty()) times.largest_uncertainty = uncertainty.sources.front().measurement;
+  const PriceBasis basis = price_basis(scenario, plans, times.shares.by_cause, account);
+  times.evidence = basis.evidence;
+  times.gpu_days_low = basis.uncertainty.low() * times.gpu_days;
+  times.gpu_days_high = basis.uncertainty.high() * times.gpu_days;
+  if (!basis.uncertainty.sources.empty())
+    times.largest_uncertainty = basis.uncertainty.sources.front().measurement;
 }
 
 std::vector<SampledIteration> sample_iterations(const Schedule& schedule, const GroupBatches& batches,

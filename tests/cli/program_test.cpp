@@ -228,7 +228,8 @@ TEST_CASE("check says what a scenario would do") {
   INFO(run.err);
   REQUIRE(run.exit_code == 0);
   for (const char* text : {"small.json: valid", "732 samples", "SP 4 x 2 DP ranks, 2 micro-batches a rank",
-                           "DOES NOT FIT", "speed-ups over isf"}) {
+                           "DOES NOT FIT", "speed-ups over isf", "prices of full packs of isf: ",
+                           "% scaled from other GPUs or links", "90 % interval of times: -"}) {
     CAPTURE(text, run.out);
     CHECK(run.out.find(text) != std::string::npos);
   }
@@ -390,6 +391,21 @@ TEST_CASE(
         std::string::npos);
   CHECK(warnings.find("was fitted to no steps on fewer than 32 GPUs") != std::string::npos);
   CHECK(warnings.find("was fitted to steps") == std::string::npos);
+}
+
+TEST_CASE("check says what is scaled and in doubt on a GPU that nobody measured") {
+  const TemporaryFolder folder;
+  std::string scenario = kScenario;
+  const std::string measured = "h100-sxm-80gb";
+  REQUIRE(scenario.find(measured) != std::string::npos);
+  scenario.replace(scenario.find(measured), measured.size(), "b200-sxm-180gb");
+  write_text(folder / "small.json", scenario);
+  const ProgramRun run = run_shell(folder, "packsim check small.json");
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  CHECK(run.out.find("0 % measured or interpolated, 0 % extrapolated, ") != std::string::npos);
+  CHECK(run.out.find("rest on what is not measured: steps on NVIDIA B200 for the framework profile") !=
+        std::string::npos);
 }
 
 TEST_CASE("check refuses what compare would refuse, with the strategy's place") {

@@ -1,0 +1,43 @@
+#include "experiment/costs/price_basis.hpp"
+
+#include "models/step/plan_account.hpp"
+
+namespace packsim {
+
+PriceBasis price_basis(const Scenario& scenario, std::span<const ParallelPlan> plans,
+                       const std::array<double, kNCauses>& fraction, const PriceAccount& account) {
+  const auto evidence = evidence_fractions(fraction, account);
+  const auto share = [&](Evidence of) { return evidence[static_cast<std::size_t>(of)]; };
+  // The profile's factors make up for errors of kernel prices only on the models, hardware and GPU of the
+  // fit.
+  const bool is_fitted = scenario.is_model_of_profile && scenario.is_hardware_of_profile &&
+                         scenario.profile.gpu == scenario.cluster.gpu.driver_name;
+  const std::vector<ProfileDoubt> doubts =
+      profile_doubts(scenario.profile, scenario.model, scenario.cluster, plans);
+  return {.evidence = {.measured = share(Evidence::measured) + share(Evidence::interpolated),
+                       .extrapolated = share(Evidence::extrapolated),
+                       .transferred = share(Evidence::transferred),
+                       .missing = share(Evidence::missing)},
+          .uncertainty = run_uncertainty(fraction, account, scenario.profile, is_fitted, doubts)};
+}
+
+PriceBasis price_basis_of_full_packs(const Scenario& scenario, const ParallelPlan& plan,
+                                     std::int64_t capacity_tokens, int micro_batches_per_rank) {
+  StepPricer pricer(scenario.model, scenario.cluster, plan, scenario.hardware, scenario.profile.factors);
+  const auto length_tokens = static_cast<std::int32_t>(capacity_tokens);
+  const MicroBatchPrice price = pricer.micro_batch(capacity_tokens, std::span(&length_tokens, 1));
+  PlanAccount account(pricer);
+  account.add_micro_batches(price, micro_batches_per_rank);
+  account.add_steps(1, micro_batches_per_rank, micro_batches_per_rank - 1);
+  const PriceAccount total = account.total();
+  std::array<double, kNCauses> fraction = {};
+  double sum_s = 0;
+  for (std::size_t c = 0; c < fraction.size(); ++c) {
+    fraction[c] = total.total(static_cast<Cause>(c)).time_s;
+    sum_s += fraction[c];
+  }
+  for (double& part : fraction) part /= sum_s;
+  return price_basis(scenario, std::span(&plan, 1), fraction, total);
+}
+
+}  // namespace packsim

@@ -3,6 +3,7 @@
 
 #include "models/kernels/collectives.hpp"
 #include "models/kernels/kernel_times.hpp"
+#include "models/kernels/link_rates.hpp"
 
 namespace packsim {
 namespace {
@@ -75,25 +76,7 @@ std::optional<KernelTime> even_time(const HardwareProfile& profile, const Group&
       "curve " + nearest->key + " and the model of " + model->key};
 }
 
-}  // namespace
-
-double sent_per_payload_byte(std::string_view op, double gpus) {
-  const CollectiveKind& kind = collective_kind(op);
-  if (kind.algorithm == CollectiveAlgorithm::pair) return 1;
-  return kind.passes * (gpus - 1) / gpus;
-}
-
-double collective_model_s(double fixed_s, double gpu_s, double bytes_per_s, std::string_view op, double gpus,
-                          double bytes) {
-  return fixed_s + gpu_s * gpus + sent_per_payload_byte(op, gpus) * bytes / bytes_per_s;
-}
-
-double collective_model_s(const KernelModel& model, std::string_view op, double gpus, double bytes) {
-  return collective_model_s(model.number("fixed_s"), model.number("gpu_s"), model.number("bytes_per_s"), op,
-                            gpus, bytes);
-}
-
-std::optional<KernelTime> collective_time(const HardwareProfile& profile, const KernelCase& kernel) {
+std::optional<KernelTime> measured_collective_time(const HardwareProfile& profile, const KernelCase& kernel) {
   const Group group{kernel.value("op"), kernel.integer("gpus"), kernel.integer("nodes")};
   const auto bytes = static_cast<double>(kernel.integer("bytes"));
   const double imbalance = kernel.number("imbalance");
@@ -139,6 +122,62 @@ std::optional<KernelTime> collective_time(const HardwareProfile& profile, const 
   even->relative_error = together(even->relative_error, (1 - 1 / ratio) / 3);
   even->basis += ", with the payload of the GPU that receives most";
   return even;
+}
+
+// The network cards of a GPU that collectives of this kind were measured over; 0: not known.
+double measured_nic_bytes_per_s(const HardwareProfile& profile, const std::string& op) {
+  for (const KernelCurve* curve : profile.curves_of("collective op=" + op + " ")) {
+    if (key_value(curve->key, "nodes") == "1") continue;
+    for (const std::string& id : curve->sources) {
+      const auto at = std::ranges::find(profile.sources, id, &MeasurementSource::id);
+      if (at != profile.sources.end() && at->nic_bytes_per_s_of_gpu()) return *at->nic_bytes_per_s_of_gpu();
+    }
+  }
+  return 0;
+}
+
+// All but what a payload of one byte takes goes with the links.
+KernelTime on_links(const HardwareProfile& profile, const KernelCase& kernel, KernelTime time) {
+  const LinkScaling& links = *profile.links;
+  const LinkRates measured = {.gpu_bytes_per_s = links.measured_gpu_bytes_per_s,
+                              .nic_bytes_per_s = measured_nic_bytes_per_s(profile, kernel.value("op"))};
+  const double from_s = link_time_s(measured, kernel);
+  const double to_s = link_time_s(links.cluster, kernel);
+  const double factor = from_s > 0 && to_s > 0 ? to_s / from_s : 1;
+  if (factor == 1 && links.is_same_gpu) return time;
+  const std::optional<KernelTime> least = measured_collective_time(profile, kernel.with("bytes", "1"));
+  const double fixed_s = std::min(time.time_s, least->time_s);
+  const double work_s = (time.time_s - fixed_s) * factor;
+  time.time_s = fixed_s + work_s;
+  time.relative_error = together(
+      time.relative_error, together(fixed_s * links.latency_error, work_s * links.work_error) / time.time_s);
+  time.evidence = std::max(time.evidence, Evidence::transferred);
+  time.basis += ", scaled to the cluster's links";
+  return time;
+}
+
+}  // namespace
+
+double sent_per_payload_byte(std::string_view op, double gpus) {
+  const CollectiveKind& kind = collective_kind(op);
+  if (kind.algorithm == CollectiveAlgorithm::pair) return 1;
+  return kind.passes * (gpus - 1) / gpus;
+}
+
+double collective_model_s(double fixed_s, double gpu_s, double bytes_per_s, std::string_view op, double gpus,
+                          double bytes) {
+  return fixed_s + gpu_s * gpus + sent_per_payload_byte(op, gpus) * bytes / bytes_per_s;
+}
+
+double collective_model_s(const KernelModel& model, std::string_view op, double gpus, double bytes) {
+  return collective_model_s(model.number("fixed_s"), model.number("gpu_s"), model.number("bytes_per_s"), op,
+                            gpus, bytes);
+}
+
+std::optional<KernelTime> collective_time(const HardwareProfile& profile, const KernelCase& kernel) {
+  std::optional<KernelTime> time = measured_collective_time(profile, kernel);
+  if (!time || !profile.links || kernel.integer("gpus") == 1) return time;
+  return on_links(profile, kernel, *std::move(time));
 }
 
 }  // namespace packsim

@@ -113,6 +113,23 @@ struct KernelModel {
   bool operator==(const KernelModel&) const = default;
 };
 
+/// What the links of a GPU carry one way, as their makers state it. 0: not known.
+struct LinkRates {
+  double gpu_bytes_per_s = 0;  ///< to the other GPUs of the node: NVLink, or PCIe where there is none
+  double nic_bytes_per_s = 0;  ///< its share of its node's network cards
+  bool operator==(const LinkRates&) const = default;
+};
+
+/// The links of the cluster that collectives are priced on, and of the GPU that they were measured on. The
+/// network cards that they were measured over are those of their sources.
+struct LinkScaling {
+  LinkRates cluster = {};
+  double measured_gpu_bytes_per_s = 0;
+  bool is_same_gpu = true;
+  double work_error = 0;     ///< relative error that scaling adds to what goes with the payload
+  double latency_error = 0;  ///< and to the rest
+};
+
 /// Rows that a profile does not use, because another library was chosen for their kernels.
 struct UnusedRows {
   std::string family = {};
@@ -134,6 +151,8 @@ struct HardwareProfile {
   std::vector<KernelCurve> curves = {};         ///< sorted by key
   std::vector<KernelModel> models = {};         ///< sorted by key
   std::vector<UnusedRows> unused = {};
+  /// If set, collectives are scaled from the links that they were measured on to these (transfer_profile()).
+  std::optional<LinkScaling> links = {};
 
   /// The curve or model with that key, or null.
   const KernelCurve* curve(std::string_view key) const;

@@ -1,21 +1,16 @@
 #pragma once
 
 #include "models/cluster.hpp"
-#include "models/kernels/kernel_case.hpp"
+#include "models/kernels/hardware_profile.hpp"
 
 namespace packsim {
-
-/// What the links of a GPU carry one way, as their makers state it. 0: not known.
-struct LinkRates {
-  double gpu_bytes_per_s = 0;  ///< to the other GPUs of the node: NVLink, or PCIe where there is none
-  double nic_bytes_per_s = 0;  ///< its share of its node's network cards
-};
 
 LinkRates link_rates(const Cluster& cluster);
 
 /// Seconds that the links need for the payload of a collective as its usual algorithm sends it: a ring passes
 /// everything over each link, between the GPUs of a node and through their network cards; an all-reduce adds
-/// up inside each node first, and goes along a tree of nodes; an all-to-all sends each GPU's part directly. 0 where a rate that it needs is not known.
+/// up inside each node first, and goes along a tree of nodes; an all-to-all sends each GPU's part directly. 0
+/// where a rate that it needs is not known.
 double link_time_s(const LinkRates& rates, const KernelCase& kernel);
 
 }  // namespace packsim

@@ -87,14 +87,14 @@ class ProfileTransfer {
       : profile_(profile),
         measured_(measured),
         cluster_(cluster),
-        numbers_(of_makers(numbers, measured, cluster.gpu)),
-        to_links_(link_rates(cluster)) {}
+        numbers_(of_makers(numbers, measured, cluster.gpu)) {}
 
   HardwareProfile transferred() {
     HardwareProfile result = profile_;
     for (KernelModel& model : result.models) change(model);
     for (KernelCurve& curve : result.curves) change(curve);
     result.gpu = cluster_.gpu.driver_name;
+    result.links = links();
     return result;
   }
 
@@ -104,30 +104,6 @@ class ProfileTransfer {
   WorkFactors factors(std::string_view library) const {
     return work_factors(measured_, cluster_.gpu, cluster_.host_link_bytes_per_s, library,
                         numbers_.compute_exponent);
-  }
-
-  // Rates of the links that a collective was measured on.
-  LinkRates from_links(const std::vector<std::string>& sources) const {
-    LinkRates rates{.gpu_bytes_per_s = measured_.nvlink_bytes_per_s.value_or(0), .nic_bytes_per_s = 0};
-    if (rates.gpu_bytes_per_s == 0) rates.gpu_bytes_per_s = measured_.pcie_bytes_per_s.value_or(0);
-    for (const std::string& id : sources) {
-      const auto at = std::ranges::find(profile_.sources, id, &MeasurementSource::id);
-      if (at != profile_.sources.end()) rates.nic_bytes_per_s = at->nic_bytes_per_s_of_gpu().value_or(0);
-    }
-    return rates;
-  }
-
-  // How often as long the links of the cluster take for a collective as those that were measured.
-  double link_factor(const KernelCase& kernel, const std::vector<std::string>& sources) const {
-    const double from_s = link_time_s(from_links(sources), kernel);
-    const double to_s = link_time_s(to_links_, kernel);
-    return from_s > 0 && to_s > 0 ? to_s / from_s : 1;
-  }
-
-  // A middle payload: the factor hardly depends on it.
-  static KernelCase collective_of(const KernelCurve& curve) {
-    const double bytes = curve.points[curve.points.size() / 2].size;
-    return KernelCase::parse(curve.key + " bytes=" + std::to_string(std::llround(bytes)));
   }
 
   static void scale(KernelModel& model, std::string_view name, double factor) {
@@ -157,23 +133,11 @@ class ProfileTransfer {
         model.quality.left_out_rms = together(model.quality.left_out_rms, numbers_.attention_error);
       model.transferred = true;
     }
-    if (kind != "collective") return;
-    // The groups of one model have the factor of its smallest.
-    const bool in_node = key_value(model.key, "nodes") == "1";
-    const auto per_node = in_node ? 2 : std::max(1, static_cast<int>(key_number(model.key, "gpus_per_node")));
-    const KernelCase kernel = KernelCase::of(
-        "collective", {std::string(key_value(model.key, "op")), std::to_string(in_node ? 2 : 2 * per_node),
-                       in_node ? "1" : "2", std::to_string(std::int64_t{1} << 26), "1"});
-    const double factor = link_factor(kernel, model.sources);
-    if (factor == 1 && is_same_gpu()) return;
-    scale(model, "bytes_per_s", 1 / factor);
-    model.transferred = true;
   }
 
   void change(KernelCurve& curve) const {
     const std::string_view kind = std::string_view(curve.key).substr(0, curve.key.find(' '));
-    if (kind == "collective") return change_collective(curve);
-    if (is_same_gpu() || kind == "launch_gap" || kind == "step") return;
+    if (is_same_gpu() || kind == "collective" || kind == "launch_gap" || kind == "step") return;
     const WorkFactors work = factors(curve.library);
     if (kind == "gemm") {
       const GemmNumbers from = gemm_of(curve);
@@ -203,16 +167,18 @@ class ProfileTransfer {
     return model == nullptr ? kUsualGemm : gemm_numbers(*model);
   }
 
-  void change_collective(KernelCurve& curve) const {
-    const double factor = link_factor(collective_of(curve), curve.sources);
-    if (factor == 1 && is_same_gpu()) return;
-    const double fixed_s =
-        std::min(curve.points.front().time_s,
-                 curve.fixed_s.value > 0 ? curve.fixed_s.value : curve.points.front().time_s);
+  LinkScaling links() const {
+    const auto gpu_rate = [](const Gpu& gpu) {
+      const double nvlink = gpu.nvlink_bytes_per_s.value_or(0);
+      return nvlink > 0 ? nvlink : gpu.pcie_bytes_per_s.value_or(0);
+    };
     const auto has_nvlink = [](const Gpu& gpu) { return gpu.nvlink_bytes_per_s.value_or(0) > 0; };
     const bool are_alike = has_nvlink(measured_) == has_nvlink(cluster_.gpu);
-    change_points(curve, fixed_s, are_alike ? numbers_.link_error : numbers_.other_link_error,
-                  [&](double) { return factor; });
+    return {.cluster = link_rates(cluster_),
+            .measured_gpu_bytes_per_s = gpu_rate(measured_),
+            .is_same_gpu = is_same_gpu(),
+            .work_error = are_alike ? numbers_.link_error : numbers_.other_link_error,
+            .latency_error = numbers_.latency_error};
   }
 
   void change_points(KernelCurve& curve, double fixed_s, double work_error,
@@ -236,7 +202,6 @@ class ProfileTransfer {
   const Gpu& measured_;
   const Cluster& cluster_;
   TransferNumbers numbers_;
-  LinkRates to_links_;
 };
 
 }  // namespace
@@ -269,6 +234,9 @@ HardwareProfile with_missing_families(const HardwareProfile& profile, const Hard
   for (const KernelCurve& curve : profile.curves) known.insert(kernel_family(curve.key));
   for (const KernelModel& model : profile.models) known.insert(kernel_family(model.key));
   HardwareProfile all = profile;
+  const bool has_collectives = std::ranges::any_of(
+      known, [](const std::string& family) { return family.starts_with("collective"); });
+  if (!has_collectives) all.links = other.links;
   std::set<std::string> sources;
   const auto is_missing = [&](const auto& item) { return !known.contains(kernel_family(item.key)); };
   const auto add = [&](auto& items, const auto& others) {

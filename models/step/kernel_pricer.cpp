@@ -109,8 +109,8 @@ PricedKernel KernelPricer::price(const KernelCase& kernel) {
   const double kernel_s = time.time_s;
   const double links_s = kernel.kernel() == "collective" ? links_time_s(cluster_, kernel) : 0;
   if (kernel_s < links_s) {
-    time =
-        extrapolated(links_s / kShareOfStatedRate, time.relative_error, "the cluster's links: " + time.basis);
+    const double share = profile_.links ? 1 : kShareOfStatedRate;
+    time = extrapolated(links_s / share, time.relative_error, "the cluster's links: " + time.basis);
   }
   return {time, curve_name(kernel), kernel_s};
 }

@@ -47,9 +47,9 @@ struct PricedKernel : KernelTime {
 ///                         cards, at the rate of the profile's send_recv between nodes
 ///   other collectives     the bytes that a GPU sends, at three quarters of the cluster's stated rate
 ///
-/// No price is less than least_kernel_s(). If a collective's price is less than the time that the cluster's
-/// NVLink, network cards or leaf uplinks need at their stated rates, it is priced at three quarters of these
-/// rates instead. This is a price by a rule, too.
+/// No price is less than least_kernel_s(), and none of a collective less than the cluster's NVLink, network
+/// cards or leaf uplinks need at their stated rates. If the profile was not scaled to the cluster's links,
+/// such a collective is priced at three quarters of these rates. Both are prices by a rule, too.
 class KernelPricer {
  public:
   /// Both are kept by reference.

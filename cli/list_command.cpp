@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "cli/commands.hpp"
+#include "cli/support/support_text.hpp"
+#include "cli/support/table_width.hpp"
 #include "packing/strategy.hpp"
 #include "scenarios/loader/list_files.hpp"
 #include "scenarios/loader/load_scenario.hpp"
@@ -70,7 +72,6 @@ std::vector<ListRow> gpu_rows(const DataPaths& data) {
 
 // Two columns; the second wrapped to the terminal's usual width.
 void print_rows(const std::vector<ListRow>& rows) {
-  constexpr std::size_t kWidthColumns = 110;
   std::size_t name_width = 0;
   for (const ListRow& row : rows) name_width = std::max(name_width, row.name.size());
   for (const ListRow& row : rows) {
@@ -80,7 +81,7 @@ void print_rows(const std::vector<ListRow>& rows) {
     line += " ";
     while (begin < row.text.size()) {
       const std::size_t end = std::min(row.text.find(' ', begin), row.text.size());
-      if (column + 2 + (end - begin) > kWidthColumns) {
+      if (column + 2 + (end - begin) > kTableWidthColumns) {
         fmt::print("{}\n", line);
         line = std::string(name_width + 1, ' ');
         column = name_width;
@@ -93,32 +94,44 @@ void print_rows(const std::vector<ListRow>& rows) {
   }
 }
 
+void print_strategies(const DataPaths&) {
+  print_rows(strategy_rows());
+  fmt::print(
+      "O(...) is the running time for N samples, M packs and a pack length of S tokens.\n\nOptions:\n");
+  print_rows(option_rows());
+}
+
+// What can be listed.
+struct Listing {
+  std::string_view name;
+  void (*print)(const DataPaths& data);
+};
+
+constexpr Listing kListings[] = {
+    {"strategies", print_strategies},
+    {"models", [](const DataPaths& data) { print_rows(file_rows(list_models(data))); }},
+    {"gpus", [](const DataPaths& data) { print_rows(gpu_rows(data)); }},
+    {"clusters", [](const DataPaths& data) { print_rows(file_rows(list_clusters(data))); }},
+    {"scenarios", [](const DataPaths& data) { print_rows(file_rows(list_scenarios(data))); }},
+    {"profiles", [](const DataPaths& data) { print_rows(file_rows(list_profiles(data))); }},
+    {"hardware-profiles", [](const DataPaths& data) { print_rows(file_rows(list_hardware_profiles(data))); }},
+    {"support", [](const DataPaths& data) { fmt::print("{}", support_text(data)); }},
+};
+
 }  // namespace
 
 void add_list_command(CLI::App& app, const CommandContext& context) {
-  CLI::App* command =
-      app.add_subcommand("list", "List strategies, models, GPUs, clusters, scenarios and profiles");
+  CLI::App* command = app.add_subcommand(
+      "list", "List strategies, models, GPUs, clusters, scenarios and profiles, and what prices rest on");
   auto what = std::make_shared<std::string>();
-  command
-      ->add_option("what", *what,
-                   "strategies, models, gpus, clusters, scenarios, profiles or hardware-profiles")
+  std::vector<std::string> names;
+  for (const Listing& listing : kListings) names.emplace_back(listing.name);
+  command->add_option("what", *what, fmt::format("one of {}", fmt::join(names, ", ")))
       ->required()
-      ->check(CLI::IsMember(
-          {"strategies", "models", "gpus", "clusters", "scenarios", "profiles", "hardware-profiles"}));
+      ->check(CLI::IsMember(names));
   command->callback([what, context] {
     const DataPaths data{.root = context.data_root};
-    if (*what == "strategies") {
-      print_rows(strategy_rows());
-      fmt::print(
-          "O(...) is the running time for N samples, M packs and a pack length of S tokens.\n\nOptions:\n");
-      print_rows(option_rows());
-    }
-    if (*what == "models") print_rows(file_rows(list_models(data)));
-    if (*what == "gpus") print_rows(gpu_rows(data));
-    if (*what == "clusters") print_rows(file_rows(list_clusters(data)));
-    if (*what == "scenarios") print_rows(file_rows(list_scenarios(data)));
-    if (*what == "profiles") print_rows(file_rows(list_profiles(data)));
-    if (*what == "hardware-profiles") print_rows(file_rows(list_hardware_profiles(data)));
+    std::ranges::find(kListings, *what, &Listing::name)->print(data);
   });
 }
 

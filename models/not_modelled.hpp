@@ -1,0 +1,39 @@
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace packsim {
+
+/// A way to train that no scenario can ask for.
+struct NotModelled {
+  std::string_view what;
+  std::string_view text;  ///< what is modelled in its place, or that a scenario with it is refused
+};
+
+/// Those that people ask for. `packsim list support` shows them.
+inline constexpr std::array<NotModelled, 10> kNotModelled = {{
+    {"fp8, fp4, fp16",
+     "All kernels are of bf16, with weights and moments of AdamW in fp32. Files of GPUs state other peaks, "
+     "which no price uses."},
+    {"ZeRO 2 and 3 with a pipeline", "Refused: zero_stage 0 or 1 is expected with a pipeline."},
+    {"hybrid sharding (HSDP)",
+     "ZeRO shards over all GPUs that hold the same weights, not over some of them."},
+    {"rings with sliding windows", "Refused: cp_degree 1 is expected for a model with sliding windows."},
+    {"offload of other states",
+     "Optimizer states alone can be in host memory (\"offload\": \"optimizer\", under ZeRO 1 to 3), not "
+     "weights, "
+     "gradients or activations."},
+    {"LoRA on chosen matrices",
+     "Adapters are beside every matrix of every layer and have one rank. Embedding and head have none."},
+    {"QLoRA", "The frozen weights are in bf16."},
+    {"checkpointing by operation",
+     "A checkpointed layer keeps its input alone (\"full\") or all but the inside of attention "
+     "(\"selective\")."},
+    {"tensor-parallel experts", "Each expert is whole on one GPU; ep_degree spreads experts over GPUs."},
+    {"dispatch as in DeepEP",
+     "A plain all-to-all sends a token once for each of its experts, also where several are in one node, and "
+     "every expert gets equally many tokens."},
+}};
+
+}  // namespace packsim

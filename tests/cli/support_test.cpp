@@ -1,0 +1,101 @@
+#include <catch2/catch.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "models/not_modelled.hpp"
+#include "models/plan_traits.hpp"
+#include "program.hpp"
+#include "tests/paths.hpp"
+
+using namespace packsim;
+using namespace packsim_test;
+
+namespace {
+
+std::string support_listing() {
+  const TemporaryFolder folder;
+  const ProgramRun run = run_shell(folder, "packsim list support");
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  return run.out;
+}
+
+// The first line that starts with `name`, with one space between its words.
+std::string line_of(const std::string& text, const std::string& name) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind(name + " ", 0) != 0) continue;
+    std::istringstream words(line);
+    std::string joined;
+    for (std::string word; words >> word;) joined += (joined.empty() ? "" : " ") + word;
+    return joined;
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("list support says what was measured on a GPU, what is scaled and what has a price by a rule") {
+  const std::string listing = support_listing();
+  // Products, attention forward and backward, elementwise, copies, collectives in a node and between, AdamW.
+  // The shipped profiles of the H100 have forward products alone, 7 of 6 x 2 elementwise kernels, and
+  // all-reduce and send_recv of the five collectives between nodes.
+  CHECK(line_of(listing, "h100-sxm-80gb") ==
+        "h100-sxm-80gb 1 of 3 measured measured 7 of 12 by rule measured 2 of 5 by rule");
+  CHECK(line_of(listing, "a100-sxm-80gb") ==
+        "a100-sxm-80gb scaled scaled scaled scaled by rule scaled scaled by rule");
+  // Its profile has attention and the two passes of rms_norm.
+  CHECK(line_of(listing, "h200-sxm-141gb") ==
+        "h200-sxm-141gb scaled measured measured 2 of 12 by rule scaled scaled by rule");
+  CHECK(listing.find("scaled: what was measured on NVIDIA H100 80GB HBM3 is scaled") != std::string::npos);
+}
+
+TEST_CASE("list support has every trait of plans, with its error, and everything that is not modelled") {
+  const std::string listing = support_listing();
+  for (const PlanTraitKind& kind : kPlanTraits) {
+    CAPTURE(kind.text);
+    CHECK(listing.find("\n" + std::string(kind.text) + " ") != std::string::npos);
+  }
+  // any-framework, deepspeed-ulysses, llm-foundry-fsdp and nemo-megatron, as their files say.
+  CHECK(line_of(listing, "ZeRO 3") == "ZeRO 3 8 % yes - yes -");
+  CHECK(line_of(listing, "experts") == "experts 25 % - - - -");
+  CHECK(line_of(listing, "GPUs in these steps") == "GPUs in these steps 8-2048 32 8-512 8-2048");
+  for (const NotModelled& row : kNotModelled) {
+    CAPTURE(row.what);
+    CHECK(listing.find("\n" + std::string(row.what) + " ") != std::string::npos);
+  }
+}
+
+TEST_CASE("list support has every model, with its kind and the profiles that had steps of it") {
+  const std::string listing = support_listing();
+  CHECK(line_of(listing, "llama3.1-8b") == "llama3.1-8b dense grouped measured extrapolated yes yes - yes");
+  CHECK(line_of(listing, "deepseek-v2") == "deepseek-v2 experts latent extrapolated extrapolated - - - -");
+}
+
+TEST_CASE("Lines of list support have at most 110 columns, and docs/support.md shows them as they are") {
+  const std::string listing = support_listing();
+  std::istringstream lines(listing);
+  for (std::string line; std::getline(lines, line);) {
+    CAPTURE(line);
+    CHECK(line.size() <= 110);
+  }
+  INFO("paste the output of packsim list support into docs/support.md");
+  CHECK(read_text(source_dir() + "/docs/support.md").find("```\n" + listing + "```\n") != std::string::npos);
+}
+
+TEST_CASE("list refuses an unknown word with the choices, and list support a profile that is none") {
+  const TemporaryFolder folder;
+  const ProgramRun unknown = run_shell(folder, "packsim list nothing");
+  CHECK(unknown.exit_code == 2);
+  CHECK(unknown.err.find("hardware-profiles,support") != std::string::npos);
+  CHECK(unknown.out.empty());
+  const ProgramRun broken =
+      run_shell(folder,
+                "mkdir -p data/calibration/profiles data/calibration/profiles/hardware && "
+                "echo '[]' > data/calibration/profiles/hardware/broken.json && "
+                "PACKSIM_DATA=data packsim list support");
+  CHECK(broken.exit_code == 2);
+  CHECK(broken.err.find("broken.json") != std::string::npos);
+  CHECK(broken.out.empty());
+}

@@ -13,6 +13,8 @@ namespace {
 struct Published {
   std::string model;  // a shipped name, or a config.json of hf_configs
   double parameters = 0;
+  /// False where the number is rounded, or of a few weights more than a model file can describe.
+  bool is_exact = true;
 };
 
 // Totals of the safetensors files on huggingface.co; where those hold more than the model, what the paper
@@ -27,11 +29,25 @@ const std::vector<Published>& published() {
                                               {"qwen2.5-72b", 72706203648},
                                               {"qwen3-30b-a3b", 30532122624},
                                               {"deepseek-v2", 235741434880},
+                                              {"qwen3-8b", 8190735360},
+                                              {"qwen3-32b", 32762123264},
+                                              {"qwen3-235b-a22b", 235093634560},
+                                              {"mistral-small-24b", 23572403200},
+                                              {"mixtral-8x7b", 46702792704},
+                                              {"mixtral-8x22b", 140620634112},
+                                              {"phi-4", 14659507200},
+                                              {"deepseek-v3", 671e9, false},  // arXiv 2412.19437
+                                              // Without the 110468824832 - 106852251264 of the layer that
+                                              // predicts further tokens.
+                                              {"glm-4.5-air", 106852251264, false},
+                                              {"gpt-oss-20b", 20914757184, false},
+                                              {"gpt-oss-120b", 116829156672, false},
                                               {"llama-2-7b.json", 6738415616},
                                               {"llama-3.2-1b.json", 1235814400},
                                               {"mistral-7b-v0.1.json", 7241732096},
                                               {"mistral-7b-v0.3.json", 7248023552},
                                               {"phi-3-mini-4k-instruct.json", 3821079552},
+                                              {"phi-4.json", 14659507200},
                                               {"qwen2.5-0.5b.json", 494032768},
                                               {"qwen3-0.6b.json", 596049920},
                                               {"qwen3-8b.json", 8190735360},
@@ -40,7 +56,7 @@ const std::vector<Published>& published() {
                                               {"qwen3-30b-a3b.json", 30532122624},
                                               {"deepseek-v2-lite.json", 15706484224},
                                               {"deepseek-v2.json", 235741434880},
-                                              {"deepseek-v3.json", 671e9}};  // arXiv 2412.19437
+                                              {"deepseek-v3.json", 671e9, false}};
   return rows;
 }
 
@@ -61,7 +77,7 @@ TEST_CASE("Every model has the published number of parameters, to 0.1 %") {
 
 TEST_CASE("Where the published number is of the weights that are counted, not one is missing") {
   for (const Published& row : published()) {
-    if (row.model == "deepseek-v3.json") continue;
+    if (!row.is_exact) continue;
     CAPTURE(row.model);
     CHECK(model_of(row.model).parameters() == row.parameters);
   }
@@ -69,7 +85,7 @@ TEST_CASE("Where the published number is of the weights that are counted, not on
 
 TEST_CASE("Every shipped model is in the table of published numbers, and says the same") {
   const auto shipped = list_models(packsim_test::kData);
-  REQUIRE(shipped.size() >= 9);
+  REQUIRE(shipped.size() >= 20);
   for (const ListedFile& file : shipped) {
     CAPTURE(file.name);
     const auto row = std::ranges::find(published(), file.name, &Published::model);
@@ -79,17 +95,16 @@ TEST_CASE("Every shipped model is in the table of published numbers, and says th
 }
 
 TEST_CASE("A shipped model is the same as its config.json") {
-  for (const std::string name : {"qwen3-30b-a3b", "deepseek-v2"}) {
+  const std::vector<std::pair<std::string, std::string>> pairs = {
+      {"qwen3-8b", "qwen3-8b"},
+      {"qwen3-30b-a3b", "qwen3-30b-a3b"},
+      {"deepseek-v2", "deepseek-v2"},
+      {"deepseek-v3", "deepseek-v3"},
+      {"phi-4", "phi-4"},
+      {"mixtral-8x7b", "mixtral-8x7b-v0.1"},
+  };
+  for (const auto& [name, config] : pairs) {
     CAPTURE(name);
-    const Transformer ours = model_of(name);
-    const Transformer theirs = model_of(name + ".json");
-    CHECK(ours.latent == theirs.latent);
-    CHECK(ours.experts == theirs.experts);
-    CHECK(ours.qk_norm == theirs.qk_norm);
-    CHECK(ours.head_dim == theirs.head_dim);
-    CHECK(ours.n_kv_heads == theirs.n_kv_heads);
-    CHECK(ours.ffn_size == theirs.ffn_size);
-    CHECK(ours.active_parameters() == theirs.active_parameters());
-    CHECK(ours.attention_flop(4096) == theirs.attention_flop(4096));
+    CHECK(model_of(name).has_sizes_of(model_of(config + ".json")));
   }
 }

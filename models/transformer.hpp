@@ -49,6 +49,8 @@ struct Transformer {
   bool tied_embeddings = false;
   bool qkv_bias = false;
   bool qk_norm = false;  ///< RMSNorm of every query and key head (Qwen3)
+  /// RMSNorm of what attention and the MLP or experts put out, before it is added to their input (Gemma 3).
+  bool output_norms = false;
   /// A token attends to this many tokens up to and including itself; 0: to all.
   int sliding_window_tokens = 0;
   int n_windowed_layers = 0;  ///< number of layers with the window; the others have none

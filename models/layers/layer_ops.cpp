@@ -165,8 +165,8 @@ std::vector<LayerOp> layer_recompute(const Transformer& model, const ParallelPla
   if (plan.checkpointing == Checkpointing::selective) {
     std::erase_if(ops, [](const LayerOp& op) { return op.kind != LayerOp::Kind::attention; });
   } else if (plan.execution.recompute_stops_early && kind == LayerKind::dense) {
-    // The backward pass needs nothing of the last product's output.
-    while (ops.back().kind != LayerOp::Kind::linear) ops.pop_back();
+    // The backward pass needs nothing of the last product's output, unless that is normed.
+    while (!model.output_norms && ops.back().kind != LayerOp::Kind::linear) ops.pop_back();
     ops.pop_back();
   }
   for (LayerOp& op : ops) {

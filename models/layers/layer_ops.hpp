@@ -27,7 +27,8 @@ std::vector<LayerOp> layer_forward(const Transformer& model, const ParallelPlan&
 
 /// What a checkpointed layer runs once more before its backward pass. This is all of it; with selective
 /// checkpointing it is attention alone. Where plan.execution.recompute_stops_early, a dense layer stops
-/// before its last product, which is the down projection or, under LoRA, its adapter's second product.
+/// before its last product, which is the down projection or, under LoRA, its adapter's second product. With
+/// output_norms it stops behind the norm of that product's output.
 std::vector<LayerOp> layer_recompute(const Transformer& model, const ParallelPlan& plan, int gpus_per_node,
                                      LayerKind kind, std::int64_t tokens);
 

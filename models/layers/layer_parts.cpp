@@ -28,6 +28,11 @@ struct PartList {
          .width = hidden(),
          .norm_values = kind == Kind::norm ? model.hidden_size : 0});
   }
+  // Ends a block: what it put out is added to its input.
+  void add_output() {
+    if (model.output_norms) between_blocks(Kind::norm);
+    between_blocks(Kind::residual_add);
+  }
   void tensor_exchange(Kind kind) { add({.kind = kind, .width = hidden()}); }
   void rope(const Width& width) { add({.kind = Kind::rope, .width = width}); }
   void latent_norm(int64_t rank) { add({.kind = Kind::norm, .width = {.whole = rank}, .norm_values = rank}); }
@@ -125,7 +130,7 @@ void add_attention_block(PartList& list, bool sends_latents) {
   list.output_to_tokens();
   list.output_product();
   list.tensor_exchange(Kind::scatter_tokens);
-  list.between_blocks(Kind::residual_add);
+  list.add_output();
 }
 
 // The names of an MLP's products.
@@ -204,7 +209,7 @@ std::vector<LayerPart> layer_parts(const Transformer& model, LayerKind kind, boo
   } else {
     add_split_mlp(list, {"gate", "up", "down"}, model.ffn_size);
   }
-  list.between_blocks(Kind::residual_add);
+  list.add_output();
   return list.parts;
 }
 

@@ -81,6 +81,16 @@ TEST_CASE("Experts and query-key norms of Qwen3-30B-A3B by hand") {
   CHECK(model.active_parameters() == 3353032704);  // "3.3B activated", the model's page
 }
 
+TEST_CASE("Norms of outputs weigh one value each, for attention and for the MLP or experts") {
+  for (const Transformer& model : {kLlama8b, kQwen3Moe}) {
+    CAPTURE(model.name);
+    Transformer normed = model;
+    normed.output_norms = true;
+    CHECK(normed.layer_parameters() - model.layer_parameters() == 2 * model.hidden_size);
+    CHECK(normed.layers_flop_per_token() == model.layers_flop_per_token());
+  }
+}
+
 TEST_CASE("Gates of shared experts, biases, and queries from the hidden state by hand") {
   // q, o: 2 x 16 x 16; k, v: 2 x 16 x 8; router 16 x 8; 8 experts of 3 x 16 x 6; shared 3 x 16 x 12; gate 16.
   CHECK(kTinyMixture.layer_matmul_parameters(LayerKind::expert) == 512 + 256 + 128 + 8 * 288 + 576 + 16);

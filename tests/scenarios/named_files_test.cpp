@@ -91,8 +91,8 @@ TEST_CASE("mistakes in a model file all come at once") {
       Messages{
           "/kv_heads: expected a divisor of the 4 heads, got 3 (number)",
           "/biass: expected no such key (known: format, name, source, layers, hidden_size, heads, kv_heads, "
-          "head_dim, ffn_size, vocab_size, tied_embeddings, qkv_bias, qk_norm, published_parameters, "
-          "sliding_window, latent_attention, experts), got 1 (number)"});
+          "head_dim, ffn_size, vocab_size, tied_embeddings, qkv_bias, qk_norm, output_norms, "
+          "published_parameters, sliding_window, latent_attention, experts), got 1 (number)"});
 }
 
 TEST_CASE("a model file says windows, latent attention and experts in objects of their own") {
@@ -117,6 +117,8 @@ TEST_CASE("a model file says windows, latent attention and experts in objects of
                                  .shared_gate = true,
                                  .n_dense_layers = 1});
   CHECK_FALSE(load_model("llama3.1-8b", kData).qk_norm);
+  CHECK_FALSE(load_model("llama3.1-8b", kData).output_norms);
+  CHECK(load_model("gemma-3-27b", kData).output_norms);
   CHECK(load_model("qwen3-30b-a3b", kData).qk_norm);
 }
 

@@ -69,7 +69,8 @@ Transformer read_model(JsonReader reader) {
                     .vocab_size = reader.integer("vocab_size", 1, kWidest),
                     .tied_embeddings = reader.boolean("tied_embeddings"),
                     .qkv_bias = reader.boolean("qkv_bias"),
-                    .qk_norm = reader.boolean("qk_norm", false)};
+                    .qk_norm = reader.boolean("qk_norm", false),
+                    .output_norms = reader.boolean("output_norms", false)};
   // 0: the publisher does not say.
   const double published_parameters = reader.number("published_parameters", 0);
   if (published_parameters > 0) model.published_parameters = published_parameters;

@@ -82,6 +82,16 @@ TEST_CASE("A query and key norm keeps an fp32 copy and the normalised heads") {
   CHECK(expert(kQwen3Moe).kept_bytes - expert(plain).kept_bytes == 6.0 * 36 * 128);
 }
 
+TEST_CASE("Norms of outputs keep their inputs") {
+  Transformer normed = kLlama8b;
+  normed.output_norms = true;
+  // Two of 4096 values, as the two norms of inputs: 8 bytes a value, 4 where the kernel is fused.
+  CHECK(dense(normed).kept_bytes - dense(kLlama8b).kept_bytes == 8.0 * 2 * 4096);
+  CHECK(layer_activations(normed, {}, LayerKind::dense, true).kept_bytes -
+            layer_activations(kLlama8b, {}, LayerKind::dense, true).kept_bytes ==
+        4.0 * 2 * 4096);
+}
+
 TEST_CASE("Experts keep every routed copy of a token") {
   // Router: 128 fp32 probabilities, 8 fp32 weights and 8 64-bit numbers. A copy: input and output of 2048,
   // four tensors of 768.

@@ -6,10 +6,10 @@
 #include <random>
 #include <string>
 
-#include "tests/models/expert_models.hpp"
-#include "tests/models/llama_8b.hpp"
 #include "models/coverage/step_kernels.hpp"
 #include "models/layers/linear_layers.hpp"
+#include "tests/models/expert_models.hpp"
+#include "tests/models/llama_8b.hpp"
 
 using namespace packsim;
 using namespace packsim_test;
@@ -240,6 +240,10 @@ TEST_CASE("Recomputation: all of a layer, less its last product, or attention al
   // Without down, its reduce-scatter and the residual add.
   CHECK(recomputed().size() == whole.size() - 3);
   CHECK(flop(whole) - flop(recomputed()) == 2.0 * kTokens * 14336 * 4096);
+  // The norm of down's output needs it: without the residual add alone.
+  Transformer normed = kLlama8b;
+  normed.output_norms = true;
+  CHECK(recomputed(LayerKind::dense, normed).size() == forward(normed, plan).size() - 1);
   plan.lora_rank = 8;
   // The adapter's second product alone: the first one's output has a gradient.
   const Ops adapted = forward(kLlama8b, plan);
@@ -258,7 +262,7 @@ TEST_CASE("Recomputation: all of a layer, less its last product, or attention al
   CHECK(selective[0].cause == Cause::recompute);
 }
 
-TEST_CASE("Query and key norms, shared experts and their gate are there") {
+TEST_CASE("Query and key norms, norms of outputs, shared experts and their gate are there") {
   const auto count = [](const Ops& ops, std::string_view op) {
     double n = 0;
     for (const LayerOp& each : ops) n += each.op == op ? each.count : 0;
@@ -266,6 +270,9 @@ TEST_CASE("Query and key norms, shared experts and their gate are there") {
   };
   CHECK(count(forward(kLlama8b, plan_of(1, 1)), "rms_norm") == 2);
   CHECK(count(forward(kQwen3Moe, plan_of(1, 1), LayerKind::expert), "rms_norm") == 4);
+  Transformer normed = kLlama8b;
+  normed.output_norms = true;
+  CHECK(count(forward(normed, plan_of(1, 1)), "rms_norm") == 4);
   CHECK(count(forward(kDeepseekV2, plan_of(1, 1)), "rms_norm") == 4);  // with both latents'
   CHECK(count(forward(kTinyLatent, plan_of(1, 1)), "rms_norm") == 3);
   CHECK(count(forward(kLlama8b, plan_of(1, 1)), "residual_add") == 2);

@@ -44,6 +44,12 @@ std::string qwen_moe_with(const std::string& members) {
                      members);
 }
 
+// Likewise with experts of gpt-oss.
+std::string gpt_oss_with(const std::string& members) {
+  return decoder_with(members + R"("model_type": "gpt_oss", "num_key_value_heads": 4,
+      "num_local_experts": 4, "num_experts_per_tok": 2, )");
+}
+
 // Likewise with experts and latent attention.
 std::string deepseek_with(const std::string& members) {
   return merged_json(R"({"model_type": "deepseek_v2", "num_hidden_layers": 4, "hidden_size": 64,
@@ -74,6 +80,16 @@ TEST_CASE("Keys that a config.json leaves out have Hugging Face's defaults") {
   CHECK(model_of(decoder_with(heads + R"("mistral", )")).sliding_window_tokens == 4096);
   CHECK(model_of(decoder_with(heads + R"("qwen3", )")).head_dim == 128);
   CHECK(model_of(qwen_moe_with("")).head_dim == 16);
+  CHECK(model_of(decoder_with(heads + R"("gemma3_text", )")).head_dim == 256);
+  CHECK(model_of(gpt_oss_with("")).head_dim == 64);
+  CHECK(model_of(gpt_oss_with("")).qkv_bias);
+  CHECK_FALSE(model_of(gpt_oss_with("")).tied_embeddings);
+  const Transformer gemma = load_model(fixture("gemma-3-27b"), {});
+  CHECK(gemma.vocab_size == 262208);
+  CHECK(gemma.tied_embeddings);
+  CHECK(gemma.qk_norm);
+  CHECK(gemma.output_norms);
+  CHECK_FALSE(qwen3.output_norms);
 }
 
 TEST_CASE("How many key-value heads a type has by default is not guessed") {
@@ -93,6 +109,8 @@ TEST_CASE("Experts are read as each model type spells them") {
   CHECK(qwen3.experts == Experts{.n_routed = 128, .per_token = 8, .ffn_size = 768});
   CHECK(qwen3.qk_norm);
   CHECK(qwen3.head_dim == 128);
+  const Experts gpt_oss = load_model(fixture("gpt-oss-20b"), {}).experts;
+  CHECK(gpt_oss == Experts{.n_routed = 32, .per_token = 4, .ffn_size = 2880});
   // Two shared experts of 1536, as one of 3072.
   const Experts deepseek = load_model(fixture("deepseek-v2"), {}).experts;
   CHECK(deepseek ==
@@ -116,12 +134,11 @@ TEST_CASE("Latent attention is read, with the head dimension that it makes") {
 
 TEST_CASE("Active parameters are what the publishers say") {
   // arXiv 2401.04088: 13 billion; the pages of Qwen1.5-MoE-A2.7B and Qwen3-30B-A3B: 2.7 and 3.3;
-  // arXiv 2405.04434 and 2412.19437: 21 and 37.
-  const std::vector<std::pair<std::string, double>> published = {{"mixtral-8x7b-v0.1", 13e9},
-                                                                 {"qwen1.5-moe-a2.7b", 2.7e9},
-                                                                 {"qwen3-30b-a3b", 3.3e9},
-                                                                 {"deepseek-v2", 21e9},
-                                                                 {"deepseek-v3", 37e9}};
+  // arXiv 2405.04434 and 2412.19437: 21 and 37; arXiv 2508.10925: 3.61 without the embedding, which is
+  // 201088 x 2880 = 0.58.
+  const std::vector<std::pair<std::string, double>> published = {
+      {"mixtral-8x7b-v0.1", 13e9}, {"qwen1.5-moe-a2.7b", 2.7e9}, {"qwen3-30b-a3b", 3.3e9},
+      {"deepseek-v2", 21e9},       {"deepseek-v3", 37e9},        {"gpt-oss-20b", 3.61e9 + 0.58e9}};
   for (const auto& [name, active] : published) {
     CAPTURE(name);
     CHECK(load_model(fixture(name), {}).active_parameters() == Approx(active).epsilon(0.02));
@@ -153,6 +170,19 @@ TEST_CASE("Sliding windows are read as each model type means them") {
   CHECK(windows("qwen3_moe", used) == std::pair(100, 4));
   CHECK(windows("qwen3_moe", R"("sliding_window": 100, )") == kNone);
   CHECK(windows("qwen2_moe", used + types) == std::pair(100, 3));
+  // The last of every six has none, or of as many as the pattern says.
+  CHECK(windows("gemma3_text", "") == std::pair(4096, 4));
+  CHECK(windows("gemma3_text", R"("num_hidden_layers": 13, "sliding_window": 100, )") == std::pair(100, 11));
+  CHECK(windows("gemma3_text", R"("sliding_window_pattern": 2, )") == std::pair(4096, 2));
+  CHECK(windows("gemma3_text", types) == std::pair(4096, 3));
+  CHECK(windows("gemma3_text", R"("sliding_window": null, )") == kNone);
+  const auto of_gpt_oss = [](const std::string& members) {
+    const Transformer model = model_of(gpt_oss_with(members));
+    return std::pair(model.sliding_window_tokens, model.n_windowed_layers);
+  };
+  // Every second one, from the first on.
+  CHECK(of_gpt_oss(R"("num_hidden_layers": 5, )") == std::pair(128, 3));
+  CHECK(of_gpt_oss(R"("num_hidden_layers": 4, "sliding_window": 100, )") == std::pair(100, 2));
 }
 
 TEST_CASE("Dense layers come first, or the config is refused") {
@@ -217,6 +247,15 @@ TEST_CASE("What a type does not have, or is not modelled, is refused with the ke
        "(boolean)"},
       {R"("mlp_bias": true, )",
        "config.json: /mlp_bias: expected none: biases of the MLP are not modelled, got true (boolean)"},
+      {R"("attn_logit_softcapping": 50.0, )",
+       "config.json: /attn_logit_softcapping: expected none: capped scores are not modelled, got 50.0 "
+       "(number)"},
+      {R"("final_logit_softcapping": 30.0, )",
+       "config.json: /final_logit_softcapping: expected none: capped scores are not modelled, got 30.0 "
+       "(number)"},
+      {R"("use_bidirectional_attention": true, )",
+       "config.json: /use_bidirectional_attention: expected none: attention to later tokens is not "
+       "modelled, got true (boolean)"},
       {R"("sliding_window": 4096, )",
        "config.json: /sliding_window: expected none: llama has no sliding windows, got 4096 (number)"},
       {R"("sliding_window": 4096, "use_sliding_window": true, )",
@@ -281,14 +320,13 @@ TEST_CASE("Model types with other layers are refused with the reason") {
   const auto refusal = [](const std::string& type) {
     return messages_for(decoder_with(R"("model_type": ")" + type + "\", "));
   };
-  CHECK(refusal("gemma3_text") ==
+  CHECK(refusal("gemma2") ==
+        std::vector<std::string>{"config.json: /model_type: expected another type, as its scores are capped, "
+                                 "got \"gemma2\" (string)"});
+  CHECK(refusal("gemma3") ==
         std::vector<std::string>{
-            "config.json: /model_type: expected another type, as its layers have four norms, "
-            "got \"gemma3_text\" (string)"});
-  CHECK(refusal("gpt_oss") ==
-        std::vector<std::string>{
-            "config.json: /model_type: expected another type, as its attention has sinks and "
-            "its experts have biases, got \"gpt_oss\" (string)"});
+            "config.json: /model_type: expected another type, as it reads images too: its text part is of "
+            "type gemma3_text, got \"gemma3\" (string)"});
 }
 
 TEST_CASE("All mistakes of a config.json are reported at once") {
@@ -308,7 +346,7 @@ TEST_CASE("All mistakes of a config.json are reported at once") {
                          "num_attention_heads": 0})") ==
       std::vector<std::string>{
           "config.json: /model_type: expected one of llama, mistral, phi3, qwen2, qwen3, mixtral, qwen2_moe, "
-          "qwen3_moe, deepseek_v2, deepseek_v3, got \"bert\" (string)",
+          "qwen3_moe, deepseek_v2, deepseek_v3, gpt_oss, gemma3_text, got \"bert\" (string)",
           "config.json: /num_hidden_layers: expected integer in 1..4096, got nothing",
           "config.json: /hidden_size: expected integer in 1..16777216, got \"64\" (string)",
           "config.json: /num_attention_heads: expected integer in 1..16777216, got 0 (number)",

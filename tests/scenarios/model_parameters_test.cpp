@@ -58,7 +58,9 @@ const std::vector<Published>& published() {
       {"qwen3-30b-a3b.json", 30532122624},
       {"deepseek-v2-lite.json", 15706484224},
       {"deepseek-v2.json", 235741434880},
-      {"deepseek-v3.json", 671e9, false}};
+      {"deepseek-v3.json", 671e9, false},
+      {"gpt-oss-20b.json", 20914757184, false},
+      {"gemma-3-27b.json", 27016e6, false}};
   return rows;
 }
 
@@ -102,6 +104,8 @@ TEST_CASE("A shipped model is the same as its config.json") {
       {"qwen3-30b-a3b", "qwen3-30b-a3b"},
       {"deepseek-v2", "deepseek-v2"},
       {"deepseek-v3", "deepseek-v3"},
+      {"gpt-oss-20b", "gpt-oss-20b"},
+      {"gemma-3-27b", "gemma-3-27b"},
       {"phi-4", "phi-4"},
       {"mixtral-8x7b", "mixtral-8x7b-v0.1"},
   };

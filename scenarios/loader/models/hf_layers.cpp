@@ -49,6 +49,8 @@ int windows_by_rule(JsonReader& reader, const HfModelType& type, int n_layers) {
           fmt::format("a list, as use_sliding_window alone does not say which layers of {} have a window",
                       type.name));
       return 0;
+    case HfWindow::all_but_every:
+      return n_layers - n_layers / reader.integer("sliding_window_pattern", 1, kMostLayers, type.full_every);
     default:
       return n_layers;
   }
@@ -56,7 +58,8 @@ int windows_by_rule(JsonReader& reader, const HfModelType& type, int n_layers) {
 
 // 0 where there is none.
 int window_tokens(JsonReader& reader, const HfModelType& type) {
-  const bool has_switch = type.window != HfWindow::none && type.window != HfWindow::all;
+  const bool has_switch =
+      type.window != HfWindow::none && type.window != HfWindow::all && type.window != HfWindow::all_but_every;
   const Json* is_used = reader.value("use_sliding_window");
   if (is_used == nullptr ? has_switch : !says_something(is_used)) return 0;
   const Json* tokens = reader.value("sliding_window");

@@ -11,7 +11,7 @@ namespace packsim {
 namespace {
 
 // Defaults of transformers' configuration classes.
-constexpr std::array<HfModelType, 10> kModelTypes = {{
+constexpr std::array<HfModelType, 12> kModelTypes = {{
     {.name = "llama", .kv_heads_are_heads = true},
     {.name = "mistral", .window = HfWindow::all, .window_tokens = 4096},
     {.name = "phi3", .kv_heads_are_heads = true, .window = HfWindow::all},
@@ -41,6 +41,22 @@ constexpr std::array<HfModelType, 10> kModelTypes = {{
      .kv_heads_are_heads = true,
      .experts = HfExperts::deepseek,
      .has_latent_attention = true},
+    {.name = "gpt_oss",
+     .qkv_bias = true,
+     .head_dim = 64,
+     .window = HfWindow::all_but_every,
+     .full_every = 2,
+     .window_tokens = 128,
+     .experts = HfExperts::mixtral},
+    {.name = "gemma3_text",
+     .qk_norm = true,
+     .output_norms = true,
+     .tied_embeddings = true,
+     .head_dim = 256,
+     .vocab_size = 262208,
+     .window = HfWindow::all_but_every,
+     .full_every = 6,
+     .window_tokens = 4096},
 }};
 
 // Well-known types with layers of another structure.
@@ -48,11 +64,9 @@ struct OtherType {
   std::string_view name;
   std::string_view reason;
 };
-constexpr std::array<OtherType, 4> kOtherTypes = {{
-    {"gemma2", "its layers have four norms and its scores are capped"},
-    {"gemma3", "its layers have four norms"},
-    {"gemma3_text", "its layers have four norms"},
-    {"gpt_oss", "its attention has sinks and its experts have biases"},
+constexpr std::array<OtherType, 2> kOtherTypes = {{
+    {"gemma2", "its scores are capped"},
+    {"gemma3", "it reads images too: its text part is of type gemma3_text"},
 }};
 
 }  // namespace
@@ -94,6 +108,9 @@ void refuse_foreign_keys(JsonReader& reader, const HfModelType& type) {
     refuse(!type.has_latent_attention, key, name + " has no latent attention");
   refuse(type.has_latent_attention, "attention_bias", "biases of latent attention are not modelled");
   refuse(true, "mlp_bias", "biases of the MLP are not modelled");
+  for (const std::string_view key : {"attn_logit_softcapping", "final_logit_softcapping"})
+    refuse(true, key, "capped scores are not modelled");
+  refuse(true, "use_bidirectional_attention", "attention to later tokens is not modelled");
   for (const std::string_view key : {"is_encoder_decoder", "encoder_layers", "num_encoder_layers"})
     refuse(true, key, "encoder-decoders are not modelled");
 }

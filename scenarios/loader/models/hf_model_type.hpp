@@ -14,23 +14,29 @@ enum class HfWindow {
   all_switched,  ///< the same, if use_sliding_window is true as well
   /// Under the same condition, the layers from max_window_layers on.
   late_switched,
-  /// The same condition, but the config must have layer_types, because versions of transformers do not agree
-  /// on which layers they are.
+  /// All but every so many, if sliding_window is a number: the last of each full_every layers has none.
+  all_but_every,
+  /// Under the condition of all_switched, but the config must have layer_types, because versions of
+  /// transformers do not agree on which layers they are.
   listed,
 };
 
 /// How a Hugging Face model spells its mixture of experts.
 enum class HfExperts { none, mixtral, qwen, deepseek };
 
-/// A model type of transformers whose layers are exactly RMSNorm, attention, RMSNorm, and gated MLP or
-/// experts.
+/// A model type of transformers whose layers are RMSNorm, attention, RMSNorm, and gated MLP or experts. What
+/// else they have is small: attention sinks and biases of experts and of the output projection (gpt_oss).
 struct HfModelType {
   std::string_view name = {};
   bool qkv_bias = false;  ///< if no key of the config says otherwise
   bool qk_norm = false;
+  bool output_norms = false;
+  bool tied_embeddings = false;     ///< if no key says otherwise
   bool kv_heads_are_heads = false;  ///< if no key gives their number; false: a key must give it
   int head_dim = 0;                 ///< if no key gives it; 0: hidden_size / heads
+  int vocab_size = 0;               ///< if no key gives it; 0: a key must give it
   HfWindow window = HfWindow::none;
+  int full_every = 0;     ///< only for all_but_every, if no key gives it
   int window_tokens = 0;  ///< if no key gives it
   HfExperts experts = HfExperts::none;
   bool has_shared_expert = false;  ///< has a shared expert with a gate, as in Qwen2-MoE

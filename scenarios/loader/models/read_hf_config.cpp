@@ -55,6 +55,7 @@ void read_attention(JsonReader& reader, const HfModelType& type, Transformer& mo
   // Qwen2-MoE says it in a key of its own.
   model.qkv_bias = flag_or(reader, "qkv_bias", flag_or(reader, "attention_bias", type.qkv_bias));
   model.qk_norm = type.qk_norm;
+  model.output_norms = type.output_norms;
 }
 
 void check_hf_heads(JsonReader& reader, Transformer& model) {
@@ -102,8 +103,9 @@ Transformer read_hf_config(JsonReader reader) {
   model.hidden_size = reader.integer("hidden_size", 1, kWidest);
   read_attention(reader, type, model);
   model.ffn_size = reader.integer("intermediate_size", 1, kWidest);
-  model.vocab_size = reader.integer("vocab_size", 1, kWidest);
-  model.tied_embeddings = flag_or(reader, "tie_word_embeddings", false);
+  model.vocab_size = type.vocab_size > 0 ? size_or(reader, "vocab_size", type.vocab_size)
+                                         : reader.integer("vocab_size", 1, kWidest);
+  model.tied_embeddings = flag_or(reader, "tie_word_embeddings", type.tied_embeddings);
   if (known != nullptr && layers_are_known) {
     read_hf_window(reader, type, model);
     model.experts = read_hf_experts(reader, type, model);

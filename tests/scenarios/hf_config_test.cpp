@@ -90,6 +90,9 @@ TEST_CASE("Keys that a config.json leaves out have Hugging Face's defaults") {
   CHECK(gemma.qk_norm);
   CHECK(gemma.output_norms);
   CHECK_FALSE(qwen3.output_norms);
+  const Transformer glm = load_model(fixture("glm-4.5-air"), {});
+  CHECK(glm.qkv_bias);
+  CHECK_FALSE(glm.qk_norm);
 }
 
 TEST_CASE("How many key-value heads a type has by default is not guessed") {
@@ -116,6 +119,15 @@ TEST_CASE("Experts are read as each model type spells them") {
   CHECK(deepseek ==
         Experts{
             .n_routed = 160, .per_token = 6, .ffn_size = 1536, .shared_ffn_size = 3072, .n_dense_layers = 1});
+}
+
+TEST_CASE("GLM has norms of queries and keys where use_qk_norm says so, others by their type") {
+  const std::string glm =
+      R"("model_type": "glm4_moe", "num_key_value_heads": 4, "n_routed_experts": 4, "n_shared_experts": 1,
+      "num_experts_per_tok": 2, "moe_intermediate_size": 32, "first_k_dense_replace": 1, )";
+  CHECK(model_of(decoder_with(glm + R"("use_qk_norm": true, )")).qk_norm);
+  CHECK_FALSE(model_of(decoder_with(glm)).qk_norm);
+  CHECK_FALSE(model_of(decoder_with(R"("use_qk_norm": true, )")).qk_norm);
 }
 
 TEST_CASE("Latent attention is read, with the head dimension that it makes") {
@@ -346,7 +358,7 @@ TEST_CASE("All mistakes of a config.json are reported at once") {
                          "num_attention_heads": 0})") ==
       std::vector<std::string>{
           "config.json: /model_type: expected one of llama, mistral, phi3, qwen2, qwen3, mixtral, qwen2_moe, "
-          "qwen3_moe, deepseek_v2, deepseek_v3, gpt_oss, gemma3_text, got \"bert\" (string)",
+          "qwen3_moe, deepseek_v2, deepseek_v3, glm4_moe, gpt_oss, gemma3_text, got \"bert\" (string)",
           "config.json: /num_hidden_layers: expected integer in 1..4096, got nothing",
           "config.json: /hidden_size: expected integer in 1..16777216, got \"64\" (string)",
           "config.json: /num_attention_heads: expected integer in 1..16777216, got 0 (number)",

@@ -60,6 +60,7 @@ const std::vector<Published>& published() {
       {"deepseek-v2.json", 235741434880},
       {"deepseek-v3.json", 671e9, false},
       {"gpt-oss-20b.json", 20914757184, false},
+      {"glm-4.5-air.json", 106852251264, false},
       {"gemma-3-27b.json", 27016e6, false}};
   return rows;
 }
@@ -105,6 +106,7 @@ TEST_CASE("A shipped model is the same as its config.json") {
       {"deepseek-v2", "deepseek-v2"},
       {"deepseek-v3", "deepseek-v3"},
       {"gpt-oss-20b", "gpt-oss-20b"},
+      {"glm-4.5-air", "glm-4.5-air"},
       {"gemma-3-27b", "gemma-3-27b"},
       {"phi-4", "phi-4"},
       {"mixtral-8x7b", "mixtral-8x7b-v0.1"},

@@ -11,7 +11,7 @@ namespace packsim {
 namespace {
 
 // Defaults of transformers' configuration classes.
-constexpr std::array<HfModelType, 12> kModelTypes = {{
+constexpr std::array<HfModelType, 13> kModelTypes = {{
     {.name = "llama", .kv_heads_are_heads = true},
     {.name = "mistral", .window = HfWindow::all, .window_tokens = 4096},
     {.name = "phi3", .kv_heads_are_heads = true, .window = HfWindow::all},
@@ -41,6 +41,7 @@ constexpr std::array<HfModelType, 12> kModelTypes = {{
      .kv_heads_are_heads = true,
      .experts = HfExperts::deepseek,
      .has_latent_attention = true},
+    {.name = "glm4_moe", .qk_norm_has_key = true, .experts = HfExperts::deepseek},
     {.name = "gpt_oss",
      .qkv_bias = true,
      .head_dim = 64,

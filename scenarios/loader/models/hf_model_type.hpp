@@ -25,11 +25,13 @@ enum class HfWindow {
 enum class HfExperts { none, mixtral, qwen, deepseek };
 
 /// A model type of transformers whose layers are RMSNorm, attention, RMSNorm, and gated MLP or experts. What
-/// else they have is small: attention sinks and biases of experts and of the output projection (gpt_oss).
+/// else they have is small: attention sinks and biases of experts and of the output projection (gpt_oss),
+/// and a rotary embedding of half of each head (glm4_moe), which is timed as of all of it.
 struct HfModelType {
   std::string_view name = {};
   bool qkv_bias = false;  ///< if no key of the config says otherwise
   bool qk_norm = false;
+  bool qk_norm_has_key = false;  ///< use_qk_norm says it instead
   bool output_norms = false;
   bool tied_embeddings = false;     ///< if no key says otherwise
   bool kv_heads_are_heads = false;  ///< if no key gives their number; false: a key must give it

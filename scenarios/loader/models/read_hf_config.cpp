@@ -54,7 +54,7 @@ void read_attention(JsonReader& reader, const HfModelType& type, Transformer& mo
   model.head_dim = size_or(reader, "head_dim", type.head_dim);
   // Qwen2-MoE says it in a key of its own.
   model.qkv_bias = flag_or(reader, "qkv_bias", flag_or(reader, "attention_bias", type.qkv_bias));
-  model.qk_norm = type.qk_norm;
+  model.qk_norm = type.qk_norm_has_key ? flag_or(reader, "use_qk_norm", false) : type.qk_norm;
   model.output_norms = type.output_norms;
 }
 

@@ -11,9 +11,9 @@ namespace packsim {
 bool is_hf_config(const JsonReader& reader);
 
 /// The sizes in a Hugging Face config.json of a decoder with gated MLPs and RMSNorm: LLaMA, Mistral, Phi-3,
-/// Qwen2, Qwen3, Mixtral, Qwen2-MoE, Qwen3-MoE, DeepSeek-V2, DeepSeek-V3, gpt-oss, the text part of Gemma 3,
-/// and what says the same under their model_type. Defaults are those of transformers; keys that sizes do not
-/// depend on are let pass.
+/// Qwen2, Qwen3, Mixtral, Qwen2-MoE, Qwen3-MoE, DeepSeek-V2, DeepSeek-V3, GLM-4.5, gpt-oss, the text part of
+/// Gemma 3, and what says the same under their model_type. Defaults are those of transformers; keys that
+/// sizes do not depend on are let pass.
 ///
 /// What packsim does not model is refused with the key that says so: encoders, dense layers between layers of
 /// experts, biases of MLPs, other model types. Layers that predict further tokens (num_nextn_predict_layers)

@@ -128,9 +128,9 @@ TEST_CASE("Both levels of detail agree where nothing contends, and differ where 
   const auto op = gpu_days(kScenario, "op");
   CHECK(op.first == Approx(step.first).epsilon(1e-9));
   CHECK(op.second == Approx(step.second).epsilon(1e-9));
-  // Four nodes with a quarter of the network cards: all-to-alls between nodes beside gathered weights.
+  // Four nodes with one network card each: all-to-alls between nodes beside gathered weights.
   std::string cluster = read_text(packsim_test::source_dir() + "/models/clusters/h100-sxm-80gb.json");
-  cluster.replace(cluster.find("\"nics_per_node\": 8"), 18, "\"nics_per_node\": 2");
+  cluster.replace(cluster.find("\"nics_per_node\": 8"), 18, "\"nics_per_node\": 1");
   write_text(folder / "slim.json", cluster);
   std::string shared = kScenario;
   const auto replace = [&](const std::string& what, const std::string& by) {

@@ -62,8 +62,8 @@ std::string gpus_text(const FitScope& scope) {
 }
 
 std::string attention_text(const Transformer& model) {
-  const std::string_view kind = model.has_latent_attention() ? "latent" : "grouped";
-  return fmt::format("{}{}", kind, model.n_windowed_layers > 0 ? ", windows" : "");
+  if (model.has_latent_attention()) return "latent";
+  return model.n_windowed_layers > 0 ? "windowed" : "grouped";
 }
 
 // How well the base profiles know the time of the model's attention over one document of 8 192 tokens.

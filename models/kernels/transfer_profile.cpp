@@ -212,6 +212,7 @@ HardwareProfile transfer_profile(const HardwareProfile& profile, const Gpu& meas
 }
 
 HardwareProfile profile_on(const HardwareProfile& profile, const Cluster& cluster) {
+  if (profile.links) throw std::logic_error("hardware profile " + profile.name + " is on a cluster already");
   if (profile.data_sheet) return transfer_profile(profile, *profile.data_sheet, cluster);
   if (profile.gpu == cluster.gpu.driver_name) return transfer_profile(profile, cluster.gpu, cluster);
   throw std::invalid_argument("hardware profile " + profile.name + " was measured on " + profile.gpu +
@@ -234,8 +235,8 @@ HardwareProfile with_missing_families(const HardwareProfile& profile, const Hard
   for (const KernelCurve& curve : profile.curves) known.insert(kernel_family(curve.key));
   for (const KernelModel& model : profile.models) known.insert(kernel_family(model.key));
   HardwareProfile all = profile;
-  const bool has_collectives = std::ranges::any_of(
-      known, [](const std::string& family) { return family.starts_with("collective"); });
+  const bool has_collectives =
+      std::ranges::any_of(known, [](const std::string& family) { return family.starts_with("collective"); });
   if (!has_collectives) all.links = other.links;
   std::set<std::string> sources;
   const auto is_missing = [&](const auto& item) { return !known.contains(kernel_family(item.key)); };

@@ -41,7 +41,7 @@ HardwareProfile transfer_profile(const HardwareProfile& profile, const Gpu& meas
                                  const TransferNumbers& numbers = {});
 
 /// The same from the GPU of the profile's data sheet. Throws std::invalid_argument if the cluster has another
-/// GPU and the profile no data sheet.
+/// GPU and the profile no data sheet, and std::logic_error if the profile is on a cluster already.
 HardwareProfile profile_on(const HardwareProfile& profile, const Cluster& cluster);
 
 /// The seconds below which no kernel can be on a GPU: its flop at the peak rate of products, and the bytes of

@@ -210,6 +210,11 @@ TEST_CASE("A GPU without a data sheet cannot be transferred from, unless it is t
                     "hardware profile p was measured on Maker measured, of which models/gpus has no file");
 }
 
+TEST_CASE("A profile is put on a cluster once") {
+  const HardwareProfile on_cluster = profile_on(norm_profile(), cluster_of(kMeasured));
+  CHECK_THROWS_AS(profile_on(on_cluster, cluster_of(kMeasured)), std::logic_error);
+}
+
 TEST_CASE("Kernel families that a profile lacks come from another") {
   const std::string copy = "copy kind=device";
   const HardwareProfile own = norm_profile();

@@ -13,7 +13,7 @@ namespace packsim {
 
 /// What a user says of the plan to make.
 struct MeasurementListRequest {
-  std::vector<std::string> models;  ///< empty: all shipped
+  std::vector<std::string> models;  ///< empty: those of the shipped scenarios
   bool quick = false;
   int n_gpus = 8;
   int gpus_per_node = 8;

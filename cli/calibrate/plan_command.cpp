@@ -25,8 +25,8 @@ std::string describe_plan(const MeasurementList& plan) {
 
 std::string make_plan_text(const MeasurementListRequest& request, const DataPaths& data,
                            std::string* description) {
-  const bool all_shipped = request.models.empty();
-  std::vector<Transformer> models = all_shipped ? shipped_models(data) : std::vector<Transformer>();
+  const bool of_scenarios = request.models.empty();
+  std::vector<Transformer> models = of_scenarios ? models_of_scenarios(data) : std::vector<Transformer>();
   std::set<std::string> seen;
   for (const std::string& name : request.models) {
     if (seen.insert(name).second) models.push_back(load_model(name, data));
@@ -43,14 +43,15 @@ std::string make_plan_text(const MeasurementListRequest& request, const DataPath
   for (const Transformer& model : models) names += (names.empty() ? "" : ", ") + model.name;
   return measurement_list_text(
       plan, fmt::format("What to measure for {}, size {}, on up to {} GPU{}, {} a node.",
-                        all_shipped ? "the shipped models" : names, request.quick ? "quick" : "full",
-                        request.n_gpus, request.n_gpus == 1 ? "" : "s", options.gpus_per_node));
+                        of_scenarios ? "the models of the shipped scenarios" : names,
+                        request.quick ? "quick" : "full", request.n_gpus, request.n_gpus == 1 ? "" : "s",
+                        options.gpus_per_node));
 }
 
 void add_plan_options(CLI::App& command, MeasurementListRequest& request) {
-  command.add_option(
-      "--model", request.models,
-      "Shipped model, model file or Hugging Face config.json; again for more; default: all shipped");
+  command.add_option("--model", request.models,
+                     "Shipped model, model file or Hugging Face config.json; again for more; default: the "
+                     "models of the shipped scenarios");
   command.add_flag("--quick", request.quick, "Under 3 minutes on one GPU; else under 15");
   command.add_option("--gpus", request.n_gpus, "GPUs that collectives are measured over, in all")
       ->check(CLI::Range(1, 65536))

@@ -2,14 +2,26 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
+#include "scenarios/loader/json/json_reader.hpp"
 #include "scenarios/loader/lengths/read_lengths.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 
 namespace packsim {
 
-std::vector<Transformer> shipped_models(const DataPaths& data) {
+std::vector<Transformer> models_of_scenarios(const DataPaths& data) {
+  std::set<std::string> names;
+  Problems problems;
+  for (const std::string& scenario : names_of(kScenarioFiles, data)) {
+    const JsonDocument document = read_json(path_of(kScenarioFiles, scenario, data), problems);
+    JsonReader reader(document, problems);
+    reader.allow_any_keys();
+    names.insert(reader.string("model"));
+  }
+  problems.throw_if_any();
   std::vector<Transformer> models;
-  for (const std::string& name : names_of(kModelFiles, data)) models.push_back(load_model(name, data));
+  for (const std::string& name : names) models.push_back(load_model(name, data));
   return models;
 }
 

@@ -8,8 +8,8 @@
 
 namespace packsim {
 
-/// Every model in models/architectures. Throws ScenarioError, FileError.
-std::vector<Transformer> shipped_models(const DataPaths& data);
+/// The models of the scenarios in scenarios/, each once. Throws ScenarioError, FileError.
+std::vector<Transformer> models_of_scenarios(const DataPaths& data);
 
 /// The real mixtures in scenarios/lengths that plans draw packs from. Throws ScenarioError, FileError.
 std::vector<LengthSet> shipped_length_sets(const DataPaths& data);

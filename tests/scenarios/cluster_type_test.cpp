@@ -117,6 +117,35 @@ TEST_CASE("mistakes in a network all come at once") {
   CHECK(ClusterFile(R"(, "network": 5)").mistakes() == Messages{"/network: expected object, got 5 (number)"});
 }
 
+TEST_CASE("mistakes in a GPU's file come with those of the cluster that names it") {
+  const TempFolder folder;
+  folder.write("g.json", R"({"format": 1, "name": "g", "source": "s", "driver_name": "Maker X",
+    "peak_flop_per_s": {"bf16": -1, "fp12": 3}, "memory_bytes": 0, "n_sms": 1.5, "nvlink_bytes_per_s": -3})");
+  const auto cluster = [&](const std::string& gpu) {
+    return folder.write("c.json", R"({"format": 1, "name": "c", "source": "s", "gpu": ")" + gpu +
+                                      R"(", "gpus_per_node": 0})");
+  };
+  std::vector<std::string> expected;
+  for (const char* message :
+       {"g.json: /peak_flop_per_s/bf16: expected number > 0, got -1 (number)",
+        "g.json: /memory_bytes: expected integer in 1..1125899906842624, got 0 (number)",
+        "g.json: /memory_bytes_per_s: expected number > 0, got nothing",
+        "g.json: /n_sms: expected integer in 1..1048576, got 1.5 (number)",
+        "g.json: /nvlink_bytes_per_s: expected number >= 0, got -3 (number)",
+        "g.json: /peak_flop_per_s/fp12: expected no such key (did you mean fp16?), got 3 (number)",
+        "c.json: /gpus_per_node: expected integer in 1..1024, got 0 (number)"})
+    expected.emplace_back(message);
+  const std::string path = cluster("./g.json");
+  Messages messages = messages_of([&] { load_cluster_type(path, kData); });
+  for (std::string& message : messages)
+    message = message.substr(message.find_last_of('/', message.find(": ")) + 1);
+  CHECK(messages == expected);
+  const std::string unknown = cluster("h100");
+  CHECK(messages_of([&] { load_cluster_type(unknown, kData); })
+            .front()
+            .find("/gpu: expected the name of a GPU (known: a100-pcie-80gb, ") != std::string::npos);
+}
+
 TEST_CASE("NICs divide the GPUs, or are a multiple of them") {
   const auto nics = [](const std::string& n) {
     return ClusterFile(R"(, "network": {"source": "s", "nvlink_bytes_per_s": 1, "nic_bytes_per_s": 1,

@@ -8,6 +8,7 @@
 
 #include "models/coverage/published_step.hpp"
 #include "models/framework_profile.hpp"
+#include "models/kernels/hardware_profile.hpp"
 #include "scenarios/loader/data_paths.hpp"
 
 namespace packsim {

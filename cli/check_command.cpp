@@ -75,8 +75,7 @@ void print_prices(const Scenario& scenario, const StrategySpec& spec) {
   const EvidenceShares& share = basis.evidence;
   fmt::print(
       "prices of full packs of {}: {:.0f} % measured or interpolated, {:.0f} % extrapolated, {:.0f} % scaled "
-      "from "
-      "other GPUs or links, {:.0f} % by rules\n",
+      "from other GPUs or links, {:.0f} % by rules\n",
       printable(spec.name), 100 * share.measured, 100 * share.extrapolated, 100 * share.transferred,
       100 * share.missing);
   fmt::print("  90 % interval of times: {:+.0f} to {:+.0f} %\n", 100 * (basis.uncertainty.low() - 1),
@@ -86,8 +85,8 @@ void print_prices(const Scenario& scenario, const StrategySpec& spec) {
   const std::vector<UncertaintySource>& sources = basis.uncertainty.sources;
   for (std::size_t i = 0; i < std::min(kShown, sources.size()); ++i) {
     if (sources[i].relative_error < kLeastShown) break;
-    fmt::print("  +-{:.0f} % rest on what is not measured: {}\n", 100 * sources[i].relative_error,
-               sources[i].measurement);
+    fmt::print("  in doubt by {:.0f} % (one standard deviation), as not measured: {}\n",
+               100 * sources[i].relative_error, sources[i].measurement);
   }
 }
 

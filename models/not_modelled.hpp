@@ -22,8 +22,7 @@ inline constexpr std::array<NotModelled, 10> kNotModelled = {{
     {"rings with sliding windows", "Refused: cp_degree 1 is expected for a model with sliding windows."},
     {"offload of other states",
      "Optimizer states alone can be in host memory (\"offload\": \"optimizer\", under ZeRO 1 to 3), not "
-     "weights, "
-     "gradients or activations."},
+     "weights, gradients or activations."},
     {"LoRA on chosen matrices",
      "Adapters are beside every matrix of every layer and have one rank. Embedding and head have none."},
     {"QLoRA", "The frozen weights are in bf16."},

@@ -130,8 +130,7 @@ std::string measured_text(const KernelSources& sources) {
     profiles.push_back(fmt::format("{} ({})", profile.name, profile.gpu));
   return fmt::format(
       "measured: by a shipped hardware profile, which a scenario names in \"hardware\": {}. \"2 of 5\" says "
-      "how "
-      "many of the column's kernels were; the others are scaled, or estimated from these, or by rule.",
+      "how many of the column's kernels were; the others are scaled, or estimated from these, or by rule.",
       fmt::join(profiles, ", "));
 }
 
@@ -150,8 +149,7 @@ std::string scaled_text(const KernelSources& sources) {
 std::string rule_text() {
   return fmt::format(
       "by rule: measured on no GPU. A stated rule gives the price (docs/model.md#time-of-kernels), with an "
-      "error "
-      "of {:.0f} %.",
+      "error of {:.0f} %.",
       100 * kExtrapolationError);
 }
 

@@ -32,8 +32,7 @@ std::string support_text(const DataPaths& data) {
          "\nFramework profiles that were fitted to such steps, and the error that the others add\n\n" +
          trait_support_text(data) +
          "\nHow well the attention kernels of models are known on the measured GPU, and profiles fitted to "
-         "steps "
-         "of\nthem\n\n" +
+         "steps of\nthem\n\n" +
          model_support_text(sources, data) + "\nWhat no scenario can ask for\n\n" + not_modelled_text();
 }
 

@@ -172,9 +172,14 @@ class ProfileTransfer {
       const double nvlink = gpu.nvlink_bytes_per_s.value_or(0);
       return nvlink > 0 ? nvlink : gpu.pcie_bytes_per_s.value_or(0);
     };
-    const auto has_nvlink = [](const Gpu& gpu) { return gpu.nvlink_bytes_per_s.value_or(0) > 0; };
-    const bool are_alike = has_nvlink(measured_) == has_nvlink(cluster_.gpu);
-    return {.cluster = link_rates(cluster_),
+    // A cluster may leave out the bridges that its GPUs could have.
+    const auto is_nvlink = [](double bytes_per_s, const Gpu& gpu) {
+      return bytes_per_s > gpu.pcie_bytes_per_s.value_or(0);
+    };
+    const LinkRates rates = link_rates(cluster_);
+    const double cluster_rate = rates.gpu_bytes_per_s > 0 ? rates.gpu_bytes_per_s : gpu_rate(cluster_.gpu);
+    const bool are_alike = is_nvlink(gpu_rate(measured_), measured_) == is_nvlink(cluster_rate, cluster_.gpu);
+    return {.cluster = rates,
             .measured_gpu_bytes_per_s = gpu_rate(measured_),
             .is_same_gpu = is_same_gpu(),
             .work_error = are_alike ? numbers_.link_error : numbers_.other_link_error,

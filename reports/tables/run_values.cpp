@@ -186,14 +186,14 @@ Values times() {
                "Half-width of the interval that is meant to hold nine of ten true GPU-days; docs/accuracy.md "
                "says how often it did. It follows from how well the framework profile and the kernel prices "
                "are known. The runs of one report share most of their error, so their ratio is known better "
-               "than "
-               "either cost.",
+               "than either cost.",
                or_oom(number(interval, whole_percent))}},
       {"largest_uncertainty",
        [](const Run& run) { return run.times ? if_there(run.times->largest_uncertainty) : Value(); }},
       {.column = Column{kTime, "extrap.", "",
                         "The share of the time of computation and exposed communication whose prices are "
-                        "extrapolated from measurements, or guessed because nothing was measured.",
+                        "extrapolated from measurements, scaled from another GPU or other links, or guessed "
+                        "because nothing was measured.",
                         or_oom(number(not_measured, whole_percent))}},
       timed("wall_hours", of(&Run::times, &RunTimes::wall_hours), kTime, "wall", "h",
             "Simulated time of the whole run, all epochs."),
@@ -289,8 +289,8 @@ Values comparisons() {
           [](const Run& run) { return run.bound ? if_there(run.bound->above_fraction) : Value(); }, kTime,
           "bound", "",
           "How much more GPU time the run takes than the lower bound: the least that any packing and "
-          "schedule "
-          "of its samples could take on the same GPUs if each sample stays whole. At 0% nothing is left to "
+          "schedule of its samples could take on the same GPUs if each sample stays whole. At 0% nothing is "
+          "left to "
           "gain.",
           signed_percent),
       {"gpu_days_without_variability",

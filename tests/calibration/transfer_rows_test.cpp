@@ -30,8 +30,7 @@ struct Transfer {
   bool is_same_software;
 };
 
-// The fastest published attention of each GPU stands for what trainers use there; the others are compared
-// with their own kind. MI300X alone is of another maker.
+// Each row compares kernels of one kind of library on two GPUs. MI300X alone is of another maker.
 const std::vector<Transfer> kTransfers = {
     {"h100-sxm-80gb", "h100-public-gemm", "vidur", "a100-sxm-80gb", "a100-public-gemm", "vidur", "gemm",
      true},

@@ -404,7 +404,7 @@ TEST_CASE("check says what is scaled and in doubt on a GPU that nobody measured"
   INFO(run.err);
   REQUIRE(run.exit_code == 0);
   CHECK(run.out.find("0 % measured or interpolated, 0 % extrapolated, ") != std::string::npos);
-  CHECK(run.out.find("rest on what is not measured: steps on NVIDIA B200 for the framework profile") !=
+  CHECK(run.out.find("as not measured: steps on NVIDIA B200 for the framework profile") !=
         std::string::npos);
 }
 

@@ -2,7 +2,6 @@
 #include <map>
 #include <optional>
 
-#include "models/kernels/transfer_profile.hpp"
 #include "models/step/uncertainty.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/profiles/read_hardware_profile.hpp"
@@ -17,12 +16,6 @@ namespace {
 constexpr double kHeldOutMedian = 0.15;
 constexpr double kHeldOutOutside = 0.15;
 
-// What prices the steps of one stack.
-struct StackPricing {
-  FrameworkProfile profile;
-  HardwareProfile hardware;
-};
-
 class HeldOutSteps {
  public:
   // has_own_profiles: whether stacks that have a profile use it, else that of any framework.
@@ -34,8 +27,7 @@ class HeldOutSteps {
       for (const PublishedStep& step : file->steps) steps.push_back(&step);
     }
     any_profile_ = load_profile(std::string(kAnyStackProfile), data);
-    any_hardware_ = load_hardware_profile(any_profile_.hardware, data);
-    any_fit_.emplace(steps, any_hardware_);
+    any_fit_.emplace(steps, hardware(any_profile_.hardware));
   }
 
   ValidationRow row(const PublishedStep& step) {
@@ -45,11 +37,11 @@ class HeldOutSteps {
       row.outcome = Outcome::refused;
       return row;
     }
-    const StackPricing& pricing = pricing_of(stack_of(step.source));
-    const FrameworkProfile& profile = pricing.profile;
+    const FrameworkProfile& profile = profile_of(stack_of(step.source));
     PublishedStep as_run = step;
     as_run.plan.execution.overlaps_states = profile.execution.overlaps_states;
-    const SimulatedStep simulated = simulate_step(as_run, on_cluster(pricing, step.cluster), profile.factors);
+    const SimulatedStep simulated =
+        simulate_step(as_run, hardware(profile.hardware).on(step.cluster), profile.factors);
     row.predicted = simulated.step_s;
     row.error = relative_error(row.predicted, row.published);
     std::array<double, kNCauses> fraction = simulated.by_cause_s;
@@ -63,34 +55,31 @@ class HeldOutSteps {
   }
 
  private:
-  const StackPricing& pricing_of(const StepStack& stack) {
-    const auto [at, is_new] = pricings_.try_emplace(stack.name);
+  const FrameworkProfile& profile_of(const StepStack& stack) {
+    const auto [at, is_new] = profiles_.try_emplace(stack.name);
     if (!is_new) return at->second;
-    StackPricing& pricing = at->second;
     if (stack.profile.empty() || !has_own_profiles_) {
-      pricing = {.profile = any_profile_, .hardware = any_hardware_};
-      FrameworkFactors& factors = pricing.profile.factors;
+      at->second = any_profile_;
+      FrameworkFactors& factors = at->second.factors;
       factors.linear_factor = factors.attention_factor = any_fit_->factor_without(stack.name);
     } else {
-      pricing.profile = load_profile(std::string(stack.profile), data_);
-      pricing.hardware = load_hardware_profile(pricing.profile.hardware, data_);
+      at->second = load_profile(std::string(stack.profile), data_);
     }
-    return pricing;
+    return at->second;
   }
 
-  const HardwareProfile& on_cluster(const StackPricing& pricing, const Cluster& cluster) {
-    const auto [at, is_new] = on_cluster_.try_emplace({pricing.hardware.name, cluster.name});
-    if (is_new) at->second = profile_on(pricing.hardware, cluster);
-    return at->second;
+  ClusterHardware& hardware(const std::string& name) {
+    const auto at = hardware_.find(name);
+    if (at != hardware_.end()) return at->second;
+    return hardware_.emplace(name, load_hardware_profile(name, data_)).first->second;
   }
 
   const DataPaths& data_;
   bool has_own_profiles_;
   FrameworkProfile any_profile_;
-  HardwareProfile any_hardware_;
   std::optional<AnyStackFit> any_fit_;
-  std::map<std::string_view, StackPricing> pricings_;
-  std::map<std::pair<std::string, std::string>, HardwareProfile> on_cluster_;
+  std::map<std::string_view, FrameworkProfile> profiles_;
+  std::map<std::string, ClusterHardware> hardware_;
 };
 
 double share_outside(const std::vector<ValidationRow>& rows) {

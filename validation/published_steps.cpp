@@ -2,6 +2,7 @@
 
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/profiles/read_hardware_profile.hpp"
+#include "validation/cluster_hardware.hpp"
 #include "validation/fit_provenance.hpp"
 #include "validation/stack_fit.hpp"
 #include "validation/step_simulation.hpp"
@@ -48,16 +49,16 @@ std::vector<ValidationSet> validate_published_steps(const PublishedSteps& steps,
   for (const FrameworkStack& stack : kStacks) {
     const std::string name(stack.profile);
     const FrameworkProfile profile = load_profile(name, data);
-    const HardwareProfile hardware = load_hardware_profile(profile.hardware, data);
+    ClusterHardware hardware(load_hardware_profile(profile.hardware, data));
     const FitProvenance fit = read_fit_provenance(path_of(kProfileFiles, name, data));
     for (const PublishedStep& step : steps.steps) {
       if (!step.source.starts_with(stack.sources)) continue;
-      kernels.rows.push_back(step_row(step, hardware, {}));
+      kernels.rows.push_back(step_row(step, hardware.on(step.cluster), {}));
       PublishedStep as_fitted = step;
       as_fitted.plan.execution.overlaps_states = profile.execution.overlaps_states;
       const auto fold = fit.without_model.find(step.model.name);
-      left_out.rows.push_back(
-          step_row(as_fitted, hardware, fold == fit.without_model.end() ? profile.factors : fold->second));
+      left_out.rows.push_back(step_row(as_fitted, hardware.on(step.cluster),
+                                       fold == fit.without_model.end() ? profile.factors : fold->second));
     }
   }
   add_bounds(left_out);

@@ -24,18 +24,17 @@ FrameworkFactors factors_of(const VectorXd& x) {
   return factors;
 }
 
-VectorXd log_errors(const std::vector<PublishedStep>& steps, const HardwareProfile& hardware,
-                    const VectorXd& x) {
+VectorXd log_errors(const std::vector<PublishedStep>& steps, ClusterHardware& hardware, const VectorXd& x) {
   VectorXd errors(static_cast<Eigen::Index>(steps.size()));
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    const double step_s = simulate_step(steps[i], hardware, factors_of(x)).step_s;
+    const double step_s = simulate_step(steps[i], hardware.on(steps[i].cluster), factors_of(x)).step_s;
     errors[static_cast<Eigen::Index>(i)] = std::log(step_s / steps[i].step_time_s);
   }
   return errors;
 }
 
-double error_of(const PublishedStep& step, const HardwareProfile& hardware, const FrameworkFactors& factors) {
-  return relative_error(simulate_step(step, hardware, factors).step_s, step.step_time_s);
+double error_of(const PublishedStep& step, ClusterHardware& hardware, const FrameworkFactors& factors) {
+  return relative_error(simulate_step(step, hardware.on(step.cluster), factors).step_s, step.step_time_s);
 }
 
 // One choice of how states travel, with everything that a profile says of it.
@@ -45,7 +44,7 @@ struct StackFit {
   StackFactors all;
 };
 
-StackFit fit_choice(const FrameworkStack& stack, const PublishedSteps& steps, const HardwareProfile& hardware,
+StackFit fit_choice(const FrameworkStack& stack, const PublishedSteps& steps, ClusterHardware& hardware,
                     bool overlaps_states) {
   StackFit fit{
       .overlaps_states = overlaps_states, .steps = steps_of(steps, stack, overlaps_states), .all = {}};
@@ -102,7 +101,7 @@ std::vector<PublishedStep> steps_of(const PublishedSteps& steps, const Framework
   return chosen;
 }
 
-StackFactors fit_stack(const std::vector<PublishedStep>& steps, const HardwareProfile& hardware,
+StackFactors fit_stack(const std::vector<PublishedStep>& steps, ClusterHardware& hardware,
                        bool has_own_attention) {
   constexpr double kDifference = 1e-3;
   constexpr double kSmallStep = 1e-5;
@@ -136,7 +135,7 @@ StackFactors fit_stack(const std::vector<PublishedStep>& steps, const HardwarePr
 
 std::string stack_profile_json(const FrameworkStack& stack, const PublishedSteps& steps,
                                const DataPaths& data) {
-  const HardwareProfile hardware = load_hardware_profile(std::string(stack.hardware), data);
+  ClusterHardware hardware(load_hardware_profile(std::string(stack.hardware), data));
   const StackFit beside = fit_choice(stack, steps, hardware, true);
   const StackFit after = fit_choice(stack, steps, hardware, false);
   const StackFit& fit = beside.all.rms < after.all.rms ? beside : after;

@@ -7,8 +7,8 @@
 
 #include "models/coverage/published_step.hpp"
 #include "models/framework_profile.hpp"
-#include "models/kernels/hardware_profile.hpp"
 #include "scenarios/loader/data_paths.hpp"
+#include "validation/cluster_hardware.hpp"
 
 namespace packsim {
 
@@ -43,7 +43,7 @@ struct StackFactors {
 
   FrameworkFactors factors() const;
 };
-StackFactors fit_stack(const std::vector<PublishedStep>& steps, const HardwareProfile& hardware,
+StackFactors fit_stack(const std::vector<PublishedStep>& steps, ClusterHardware& hardware,
                        bool has_own_attention);
 
 /// Fits a stack with and without overlaps_states and keeps the better fit. Then repeats this fit once for

@@ -6,7 +6,6 @@
 #include <stdexcept>
 
 #include "calibration/fit/steps/framework_profile_json.hpp"
-#include "models/kernels/transfer_profile.hpp"
 #include "scenarios/loader/profiles/read_hardware_profile.hpp"
 #include "scenarios/loader/read_published_steps.hpp"
 #include "validation/step_simulation.hpp"
@@ -65,14 +64,11 @@ ExecutionStyle any_stack_execution(const ExecutionStyle& of_step) {
   return execution;
 }
 
-AnyStackFit::AnyStackFit(const std::vector<const PublishedStep*>& steps, const HardwareProfile& hardware) {
+AnyStackFit::AnyStackFit(const std::vector<const PublishedStep*>& steps, ClusterHardware& hardware) {
   std::map<std::string_view, std::vector<StepError>> errors;
-  std::map<std::string, HardwareProfile> on_cluster;
   for (const PublishedStep* step : steps) {
     if (has_larger_doubts(*step) || !plan_mistakes(step->model, step->cluster, step->plan).empty()) continue;
-    const auto [at, is_new] = on_cluster.try_emplace(step->cluster.name);
-    if (is_new) at->second = profile_on(hardware, step->cluster);
-    errors[stack_of(step->source).name].push_back(error_of(*step, at->second));
+    errors[stack_of(step->source).name].push_back(error_of(*step, hardware.on(step->cluster)));
     add_step(scope_, step->model, step->plan);
   }
   for (const auto& [stack, of_stack] : errors)
@@ -98,7 +94,8 @@ double AnyStackFit::factor_without(std::string_view stack) const {
 }
 
 std::string any_stack_profile_json(const DataPaths& data) {
-  const HardwareProfile hardware = load_hardware_profile(kHardware, data);
+  const HardwareProfile measured = load_hardware_profile(kHardware, data);
+  ClusterHardware hardware(measured);
   const PublishedSteps fitted = load_published_steps(data.root + "/validation/published_steps.json", data);
   const PublishedSteps held_out = load_published_steps(data.root + "/validation/held_out_steps.json", data);
   std::vector<const PublishedStep*> steps;
@@ -108,7 +105,7 @@ std::string any_stack_profile_json(const DataPaths& data) {
   const AnyStackFit fit(steps, hardware);
   FrameworkProfile profile;
   profile.name = kAnyStackProfile;
-  profile.gpu = hardware.gpu;
+  profile.gpu = measured.gpu;
   profile.hardware = kHardware;
   profile.source = "fitted to published steps of " + std::to_string(fit.factors().size()) +
                    " stacks (validation/published_steps.json, validation/held_out_steps.json)";

@@ -8,8 +8,8 @@
 
 #include "models/coverage/published_step.hpp"
 #include "models/framework_profile.hpp"
-#include "models/kernels/hardware_profile.hpp"
 #include "scenarios/loader/data_paths.hpp"
+#include "validation/cluster_hardware.hpp"
 
 namespace packsim {
 
@@ -41,7 +41,7 @@ const StepStack& stack_of(std::string_view source);
 class AnyStackFit {
  public:
   /// steps: kept by reference. hardware: of the profile.
-  AnyStackFit(const std::vector<const PublishedStep*>& steps, const HardwareProfile& hardware);
+  AnyStackFit(const std::vector<const PublishedStep*>& steps, ClusterHardware& hardware);
 
   /// By stack, its own factor.
   const std::map<std::string_view, double>& factors() const { return factors_; }

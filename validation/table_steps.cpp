@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/kernels/transfer_profile.hpp"
 #include "models/memory/peak_memory.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/profiles/read_hardware_profile.hpp"
@@ -33,7 +34,7 @@ class TableSteps {
   TableSteps(const PublishedTables& tables, const DataPaths& data)
       : tables_(tables),
         profile_(load_profile(kProfile, data)),
-        hardware_(load_hardware_profile(profile_.hardware, data)),
+        hardware_(profile_on(load_hardware_profile(profile_.hardware, data), tables.cluster)),
         fit_(read_fit_provenance(path_of(kProfileFiles, kProfile, data))) {}
 
   double step_s(const PublishedTableStep& step) const {

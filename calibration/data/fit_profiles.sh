@@ -7,18 +7,25 @@ cd "$(dirname "$0")/../.."
 packsim=$1
 out=calibration/profiles/hardware
 
+"$packsim" calibrate fit calibration/data/h200-public-network.jsonl --name h200-network-public --hardware $out/h200-network-public.json \
+  --description "All-gather between two nodes of 8 NVIDIA H200 over RoCE, from published measurements" \
+  --library "collective=nccl-2.26.6-gib" "${@:2}"
 "$packsim" calibrate fit calibration/data/h100-public-*.jsonl --name h100-sxm-public --hardware $out/h100-sxm-public.json \
   --description "NVIDIA H100 SXM5 80GB from published measurements, several software stacks; nothing measured by this project" \
   --library gemm=trtllm-1.3.0rc20 --library "attention pass=fwd=fa3-sglang-0.5.14" --library "attention pass=bwd=fa3-magi" \
   --library "elementwise op=rms_norm pass=fwd=liger" --library "elementwise op=swiglu pass=fwd=liger" \
   --library "elementwise op=rms_norm pass=bwd=torch-autograd" --library "elementwise op=cross_entropy pass=fwd=liger" \
-  --library "collective=nccl-2.27.3" "${@:2}"
+  --library "elementwise op=swiglu pass=bwd=liger-autograd" --library "elementwise op=cross_entropy pass=bwd=liger-autograd" \
+  --library "elementwise op=rope pass=fwd=vidur" --library "elementwise op=rope pass=bwd=liger-autograd" \
+  --library "collective=nccl-2.27.3" --missing-from h200-network-public "${@:2}"
 "$packsim" calibrate fit calibration/data/h100-public-*.jsonl --name h100-sxm-public-fa2 --hardware $out/h100-sxm-public-fa2.json \
   --description "NVIDIA H100 SXM5 80GB from published measurements, several software stacks, attention of FlashAttention-2; nothing measured by this project" \
   --library gemm=trtllm-1.3.0rc20 --library "attention pass=fwd=fa2-magi" --library "attention pass=bwd=fa2-magi" \
   --library "elementwise op=rms_norm pass=fwd=liger" --library "elementwise op=swiglu pass=fwd=liger" \
   --library "elementwise op=rms_norm pass=bwd=torch-autograd" --library "elementwise op=cross_entropy pass=fwd=liger" \
-  --library "collective=nccl-2.27.3" "${@:2}"
+  --library "elementwise op=swiglu pass=bwd=liger-autograd" --library "elementwise op=cross_entropy pass=bwd=liger-autograd" \
+  --library "elementwise op=rope pass=fwd=vidur" --library "elementwise op=rope pass=bwd=liger-autograd" \
+  --library "collective=nccl-2.27.3" --missing-from h200-network-public "${@:2}"
 "$packsim" calibrate fit calibration/data/h200-public-{attention,elementwise}.jsonl --name h200-sxm-public --hardware $out/h200-sxm-public.json \
   --description "NVIDIA H200 SXM 141GB from published measurements: cuDNN attention and rms_norm only" \
   --library elementwise=cudnn "${@:2}"

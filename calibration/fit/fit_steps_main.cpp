@@ -10,6 +10,7 @@
 
 #include "calibration/fit/steps/framework_profile_json.hpp"
 #include "calibration/fit/steps/step_fit.hpp"
+#include "models/kernels/transfer_profile.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/profiles/read_hardware_profile.hpp"
 
@@ -82,7 +83,7 @@ StepFitProblem published_problem(const std::string& rows_path, const std::string
   problem.model = packsim::load_model("llama3.1-8b", data);
   problem.cluster = packsim::load_cluster_type("h100-sxm-80gb", data);
   problem.cluster.nodes = 4;
-  problem.hardware = packsim::load_hardware_profile(hardware, data);
+  problem.hardware = packsim::profile_on(packsim::load_hardware_profile(hardware, data), problem.cluster);
   problem.plan = packsim::published_plan();
   problem.tokens_per_iteration = 524288;
   problem.single_document_table = "T4";

@@ -31,6 +31,7 @@ struct FitArguments {
   std::string hardware;
   std::string framework;
   std::string on;
+  std::string missing_from;
   std::string cluster = "h100-sxm-80gb";
   int listed = 10;
 };
@@ -111,22 +112,13 @@ void check(const FitArguments& arguments) {
   if (arguments.name.empty()) throw std::invalid_argument("--name: expected a name, got \"\"");
   if (arguments.framework.empty() && !arguments.on.empty())
     throw std::invalid_argument("--on: expected --framework FILE beside it, got none");
+  if (arguments.hardware.empty() && !arguments.missing_from.empty())
+    throw std::invalid_argument("--missing-from: expected --hardware FILE beside it, got none");
   if (!arguments.framework.empty() && arguments.hardware.empty() && arguments.on.empty()) {
     throw std::invalid_argument(
         "--on: expected the hardware profile that the steps' kernels are priced with, by name or path, or "
         "--hardware FILE to fit one, got neither");
   }
-}
-
-HardwareProfile fit_hardware(const FitArguments& arguments, const Measurements& measurements) {
-  const HardwareFit fit =
-      fit_hardware_profile(measurements, {.name = arguments.name,
-                                          .description = arguments.description,
-                                          .library = chosen_libraries(arguments.libraries)});
-  print_hardware_fit(fit, arguments.listed);
-  write_file(arguments.hardware, hardware_profile_json(fit.profile));
-  fmt::print("\nWrote {}\n", arguments.hardware);
-  return fit.profile;
 }
 
 // A profile names another one by its path from its own folder.
@@ -135,6 +127,17 @@ std::string as_seen_from(const std::string& file, const std::string& name_or_pat
   const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
   const std::string relative = std::filesystem::absolute(name_or_path).lexically_relative(folder).string();
   return is_path(relative) ? relative : "./" + relative;
+}
+
+void fit_hardware(const FitArguments& arguments, const Measurements& measurements, const DataPaths& data) {
+  if (!arguments.missing_from.empty()) load_hardware_profile(arguments.missing_from, data);  // or throws
+  HardwareFit fit = fit_hardware_profile(measurements, {.name = arguments.name,
+                                                        .description = arguments.description,
+                                                        .library = chosen_libraries(arguments.libraries)});
+  fit.profile.missing_kernels_from = as_seen_from(arguments.hardware, arguments.missing_from);
+  print_hardware_fit(fit, arguments.listed);
+  write_file(arguments.hardware, hardware_profile_json(fit.profile));
+  fmt::print("\nWrote {}\n", arguments.hardware);
 }
 
 void fit_framework(const FitArguments& arguments, const CommandContext& context, const MeasurementFile& file,
@@ -166,12 +169,11 @@ void fit_profiles(const FitArguments& arguments, const CommandContext& context) 
   const MeasurementFile file = read_measurements(arguments.files);
   for (const std::string& warning : file.warnings) fmt::print(stderr, "packsim: warning: {}\n", warning);
   gpu_of(file.measurements);  // throws for several
-  HardwareProfile hardware;
-  if (!arguments.hardware.empty()) hardware = fit_hardware(arguments, file.measurements);
+  const DataPaths data{.root = context.data_root};
+  if (!arguments.hardware.empty()) fit_hardware(arguments, file.measurements, data);
   if (arguments.framework.empty()) return;
-  if (!arguments.on.empty())
-    hardware = load_hardware_profile(arguments.on, DataPaths{.root = context.data_root});
-  fit_framework(arguments, context, file, hardware);
+  fit_framework(arguments, context, file,
+                load_hardware_profile(arguments.on.empty() ? arguments.hardware : arguments.on, data));
 }
 
 }  // namespace
@@ -191,6 +193,9 @@ void add_calibrate_fit_command(CLI::App& calibrate, const CommandContext& contex
   command->add_option(
       "--library", arguments->libraries,
       "FAMILY=LIBRARY, such as gemm=cublaslt or \"attention pass=fwd=fa3\"; default: the one with most rows");
+  command->add_option("--missing-from", arguments->missing_from,
+                      "Hardware profile of another GPU or network, by name or path, for kernels that the "
+                      "measurements have none of");
   command->add_option("--cluster", arguments->cluster, "Cluster type that the steps ran on (framework)")
       ->capture_default_str();
   command->add_option("--list", arguments->listed, "Outliers to print")->check(CLI::Range(0, 100000));

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -120,14 +123,19 @@ struct LinkRates {
   bool operator==(const LinkRates&) const = default;
 };
 
-/// The links of the cluster that collectives are priced on, and of the GPU that they were measured on. The
-/// network cards that they were measured over are those of their sources.
+/// How the collectives of one family are scaled to other links.
 struct LinkScaling {
-  LinkRates cluster = {};
-  double measured_gpu_bytes_per_s = 0;
+  LinkRates measured = {};  ///< of the GPUs that they were measured on
   bool is_same_gpu = true;
   double work_error = 0;     ///< relative error that scaling adds to what goes with the payload
   double latency_error = 0;  ///< and to the rest
+  bool operator==(const LinkScaling&) const = default;
+};
+
+/// The links of the cluster that collectives are priced on, and how each family (kernel_family()) is scaled.
+struct ClusterLinks {
+  LinkRates rates = {};
+  std::map<std::string, LinkScaling, std::less<>> families = {};
 };
 
 /// Rows that a profile does not use, because another library was chosen for their kernels.
@@ -151,8 +159,12 @@ struct HardwareProfile {
   std::vector<KernelCurve> curves = {};         ///< sorted by key
   std::vector<KernelModel> models = {};         ///< sorted by key
   std::vector<UnusedRows> unused = {};
+  /// The name or path of stand_in; empty if there is none.
+  std::string missing_kernels_from = {};
+  /// Measurements of another GPU or network, for the kernel families that this profile has none of.
+  std::shared_ptr<const HardwareProfile> stand_in = {};
   /// If set, collectives are scaled from the links that they were measured on to these (transfer_profile()).
-  std::optional<LinkScaling> links = {};
+  std::optional<ClusterLinks> links = {};
 
   /// The curve or model with that key, or null.
   const KernelCurve* curve(std::string_view key) const;

@@ -167,7 +167,30 @@ class ProfileTransfer {
     return model == nullptr ? kUsualGemm : gemm_numbers(*model);
   }
 
-  LinkScaling links() const {
+  // The network cards of a GPU that collectives of a family were measured over; 0: not known.
+  double measured_nic_bytes_per_s(const std::vector<std::string>& sources) const {
+    for (const std::string& id : sources) {
+      const auto at = std::ranges::find(profile_.sources, id, &MeasurementSource::id);
+      if (at != profile_.sources.end() && at->nic_bytes_per_s_of_gpu()) return *at->nic_bytes_per_s_of_gpu();
+    }
+    return 0;
+  }
+
+  ClusterLinks links() const {
+    ClusterLinks links{.rates = link_rates(cluster_)};
+    const LinkScaling of_gpu = link_scaling();
+    const auto add = [&](const auto& item) {
+      if (!item.key.starts_with("collective ")) return;
+      LinkScaling& family = links.families.try_emplace(kernel_family(item.key), of_gpu).first->second;
+      if (family.measured.nic_bytes_per_s == 0)
+        family.measured.nic_bytes_per_s = measured_nic_bytes_per_s(item.sources);
+    };
+    for (const KernelCurve& curve : profile_.curves) add(curve);
+    for (const KernelModel& model : profile_.models) add(model);
+    return links;
+  }
+
+  LinkScaling link_scaling() const {
     const auto gpu_rate = [](const Gpu& gpu) {
       const double nvlink = gpu.nvlink_bytes_per_s.value_or(0);
       return nvlink > 0 ? nvlink : gpu.pcie_bytes_per_s.value_or(0);
@@ -176,11 +199,10 @@ class ProfileTransfer {
     const auto is_nvlink = [](double bytes_per_s, const Gpu& gpu) {
       return bytes_per_s > gpu.pcie_bytes_per_s.value_or(0);
     };
-    const LinkRates rates = link_rates(cluster_);
-    const double cluster_rate = rates.gpu_bytes_per_s > 0 ? rates.gpu_bytes_per_s : gpu_rate(cluster_.gpu);
+    const double cluster_nvlink = cluster_.network.nvlink_bytes_per_s;
+    const double cluster_rate = cluster_nvlink > 0 ? cluster_nvlink : gpu_rate(cluster_.gpu);
     const bool are_alike = is_nvlink(gpu_rate(measured_), measured_) == is_nvlink(cluster_rate, cluster_.gpu);
-    return {.cluster = rates,
-            .measured_gpu_bytes_per_s = gpu_rate(measured_),
+    return {.measured = {.gpu_bytes_per_s = gpu_rate(measured_)},
             .is_same_gpu = is_same_gpu(),
             .work_error = are_alike ? numbers_.link_error : numbers_.other_link_error,
             .latency_error = numbers_.latency_error};
@@ -216,12 +238,21 @@ HardwareProfile transfer_profile(const HardwareProfile& profile, const Gpu& meas
   return ProfileTransfer(profile, measured, cluster, numbers).transferred();
 }
 
-HardwareProfile profile_on(const HardwareProfile& profile, const Cluster& cluster) {
+namespace {
+
+HardwareProfile own_kernels_on(const HardwareProfile& profile, const Cluster& cluster) {
   if (profile.links) throw std::logic_error("hardware profile " + profile.name + " is on a cluster already");
   if (profile.data_sheet) return transfer_profile(profile, *profile.data_sheet, cluster);
   if (profile.gpu == cluster.gpu.driver_name) return transfer_profile(profile, cluster.gpu, cluster);
   throw std::invalid_argument("hardware profile " + profile.name + " was measured on " + profile.gpu +
                               ", of which models/gpus has no file");
+}
+
+}  // namespace
+
+HardwareProfile profile_on(const HardwareProfile& profile, const Cluster& cluster) {
+  HardwareProfile own = own_kernels_on(profile, cluster);
+  return profile.stand_in ? with_missing_families(own, profile_on(*profile.stand_in, cluster)) : own;
 }
 
 double least_kernel_s(const Gpu& gpu, const KernelCase& kernel) {
@@ -240,9 +271,12 @@ HardwareProfile with_missing_families(const HardwareProfile& profile, const Hard
   for (const KernelCurve& curve : profile.curves) known.insert(kernel_family(curve.key));
   for (const KernelModel& model : profile.models) known.insert(kernel_family(model.key));
   HardwareProfile all = profile;
-  const bool has_collectives =
-      std::ranges::any_of(known, [](const std::string& family) { return family.starts_with("collective"); });
-  if (!has_collectives) all.links = other.links;
+  if (!all.links) {
+    all.links = other.links;
+  } else if (other.links) {
+    // Families that the profile has keep their own scaling.
+    all.links->families.insert(other.links->families.begin(), other.links->families.end());
+  }
   std::set<std::string> sources;
   const auto is_missing = [&](const auto& item) { return !known.contains(kernel_family(item.key)); };
   const auto add = [&](auto& items, const auto& others) {

@@ -40,8 +40,9 @@ struct TransferNumbers {
 HardwareProfile transfer_profile(const HardwareProfile& profile, const Gpu& measured, const Cluster& cluster,
                                  const TransferNumbers& numbers = {});
 
-/// The same from the GPU of the profile's data sheet. Throws std::invalid_argument if the cluster has another
-/// GPU and the profile no data sheet, and std::logic_error if the profile is on a cluster already.
+/// The same from the GPU of the profile's data sheet, with the kernels of its stand-in where it has none.
+/// Throws std::invalid_argument if the cluster has another GPU and the profile no data sheet, and
+/// std::logic_error if the profile is on a cluster already.
 HardwareProfile profile_on(const HardwareProfile& profile, const Cluster& cluster);
 
 /// The seconds below which no kernel can be on a GPU: its flop at the peak rate of products, and the bytes of

@@ -98,8 +98,8 @@ bool is_model_of(const FrameworkProfile& profile, const Transformer& model, cons
   });
 }
 
-HardwareProfile read_hardware(JsonReader reader) {
-  return read_hardware_profile(std::move(reader));
+ReadFile<HardwareProfile> hardware_reader(const DataPaths& data, Problems& problems) {
+  return [&](JsonReader reader) { return read_hardware_profile(std::move(reader), data, problems); };
 }
 
 // The hardware profile that the framework profile is on.
@@ -108,17 +108,16 @@ Loaded<HardwareProfile> load_hardware_of(const Loaded<FrameworkProfile>& framewo
   if (!framework.good) return {};
   const std::string beside = std::filesystem::path(framework.path).parent_path().string();
   const FoundFile file = find_named_file(kHardwareProfileFiles, framework.value.hardware, beside, data);
-  if (file.found()) return load_file<HardwareProfile>(file.path, read_hardware, problems);
+  if (file.found()) return load_file(file.path, hardware_reader(data, problems), problems);
   reader.refuse("profile", "a profile whose hardware is " + file.expected, file.got);
   return {};
 }
 
 // The profile as it is on the scenario's GPUs and links.
 HardwareProfile on_cluster(const Loaded<HardwareProfile>& hardware, const Loaded<Cluster>& cluster,
-                           std::string_view key, JsonReader& reader, const DataPaths& data) {
-  HardwareProfile profile = hardware.value;
+                           std::string_view key, JsonReader& reader) {
+  const HardwareProfile& profile = hardware.value;
   if (!hardware.good || !cluster.good) return profile;
-  profile.data_sheet = find_gpu(profile.gpu, data);
   const std::string& gpu = cluster.value.gpu.driver_name;
   if (profile.data_sheet || profile.gpu == gpu) return profile_on(profile, cluster.value);
   reader.refuse(key, fmt::format("kernels of {}, or of a GPU with a file in {}", gpu, kGpuFiles.folder),
@@ -134,15 +133,14 @@ Loaded<HardwareProfile> load_hardware(JsonReader& reader, const Loaded<Framework
   Loaded<HardwareProfile> of_framework = load_hardware_of(framework, reader, data, problems);
   if (!reader.has("hardware")) {
     reader.string("hardware", "");  // which makes it a known key
-    of_framework.value = on_cluster(of_framework, cluster, "profile", reader, data);
+    of_framework.value = on_cluster(of_framework, cluster, "profile", reader);
     return of_framework;
   }
-  auto named = load_member<HardwareProfile>(reader, "hardware", kHardwareProfileFiles, read_hardware, folder,
-                                            data, problems);
-  named.value = on_cluster(named, cluster, "hardware", reader, data);
+  auto named = load_member(reader, "hardware", kHardwareProfileFiles, hardware_reader(data, problems), folder,
+                           data, problems);
+  named.value = on_cluster(named, cluster, "hardware", reader);
   if (of_framework.good && named.value.name != of_framework.value.name)
-    named.value =
-        with_missing_families(named.value, on_cluster(of_framework, cluster, "profile", reader, data));
+    named.value = with_missing_families(named.value, on_cluster(of_framework, cluster, "profile", reader));
   return named;
 }
 

@@ -21,7 +21,11 @@ Gpu read_gpu(JsonReader reader);
 /// to the cluster's file. How many nodes there are is the scenario's to say. problems: the reader's.
 Cluster read_cluster_type(JsonReader reader, const DataPaths& data, Problems& problems);
 FrameworkProfile read_profile(JsonReader reader);
+/// A hardware profile alone.
 HardwareProfile read_hardware_profile(JsonReader reader);
+/// The same with the data sheet of its GPU and the profile that it names for missing kernels: a shipped name,
+/// or a path, which may be relative to the profile's file. problems: the reader's.
+HardwareProfile read_hardware_profile(JsonReader reader, const DataPaths& data, Problems& problems);
 TrainingSpec read_training(JsonReader reader);
 /// "parallelism": of all groups; degrees of sequences and checkpointed layers are a group's. Keys that are
 /// not there leave the plan as it is.

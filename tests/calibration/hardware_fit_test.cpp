@@ -279,7 +279,7 @@ TEST_CASE("Beyond what was measured, times are flagged and their errors grow") {
         error_at(gather + "64 nodes=1 bytes=1000000 imbalance=1"));
   for (const char* kernel :
        {"collective op=all_gather gpus=16 nodes=2 bytes=1000 imbalance=1",
-        "collective op=reduce_scatter gpus=8 nodes=1 bytes=1000 imbalance=1", "launch_gap",
+        "collective op=send_recv gpus=2 nodes=1 bytes=1000 imbalance=1", "launch_gap",
         "adamw parameters=1000", "attention pass=bwd docs=1x4096 heads=32 kv_heads=8 head_dim=128",
         "step model=m layers=1 gc_layers=0 sp=1 dp=1 zero=1 packs=1x8"}) {
     CAPTURE(kernel);

@@ -5,6 +5,7 @@
 
 #include "calibration/fit/steps/memory_fit.hpp"
 #include "calibration/fit/steps/step_terms.hpp"
+#include "models/kernels/transfer_profile.hpp"
 #include "models/step/micro_batch_time.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/profiles/read_hardware_profile.hpp"
@@ -25,7 +26,7 @@ StepFitProblem read_problem() {
   problem.model = load_model("llama3.1-8b", kData);
   problem.cluster = load_cluster_type("h100-sxm-80gb", kData);
   problem.cluster.nodes = 4;
-  problem.hardware = load_hardware_profile("h100-sxm-public-fa2", kData);
+  problem.hardware = profile_on(load_hardware_profile("h100-sxm-public-fa2", kData), problem.cluster);
   problem.plan = published_plan();
   problem.tokens_per_iteration = 524288;
   problem.single_document_table = "T4";

@@ -175,14 +175,15 @@ TEST_CASE("A simulated step's time is that of its causes and its idle time") {
 TEST_CASE("A stack's factors are found again in steps that were made with them") {
   const PublishedSteps all =
       load_published_steps(packsim_test::source_dir() + "/validation/published_steps.json", shipped());
-  const HardwareProfile hardware = load_hardware_profile("h100-sxm-public-fa2", shipped());
+  ClusterHardware hardware(load_hardware_profile("h100-sxm-public-fa2", shipped()));
   std::vector<PublishedStep> steps = steps_of(all, kStacks.front(), false);
   std::erase_if(steps, [](const PublishedStep& step) { return step.model.name != "mpt-1b"; });
   REQUIRE(steps.size() > 10);
   FrameworkFactors truth;
   truth.linear_factor = 1.3;
   truth.attention_factor = 1.7;
-  for (PublishedStep& step : steps) step.step_time_s = simulate_step(step, hardware, truth).step_s;
+  for (PublishedStep& step : steps)
+    step.step_time_s = simulate_step(step, hardware.on(step.cluster), truth).step_s;
   const StackFactors found = fit_stack(steps, hardware, true);
   CHECK(found.linear_factor == Approx(1.3).epsilon(1e-4));
   CHECK(found.attention_factor == Approx(1.7).epsilon(1e-4));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <memory>
 
 #include "models/kernels/kernel_times.hpp"
 #include "models/kernels/link_rates.hpp"
@@ -228,6 +229,51 @@ TEST_CASE("Kernel families that a profile lacks come from another") {
   CHECK(*both.curve(kNorm) == own.curves[0]);
   REQUIRE(both.sources.size() == 2);
   CHECK(both.sources[1].id == "t");
+}
+
+TEST_CASE("A profile's stand-in has the kernels that it has none of, scaled from its own GPU and links") {
+  const std::string in_node = "collective op=all_gather gpus=8 nodes=1 imbalance=1";
+  const std::string between = "collective op=all_gather gpus=16 nodes=2 imbalance=1";
+  HardwareProfile profile = profile_of({curve(in_node, "bytes", {{1024, 3e-6}, {1 << 30, 2003e-6}})});
+  HardwareProfile other = profile_of({curve(in_node, "bytes", {{1024, 9e-6}, {1 << 30, 9003e-6}}),
+                                      curve(between, "bytes", {{1024, 3e-6}, {1 << 30, 3003e-6}})},
+                                     {}, "50e9");
+  other.data_sheet = gpu_of("Maker other", 1000e12, 2e12, 900e9);
+  other.gpu = other.data_sheet->driver_name;
+  profile.stand_in = std::make_shared<const HardwareProfile>(other);
+  const auto largest = [&](const Cluster& cluster, const std::string& key) {
+    return time_of(profile_on(profile, cluster), key + " bytes=1073741824");
+  };
+  const Cluster cluster = cluster_of(kMeasured);
+  CHECK(largest(cluster, in_node).time_s == Approx(2003e-6));
+  CHECK(largest(cluster, in_node).evidence == Evidence::measured);
+  // Eight cards of 50 GB/s limit both, so the time is the same; it was measured on another GPU, though.
+  CHECK(largest(cluster, between).time_s == Approx(3003e-6));
+  CHECK(largest(cluster, between).evidence == Evidence::transferred);
+  // Cards of 25 GB/s: all but the launch takes twice as long. In a node nothing changes.
+  CHECK(largest(cluster_of(kMeasured, 25e9), between).time_s == Approx(6003e-6));
+  CHECK(largest(cluster_of(kMeasured, 25e9), in_node).time_s == Approx(2003e-6));
+  // On the stand-in's GPU its own kernels are measured ones, and NVLink of the other is twice as fast.
+  const Cluster others = cluster_of(*other.data_sheet);
+  CHECK(largest(others, between).evidence == Evidence::measured);
+  CHECK(largest(others, in_node).time_s == Approx(1003e-6));
+}
+
+TEST_CASE("An all-gather stands for a reduce-scatter that was not measured, and back") {
+  const std::string gather = "collective op=all_gather gpus=16 nodes=2 imbalance=1";
+  const HardwareProfile profile = profile_of({curve(gather, "bytes", {{1024, 3e-6}, {1 << 30, 3003e-6}})});
+  const KernelTime measured = time_of(profile, gather + " bytes=1073741824");
+  const KernelTime mirror =
+      time_of(profile, "collective op=reduce_scatter gpus=16 nodes=2 imbalance=1 bytes=1073741824");
+  CHECK(mirror.time_s == measured.time_s);
+  CHECK(mirror.evidence == Evidence::extrapolated);
+  CHECK(mirror.relative_error == Approx(std::hypot(measured.relative_error, 0.04)));
+  // Of an all-reduce or all-to-all it says nothing.
+  for (const char* op : {"all_reduce", "all_to_all", "send_recv"}) {
+    CAPTURE(op);
+    const std::string kernel = "collective op=" + std::string(op) + " gpus=16 nodes=2 bytes=1024 imbalance=1";
+    CHECK(time_of(profile, kernel).evidence == Evidence::missing);
+  }
 }
 
 TEST_CASE("No kernel is faster than the peak and the memory rate") {

@@ -4,6 +4,7 @@
 #include "scenarios/loader/profiles/read_hardware_profile.hpp"
 #include "tests/scenarios/messages.hpp"
 #include "tests/scenarios/temp_folder.hpp"
+#include "tests/shipped_data.hpp"
 
 using namespace packsim;
 
@@ -124,4 +125,41 @@ TEST_CASE("A hardware profile is found by name, or told to be missing") {
       messages_of([&] { load_hardware_profile("yours", {.root = folder.path()}); });
   REQUIRE(messages.size() == 1);
   CHECK(messages[0].starts_with("hardware profile: expected the name of a hardware profile (known: mine)"));
+}
+
+TEST_CASE("A hardware profile may name another one for the kernels that it has none of") {
+  const TempFolder folder;
+  const auto write = [&](const std::string& name, const std::string& gpu, const std::string& other) {
+    HardwareProfile profile = example();
+    profile.name = name;
+    profile.gpu = gpu;
+    profile.missing_kernels_from = other;
+    folder.write("calibration/profiles/hardware/" + name + ".json", hardware_profile_json(profile));
+  };
+  folder.write("models/gpus/known.json",
+               read_file(packsim_test::source_dir() + "/models/gpus/h100-sxm-80gb.json"));
+  const DataPaths data{.root = folder.path()};
+  const std::string h100 = "NVIDIA H100 80GB HBM3";
+  const auto mistakes = [&](const std::string& name) {
+    std::vector<std::string> messages = messages_of([&] { load_hardware_profile(name, data); });
+    for (std::string& message : messages) message = message.substr(message.find(": ") + 2);
+    return messages;
+  };
+  write("other", h100, "");
+  write("mine", "GPU", "other");
+  const HardwareProfile mine = load_hardware_profile("mine", data);
+  REQUIRE(mine.stand_in != nullptr);
+  CHECK(mine.stand_in->name == "other");
+  CHECK(mine.stand_in->data_sheet.has_value());
+  CHECK(load_hardware_profile("other", data).stand_in == nullptr);
+
+  write("chain", "GPU", "mine");
+  const std::string place = "/missing_kernels_from: expected a profile ";
+  CHECK(mistakes("chain") ==
+        std::vector<std::string>{place + "that names no other one, got mine, which names other",
+                                 place + "of a GPU with a file in models/gpus, got mine, measured on GPU"});
+  write("lost", "GPU", "none-such");
+  CHECK(mistakes("lost").size() == 1);
+  write("self", h100, "self");
+  CHECK(mistakes("self").size() == 1);
 }

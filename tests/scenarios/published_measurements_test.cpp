@@ -182,8 +182,7 @@ TEST_CASE("Data sheets of GPUs agree with themselves and name their sources") {
 
 TEST_CASE("Three tables of an all-gather over the same network agree") {
   std::vector<double> gib_s;
-  const std::string path =
-      packsim_test::source_dir() + "/calibration/data/h200-unfitted-public-network.jsonl";
+  const std::string path = packsim_test::source_dir() + "/calibration/data/h200-public-network.jsonl";
   for (const Measurement& row : read_measurements(path).measurements.rows) {
     if (row.kernel.value("op") == "all_gather" && row.kernel.integer("bytes") == 1 << 30)
       gib_s.push_back(row.median_s());

@@ -82,10 +82,13 @@ std::string lines(const std::string& key, const Items& items, const ToText& to_t
 
 std::string hardware_profile_json(const HardwareProfile& profile) {
   return fmt::format(
-      "{{\n  \"format\": 1,\n  \"name\": {},\n  \"gpu\": {},\n  \"description\": {},\n"
+      "{{\n  \"format\": 1,\n  \"name\": {},\n  \"gpu\": {},\n  \"description\": {},\n{}"
       "  \"point\": [\"size\", \"time_s\", \"relative_error\", \"n_rows\"],\n"
       "  \"number\": [\"value\", \"standard_error\"],\n{},\n{},\n{},\n{}\n}}\n",
       text(profile.name), text(profile.gpu), text(profile.description),
+      profile.missing_kernels_from.empty()
+          ? ""
+          : fmt::format("  \"missing_kernels_from\": {},\n", text(profile.missing_kernels_from)),
       lines("sources", profile.sources, source_line), lines("models", profile.models, model_line),
       lines("curves", profile.curves, curve_line), lines("unused", profile.unused, unused_line));
 }

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -206,15 +208,14 @@ void read_names(JsonReader& reader, const std::string& key, const std::vector<st
   reader.refuse(key, Json(names).dump());
 }
 
-}  // namespace
-
-HardwareProfile read_hardware_profile(JsonReader reader) {
+HardwareProfile read_alone(JsonReader& reader) {
   HardwareProfile profile;
   if (reader.silent()) return profile;
   reader.integer("format", 1, 1);
   profile.name = reader.string("name");
   profile.gpu = reader.string("gpu");
   profile.description = reader.string("description", "");
+  profile.missing_kernels_from = reader.string("missing_kernels_from", "");
   // What the places of the lists below are, so that a file of other units is refused.
   read_names(reader, "point", {"size", "time_s", "relative_error", "n_rows"});
   read_names(reader, "number", {"value", "standard_error"});
@@ -237,6 +238,44 @@ HardwareProfile read_hardware_profile(JsonReader reader) {
   return profile;
 }
 
+std::shared_ptr<const HardwareProfile> read_stand_in(const std::string& name, JsonReader& reader,
+                                                     const DataPaths& data, Problems& problems) {
+  constexpr std::string_view kKey = "missing_kernels_from";
+  const std::string folder = std::filesystem::path(reader.file()).parent_path().string();
+  const FoundFile file = find_named_file(kHardwareProfileFiles, name, folder, data);
+  if (!file.found()) {
+    reader.refuse(kKey, file.expected, file.got);
+    return nullptr;
+  }
+  const JsonDocument document = read_json(file.path, problems);
+  JsonReader other(document, problems);
+  HardwareProfile stand_in = read_alone(other);
+  stand_in.data_sheet = find_gpu(stand_in.gpu, data);
+  if (!stand_in.missing_kernels_from.empty()) {
+    reader.refuse(kKey, "a profile that names no other one",
+                  fmt::format("{}, which names {}", name, stand_in.missing_kernels_from));
+  }
+  if (!stand_in.data_sheet && !stand_in.gpu.empty()) {
+    reader.refuse(kKey, fmt::format("a profile of a GPU with a file in {}", kGpuFiles.folder),
+                  fmt::format("{}, measured on {}", name, stand_in.gpu));
+  }
+  return std::make_shared<const HardwareProfile>(std::move(stand_in));
+}
+
+}  // namespace
+
+HardwareProfile read_hardware_profile(JsonReader reader) {
+  return read_alone(reader);
+}
+
+HardwareProfile read_hardware_profile(JsonReader reader, const DataPaths& data, Problems& problems) {
+  HardwareProfile profile = read_alone(reader);
+  profile.data_sheet = find_gpu(profile.gpu, data);
+  if (!profile.missing_kernels_from.empty())
+    profile.stand_in = read_stand_in(profile.missing_kernels_from, reader, data, problems);
+  return profile;
+}
+
 HardwareProfile read_hardware_profile(const std::string& path) {
   Problems problems;
   const JsonDocument document = read_json(path, problems);
@@ -255,8 +294,10 @@ HardwareProfile load_hardware_profile(const std::string& name_or_path, const Dat
                   .got = file.got});
     problems.throw_if_any();
   }
-  HardwareProfile profile = read_hardware_profile(file.path);
-  profile.data_sheet = find_gpu(profile.gpu, data);
+  Problems problems;
+  const JsonDocument document = read_json(file.path, problems);
+  HardwareProfile profile = read_hardware_profile(JsonReader(document, problems), data, problems);
+  problems.throw_if_any();
   return profile;
 }
 

@@ -127,6 +127,15 @@ bool check_gpus(Mistakes& mistakes, const Cluster& cluster, const ParallelPlan& 
 
 void check_heads(Mistakes& mistakes, const Transformer& model, const ParallelPlan& plan) {
   const Product heads = {tp(plan), sp(plan)};
+  if (plan.uneven_heads) {
+    expect(mistakes, divides(plan.tp_degree, model.n_heads), {tp(plan)},
+           "a divisor of the model's " + text(model.n_heads) + " attention heads");
+    expect(mistakes, divides_or_is_multiple(plan.tp_degree, model.n_kv_heads), {tp(plan)},
+           "a divisor or a multiple of the model's " + text(model.n_kv_heads) + " key-value heads");
+    expect(mistakes, heads.value() <= model.n_heads, heads,
+           "at most the model's " + text(model.n_heads) + " attention heads");
+    return;
+  }
   expect(mistakes, divides(heads.value(), model.n_heads), heads,
          "a divisor of the model's " + text(model.n_heads) + " attention heads");
   for (const Product& product : {Product{tp(plan)}, heads}) {
@@ -245,6 +254,8 @@ std::vector<PlanMistake> plan_mistakes(const Transformer& model, const Cluster& 
   check_states(mistakes, plan);
   expect_range(mistakes, "gc_layers", plan.gc_layers, 0, model.n_layers);
   expect_range(mistakes, "lora_rank", plan.lora_rank, 0, model.hidden_size);
+  if (plan.uneven_heads && plan.latent_exchange)
+    mistakes.push_back({{"uneven_heads"}, "false where latents are sent instead of heads", "true"});
   if (plan.latent_exchange && !model.has_latent_attention())
     mistakes.push_back({{"latent_exchange"}, "false for a model without latent attention", "true"});
   return mistakes;

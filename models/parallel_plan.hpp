@@ -53,6 +53,9 @@ struct ParallelPlan {
   RingLayout ring_layout = RingLayout::zigzag;
   /// With latent attention, Ulysses sends the latents, not the heads.
   bool latent_exchange = false;
+  /// Whether the Ulysses degree may be any up to the number of heads. Frameworks spread the heads unevenly or
+  /// pad them.
+  bool uneven_heads = false;
   Offload offload = Offload::none;
   int lora_rank = 0;  ///< 0: full fine-tuning
 
@@ -91,11 +94,11 @@ struct PlanMistake {
 
 /// All reasons why the plan is not possible; empty if it is.
 ///
-/// The degrees must divide the GPUs, the heads (tensor parallelism and Ulysses together; key-value heads may
-/// be copied instead), the layers (unless chunk_layers gives uneven stages) and the experts, and they must
-/// fill whole nodes or equal parts of nodes. Plans that are not modelled are refused too: ZeRO 2 and 3 with a
-/// pipeline, and ring attention with sliding windows. The degrees need not divide the vocabulary, because
-/// frameworks pad it.
+/// The degrees must divide the GPUs, the heads (tensor parallelism and Ulysses together, unless these may be
+/// uneven; key-value heads may be copied instead), the layers (unless chunk_layers gives uneven stages) and
+/// the experts, and they must fill whole nodes or equal parts of nodes. Plans that are not modelled are
+/// refused too: ZeRO 2 and 3 with a pipeline, and ring attention with sliding windows. The degrees need not
+/// divide the vocabulary, because frameworks pad it.
 std::vector<PlanMistake> plan_mistakes(const Transformer& model, const Cluster& cluster,
                                        const ParallelPlan& plan);
 

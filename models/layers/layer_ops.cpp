@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/layers/head_shares.hpp"
 #include "models/layers/layer_parts.hpp"
 #include "models/value_bytes.hpp"
 
@@ -56,12 +57,15 @@ struct OpList {
   }
 
   // One tensor [tokens, width] between heads and tokens: a copy that orders it, and the all-to-all. Where
-  // more GPUs share the sequence than this one's tensor-parallel part has heads, heads are copied.
+  // more GPUs share the sequence than this one's tensor-parallel part has heads, heads are copied; uneven
+  // shares are padded to the largest.
   void head_exchange(const LayerPart& part) {
     if (plan.sequence.ulysses == 1) return;
-    const int heads = std::max(1, part.heads / plan.tp_degree);
-    const int64_t copies = std::max(1, plan.sequence.ulysses / heads);
-    const int64_t bytes = kBf16Bytes * gathered * part.width.on_gpu(plan.tp_degree) * copies;
+    const HeadShares shares = head_shares(model, plan);
+    const int64_t heads = std::max(1, part.heads / plan.tp_degree);
+    const int64_t sent_heads =
+        plan.sequence.ulysses * (part.heads == model.n_heads ? shares.heads : shares.kv_heads);
+    const int64_t bytes = kBf16Bytes * gathered * part.width.on_gpu(plan.tp_degree) * sent_heads / heads;
     add({.kind = LayerOp::Kind::copy, .cause = Cause::sequence, .bytes = bytes});
     exchange(Cause::sequence, "all_to_all", bytes, plan.sequence.ulysses, plan.tp_degree);
   }
@@ -199,9 +203,9 @@ std::vector<LayerOp> head_forward(const Transformer& model, const ParallelPlan& 
 }
 
 AttentionShape attention_shape(const Transformer& model, const ParallelPlan& plan) {
-  const int groups = plan.tp_degree * plan.sequence.ulysses;
-  return {.heads = model.n_heads / groups,
-          .kv_heads = std::max(1, model.n_kv_heads / groups),
+  const HeadShares shares = head_shares(model, plan);
+  return {.heads = shares.heads,
+          .kv_heads = shares.kv_heads,
           .head_dim = (model.head_dim + model.value_head_dim()) / 2};
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/layers/head_shares.hpp"
 #include "models/layers/layer_ops.hpp"
 #include "models/layers/layer_parts.hpp"
 #include "models/memory/value_bytes.hpp"
@@ -24,7 +25,7 @@ Kept kept_tensors(bool fused_kernels) {
   return {.norm_bytes = kFp32 + kBf16 + kBf16, .mlp_tensors = 4};
 }
 
-// Values of one token in all heads of a tensor-parallel and sequence group.
+// Values of one token in all heads of a tensor-parallel and sequence group, with copies and padding.
 struct AttentionWidths {
   double query = 0;
   double key = 0;
@@ -33,11 +34,14 @@ struct AttentionWidths {
 };
 
 AttentionWidths attention_widths(const Transformer& model, const ParallelPlan& plan) {
-  const double copies = std::max(1.0, 1.0 * plan.tp_degree * plan.sequence.ulysses / model.n_kv_heads);
-  return {.query = model.query_width(),
+  const HeadShares shares = head_shares(model, plan);
+  const double gpus = plan.tp_degree * plan.sequence.ulysses;
+  const double copies = gpus * shares.kv_heads / model.n_kv_heads;
+  const double padded = gpus * shares.heads / model.n_heads;
+  return {.query = model.query_width() * padded,
           .key = model.kv_width() * copies,
           .value = 1.0 * model.n_kv_heads * model.value_head_dim() * copies,
-          .output = model.attention_width()};
+          .output = model.attention_width() * padded};
 }
 
 // Values of a part, for each token that the GPU has between the blocks. Inside the blocks a GPU has tp times
@@ -133,7 +137,7 @@ LayerActivations layer_activations(const Transformer& model, const ParallelPlan&
   for (const LayerPart& part : parts) kept += kept_bytes(part, attention, plan, tensors);
   kept += adapter_bytes(parts, plan);
   return {.kept_bytes = kept,
-          .selective_bytes = kept - kBf16 * model.attention_width(),
+          .selective_bytes = kept - kBf16 * attention.output,
           .input_bytes = kBf16 * h,
           // Of the residual stream and the layer's output; of the activated gate, up and their product, less
           // the product itself.

@@ -64,6 +64,7 @@ Json parallelism(const ParallelPlan& plan) {
                {"offload", policy_name(kOffloadNames, plan.offload)},
                {"lora_rank", plan.lora_rank},
                {"latent_exchange", plan.latent_exchange},
+               {"uneven_heads", plan.uneven_heads},
                {"overlaps_states", plan.execution.overlaps_states},
                {"overlaps_gather", plan.execution.overlaps_gather},
                {"overlaps_tensor", plan.execution.overlaps_tensor},

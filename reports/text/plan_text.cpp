@@ -29,6 +29,7 @@ std::string plan_text(const ParallelPlan& plan) {
   if (plan.checkpointing == Checkpointing::selective) parts.emplace_back("selective checkpointing");
   if (plan.offload == Offload::optimizer) parts.emplace_back("optimizer in host memory");
   if (plan.latent_exchange) parts.emplace_back("latents exchanged");
+  if (plan.uneven_heads) parts.emplace_back("uneven heads");
   parts.push_back(
       fmt::format("gradients in {} and weights {}", plan.execution.fp32_gradients ? "fp32" : "bf16",
                   plan.execution.overlaps_states ? "travel beside computation" : "are waited for"));

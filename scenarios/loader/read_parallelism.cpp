@@ -33,6 +33,7 @@ ParallelPlan read_parallelism(JsonReader reader, ParallelPlan plan) {
   plan.offload = reader.one_of("offload", kOffloadNames, plan.offload);
   plan.lora_rank = reader.integer("lora_rank", 0, kMostRank, plan.lora_rank);
   plan.latent_exchange = reader.boolean("latent_exchange", plan.latent_exchange);
+  plan.uneven_heads = reader.boolean("uneven_heads", plan.uneven_heads);
   ExecutionStyle& execution = plan.execution;
   execution.overlaps_states = reader.boolean("overlaps_states", execution.overlaps_states);
   execution.overlaps_gather = reader.boolean("overlaps_gather", execution.overlaps_gather);

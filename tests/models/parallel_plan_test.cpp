@@ -100,6 +100,8 @@ TEST_CASE("Each mistake is reported by itself") {
       {{.n_gpus = 8, .lora_rank = -1}, "lora_rank: expected 0..4096, got -1"},
       {{.n_gpus = 8, .latent_exchange = true},
        "latent_exchange: expected false for a model without latent attention, got true"}};
+  CHECK(mistakes(kDeepseekV2, {.n_gpus = 8, .latent_exchange = true, .uneven_heads = true}) ==
+        Mistakes{"uneven_heads: expected false where latents are sent instead of heads, got true"});
   for (const auto& [plan, mistake] : llama) CHECK(mistakes(kLlama8b, plan) == Mistakes{mistake});
 }
 

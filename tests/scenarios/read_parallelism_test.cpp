@@ -72,6 +72,7 @@ struct Flag {
 
 const std::vector<Flag> kFlags = {
     {"latent_exchange", [](ParallelPlan& plan) -> bool& { return plan.latent_exchange; }},
+    {"uneven_heads", [](ParallelPlan& plan) -> bool& { return plan.uneven_heads; }},
     {"overlaps_states", [](ParallelPlan& plan) -> bool& { return plan.execution.overlaps_states; }},
     {"overlaps_gather", [](ParallelPlan& plan) -> bool& { return plan.execution.overlaps_gather; }},
     {"overlaps_tensor", [](ParallelPlan& plan) -> bool& { return plan.execution.overlaps_tensor; }},

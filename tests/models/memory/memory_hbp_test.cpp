@@ -41,7 +41,7 @@ std::vector<Verdict> verdicts() {
   return verdicts;
 }
 
-const Cluster kFourNodes{
+const Cluster kNodesOfHbp{
     .name = "", .source = "", .gpu = {.memory_bytes = 85520809984}, .nodes = 4, .gpus_per_node = 8};
 
 // Rows whose verdict is another, or whose layers are more than one away.
@@ -51,7 +51,7 @@ int n_missed(const ParallelPlan& plan, const MemoryAssumptions& assumptions) {
     ParallelPlan with_degree = plan;
     with_degree.sequence.ulysses = row.sequence.ulysses;
     const std::optional<int> found =
-        fewest_gc_layers(kLlama8b, kFourNodes, with_degree, assumptions, row.tokens_per_gpu);
+        fewest_gc_layers(kLlama8b, kNodesOfHbp, with_degree, assumptions, row.tokens_per_gpu);
     const bool is_same_verdict = found.has_value() == row.gc_layers.has_value();
     if (!is_same_verdict || (found && std::abs(*found - *row.gc_layers) > 1)) ++n;
   }

@@ -17,8 +17,9 @@ inline constexpr std::array<NotModelled, 10> kNotModelled = {{
      "All kernels are of bf16, with weights and moments of AdamW in fp32. Files of GPUs state other peaks, "
      "which no price uses."},
     {"ZeRO 2 and 3 with a pipeline", "Refused: zero_stage 0 or 1 is expected with a pipeline."},
-    {"hybrid sharding (HSDP)",
-     "ZeRO shards over all GPUs that hold the same weights, not over some of them."},
+    {"weights sharded by node alone",
+     "With shard_degree all that the ZeRO stage shards has the same groups. Weights in other groups than "
+     "gradients and optimizer states (DeepSpeed's zero_hpz_partition_size) cannot be asked for."},
     {"rings with sliding windows", "Refused: cp_degree 1 is expected for a model with sliding windows."},
     {"offload of other states",
      "Optimizer states alone can be in host memory (\"offload\": \"optimizer\", under ZeRO 1 to 3), not "

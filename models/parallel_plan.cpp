@@ -219,6 +219,22 @@ void check_experts(Mistakes& mistakes, const Transformer& model, const ParallelP
          "a divisor of the " + text(plan.state_gpus()) + " sequence and data-parallel neighbours in a stage");
 }
 
+void check_shards(Mistakes& mistakes, const ParallelPlan& plan) {
+  if (plan.shard_degree == 0) return;
+  const Product shards = {{"shard_degree", plan.shard_degree}};
+  const int state_gpus = plan.state_gpus();
+  if (plan.shard_degree < 0 || plan.shard_degree > state_gpus || !divides(plan.shard_degree, state_gpus)) {
+    expect(mistakes, false, shards,
+           "a divisor of the " + text(state_gpus) +
+               " GPUs that hold the same weights (n_gpus / (tp_degree x pp_degree)), or 0 for all of them");
+    return;
+  }
+  expect(mistakes, shards_optimizer(plan), shards, "0 under ZeRO 0, which shards nothing");
+  expect(mistakes, divides(plan.ep_degree, plan.shard_degree),
+         {ep(plan), {"shard_degree", plan.shard_degree}},
+         "a shard_degree that ep_degree divides, so that each shard group holds whole copies of the experts");
+}
+
 void check_states(Mistakes& mistakes, const ParallelPlan& plan) {
   const Product zero = {{"zero_stage", plan.zero_stage}};
   if (!is_zero_stage(plan.zero_stage)) {
@@ -252,6 +268,7 @@ std::vector<PlanMistake> plan_mistakes(const Transformer& model, const Cluster& 
   check_stages(mistakes, model, plan);
   check_experts(mistakes, model, plan, ranks_are_good);
   check_states(mistakes, plan);
+  if (ranks_are_good) check_shards(mistakes, plan);
   expect_range(mistakes, "gc_layers", plan.gc_layers, 0, model.n_layers);
   expect_range(mistakes, "lora_rank", plan.lora_rank, 0, model.hidden_size);
   if (plan.uneven_heads && plan.latent_exchange)

@@ -45,6 +45,10 @@ struct ParallelPlan {
   int ep_degree = 1;
 
   int zero_stage = 1;
+  /// Number of GPUs, sequence-parallel ones included, that share one set of ZeRO's shards; the other GPUs
+  /// with the same weights hold replicas of these shards (hybrid sharding). 0: all GPUs that hold the same
+  /// weights.
+  int shard_degree = 0;
   ExecutionStyle execution = {};
 
   int gc_layers = 0;  ///< number of checkpointed layers of the whole model
@@ -73,7 +77,7 @@ struct ParallelPlan {
   /// GPUs that share a sequence. Between the blocks, each holds 1/sequence_gpus() of the tokens of a
   /// micro-batch.
   int sequence_gpus() const { return tp_degree * sequence.gpus_per_pack(); }
-  /// GPUs over which ZeRO shards states: all that hold the same weights.
+  /// GPUs that hold the same weights.
   int state_gpus() const { return n_gpus / (tp_degree * pp_degree); }
 
   bool operator==(const ParallelPlan&) const = default;

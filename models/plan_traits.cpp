@@ -1,5 +1,7 @@
 #include "models/plan_traits.hpp"
 
+#include "models/state_traffic.hpp"
+
 namespace packsim {
 
 std::vector<PlanTrait> plan_traits(const Transformer& model, const ParallelPlan& plan) {
@@ -13,6 +15,7 @@ std::vector<PlanTrait> plan_traits(const Transformer& model, const ParallelPlan&
   add(plan.pp_degree > 1, PlanTrait::pipeline);
   add(plan.zero_stage == 2, PlanTrait::zero_2);
   add(plan.zero_stage == 3, PlanTrait::zero_3);
+  add(shard_replicas(plan) > 1, PlanTrait::hybrid_sharding);
   const bool is_full = plan.checkpointing == Checkpointing::full;
   add(plan.gc_layers > 0 && is_full, PlanTrait::checkpointing);
   add(plan.gc_layers > 0 && !is_full, PlanTrait::selective_checkpointing);

@@ -18,6 +18,7 @@ enum class PlanTrait : std::uint8_t {
   pipeline,
   zero_2,
   zero_3,
+  hybrid_sharding,
   checkpointing,
   selective_checkpointing,
   experts,
@@ -37,13 +38,14 @@ struct PlanTraitKind {
 /// The errors of experts and LoRA follow published steps that went into no fit: those with experts are 7 to
 /// 41 % off, those with LoRA, all of one stack, 1 to 9 % (docs/accuracy/held_out_steps.md). The others are
 /// assumed. That of states in host memory is the largest, because no measurement of AdamW on a host is known.
-inline constexpr std::array<PlanTraitKind, 11> kPlanTraits = {{
+inline constexpr std::array<PlanTraitKind, 12> kPlanTraits = {{
     {PlanTrait::tensor, "tensor", "tensor parallelism", 0.08},
     {PlanTrait::ulysses, "ulysses", "Ulysses sequence parallelism", 0.08},
     {PlanTrait::ring, "ring", "ring attention", 0.08},
     {PlanTrait::pipeline, "pipeline", "a pipeline", 0.08},
     {PlanTrait::zero_2, "zero_2", "ZeRO 2", 0.08},
     {PlanTrait::zero_3, "zero_3", "ZeRO 3", 0.08},
+    {PlanTrait::hybrid_sharding, "hybrid_sharding", "hybrid sharding", 0.08},
     {PlanTrait::checkpointing, "checkpointing", "checkpointed layers", 0.08},
     {PlanTrait::selective_checkpointing, "selective_checkpointing", "selective checkpointing", 0.08},
     {PlanTrait::experts, "experts", "experts", 0.25},

@@ -14,6 +14,14 @@ bool shards_weights(const ParallelPlan& plan) {
   return plan.zero_stage >= 3;
 }
 
+int shard_gpus(const ParallelPlan& plan) {
+  return plan.shard_degree > 0 ? plan.shard_degree : plan.state_gpus();
+}
+
+int shard_replicas(const ParallelPlan& plan) {
+  return plan.state_gpus() / shard_gpus(plan);
+}
+
 std::string_view gradient_collective(const ParallelPlan& plan) {
   return shards_optimizer(plan) ? "reduce_scatter" : "all_reduce";
 }

@@ -13,6 +13,11 @@
 //   1      optimizer states                     once a step, by reduce-scatter    once a step, changed ones
 //   2      optimizer states, gradients          in every micro-batch              once a step, changed ones
 //   3      optimizer states, gradients, weights in every micro-batch              for every pass, all of them
+//
+// Under hybrid sharding (HSDP) the GPUs form shard groups of neighbours. Each group has one set of shards,
+// and the groups are replicas of each other. Weights are gathered inside a group. Gradients are
+// reduce-scattered inside each group and then all-reduced between replicas, whenever gradients travel.
+// PyTorch's fully_shard on a mesh of two dimensions does so.
 namespace packsim {
 
 inline constexpr int kLastZeroStage = 3;
@@ -24,9 +29,14 @@ bool shards_optimizer(const ParallelPlan& plan);
 bool shards_gradients(const ParallelPlan& plan);
 bool shards_weights(const ParallelPlan& plan);
 
+/// GPUs of a shard group, all of which together have one set of shards.
+int shard_gpus(const ParallelPlan& plan);
+/// Number of shard groups: replicas of each shard.
+int shard_replicas(const ParallelPlan& plan);
+
 // ---- gradients
 
-/// The collective that adds up gradients: "all_reduce" or "reduce_scatter".
+/// The collective that adds up gradients inside a shard group: "all_reduce" or "reduce_scatter".
 std::string_view gradient_collective(const ParallelPlan& plan);
 /// Whether gradients are reduced in every micro-batch, instead of only in the last one of a step.
 bool reduces_every_micro_batch(const ParallelPlan& plan);

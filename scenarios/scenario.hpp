@@ -53,6 +53,8 @@ struct StrategySpec {
   /// ZeRO stages to try, for a strategy that chooses its groups or whose plan is searched; empty: only the
   /// plan's.
   std::vector<int> zero_stages = {};
+  /// Shard degrees (ParallelPlan::shard_degree) to try, where the plan is searched; empty: only the plan's.
+  std::vector<int> shard_degrees = {};
   /// Longest sample, for the same strategies; if not set, the longest that fits in memory. The loader sets it
   /// to the largest capacity of the scenario's other strategies where the file does not.
   std::optional<std::int64_t> longest_tokens = {};

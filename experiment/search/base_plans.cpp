@@ -14,6 +14,17 @@ std::vector<int> choice_of_zero_stages(const Scenario& scenario, const StrategyS
 
 namespace {
 
+// The plan with each shard degree that is possible.
+void add_shard_degrees(const Scenario& scenario, const StrategySpec& spec, ParallelPlan plan,
+                       std::vector<ParallelPlan>& plans) {
+  std::vector<int> degrees = spec.shard_degrees;
+  if (degrees.empty()) degrees = {plan.shard_degree};
+  for (const int degree : degrees) {
+    plan.shard_degree = degree;
+    if (plan_mistakes(scenario.model, scenario.cluster, plan).empty()) plans.push_back(plan);
+  }
+}
+
 // The plan at each stage at which it is possible for some degree of sequences.
 void add_stages(const Scenario& scenario, const StrategySpec& spec, const ParallelPlan& plan,
                 std::vector<ParallelPlan>& plans) {
@@ -21,7 +32,7 @@ void add_stages(const Scenario& scenario, const StrategySpec& spec, const Parall
   if (stages.empty()) stages = {plan.zero_stage};
   for (const int stage : stages) {
     const ParallelPlan at_stage = stage == plan.zero_stage ? plan : with_zero_stage(plan, stage);
-    if (plan_mistakes(scenario.model, scenario.cluster, at_stage).empty()) plans.push_back(at_stage);
+    add_shard_degrees(scenario, spec, at_stage, plans);
   }
 }
 
@@ -38,6 +49,11 @@ bool are_executed_alike(const ParallelPlan& one, ParallelPlan other) {
 }
 
 }  // namespace
+
+bool is_usual_base(const Scenario& scenario, const StrategySpec& spec, const ParallelPlan& base) {
+  const ParallelPlan own = base_plan(scenario, spec);
+  return base.zero_stage == own.zero_stage && base.shard_degree == own.shard_degree;
+}
 
 std::vector<ParallelPlan> base_plans(const Scenario& scenario, const StrategySpec& spec) {
   const ParallelPlan own = without_groups(base_plan(scenario, spec));

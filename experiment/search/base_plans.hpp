@@ -11,13 +11,17 @@ namespace packsim {
 std::vector<int> choice_of_zero_stages(const Scenario& scenario, const StrategySpec& spec);
 
 /// The parallel plans that a search starts from, but for the degrees of sequences: that of the strategy, at
-/// each ZeRO stage that it may choose and that the plan can have. A strategy that uses the packs of others,
-/// so that it is never slower, starts from their plans as well if these execute steps in the same way.
+/// each ZeRO stage and shard degree that it may choose and that the plan can have. A strategy that uses the
+/// packs of others, so that it is never slower, starts from their plans as well if these execute steps in the
+/// same way.
 std::vector<ParallelPlan> base_plans(const Scenario& scenario, const StrategySpec& spec);
 
 /// The same for a model that needs them: with every tensor-parallel degree inside a node, number of pipeline
 /// stages and expert-parallel degree that is a power of two. The fewest GPUs for a copy of the model come
 /// first.
 std::vector<ParallelPlan> wider_base_plans(const Scenario& scenario, const StrategySpec& spec);
+
+/// Whether a plan that the search starts from has the ZeRO stage and the shard degree of the strategy's own.
+bool is_usual_base(const Scenario& scenario, const StrategySpec& spec, const ParallelPlan& base);
 
 }  // namespace packsim

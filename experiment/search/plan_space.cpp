@@ -10,6 +10,7 @@
 #include "experiment/plans/plan_strategy.hpp"
 #include "experiment/pricers/job_of.hpp"
 #include "experiment/results/job_differences.hpp"
+#include "experiment/search/base_plans.hpp"
 #include "experiment/search/group_options.hpp"
 #include "experiment/search/group_sets.hpp"
 #include "packing/options/shared_options.hpp"
@@ -110,7 +111,7 @@ void add_one_group(const StrategySpec& spec, const ParallelPlan& base, GroupOpti
   const Scenario& scenario = options.scenario();
   const std::int64_t longest_tokens = options.longest_tokens();
   const bool forms_iterations = find_strategy(spec.strategy)->plan_batches != nullptr;
-  bool has_usual = base.zero_stage != base_plan(scenario, spec).zero_stage;
+  bool has_usual = !is_usual_base(scenario, spec, base);
   const bool fills = std::ranges::any_of(options.all(base), [&](const GroupOption& one) {
     return one.fills_iteration && one.group.capacity_tokens >= longest_tokens;
   });
@@ -167,7 +168,7 @@ void add_group_sets(const StrategySpec& spec, const ParallelPlan& base, GroupOpt
     ++space.n_too_large;
     return;
   }
-  const bool is_usual = base.zero_stage == base_plan(scenario, spec).zero_stage;
+  const bool is_usual = is_usual_base(scenario, spec, base);
   add_candidate(scenario, spec, base, usual, is_usual, floors, space);
 }
 
@@ -177,7 +178,7 @@ void add_mixed(const StrategySpec& spec, const ParallelPlan& base, GroupOptions&
   const std::int64_t longest_tokens = options.longest_tokens();
   constexpr int kDepths = 8;
   const bool one_degree = base.pp_degree > 1 || base.ep_degree > 1;
-  bool has_usual = base.zero_stage != base_plan(scenario, spec).zero_stage;
+  bool has_usual = !is_usual_base(scenario, spec, base);
   std::vector<std::vector<GroupSpec>> seen;
   for (int variant = 2 * kDepths + 1; variant >= 0; --variant) {
     const bool has_rings = variant % 2 == 0;
@@ -212,7 +213,7 @@ void add_plans(const StrategySpec& spec, const ParallelPlan& base, GroupOptions&
                PlanSpace& space) {
   const Strategy& strategy = *find_strategy(spec.strategy);
   if (strategy.chooses_groups) {
-    const bool is_usual = base.zero_stage == base_plan(options.scenario(), spec).zero_stage;
+    const bool is_usual = is_usual_base(options.scenario(), spec, base);
     add_candidate(options.scenario(), spec, base, {}, is_usual, floors, space);
   } else if (strategy.mixes_groups) {
     add_mixed(spec, base, options, floors, space);

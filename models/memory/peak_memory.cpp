@@ -39,7 +39,7 @@ const LayerCost& cost_of(const LayerCosts& costs, const StageLayer& layer) {
 double gathered_bytes(const ParallelPlan& plan, const GpuWeights& weights) {
   if (!shards_weights(plan)) return 0;
   return kBf16 *
-         ((plan.state_gpus() > 1 ? weights.dense : 0) + (expert_state_gpus(plan) > 1 ? weights.experts : 0));
+         ((shard_gpus(plan) > 1 ? weights.dense : 0) + (expert_shard_gpus(plan) > 1 ? weights.experts : 0));
 }
 
 LayerCosts layer_costs(const Transformer& model, const ParallelPlan& plan, bool fused_kernels) {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kAdam = 12;  // fp32 master weights and two moments
 
-// Adds the states of weights that n_gpus GPUs hold alike.
+// Adds the states of weights that n_gpus GPUs of a shard group hold alike.
 void add_states(const ParallelPlan& plan, double weights, double trained, int n_gpus, StateBytes& states) {
   const auto per_gpu = [&](double elements, bool is_sharded) {
     return is_sharded ? elements / n_gpus : elements;
@@ -37,8 +37,8 @@ StateBytes stage_states(const Transformer& model, const ParallelPlan& plan, int 
     weights += trained;
   }
   StateBytes states;
-  add_states(plan, weights.dense, trained.dense, plan.state_gpus(), states);
-  add_states(plan, weights.experts, trained.experts, expert_state_gpus(plan), states);
+  add_states(plan, weights.dense, trained.dense, shard_gpus(plan), states);
+  add_states(plan, weights.experts, trained.experts, expert_shard_gpus(plan), states);
   return states;
 }
 

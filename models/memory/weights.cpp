@@ -5,6 +5,7 @@
 
 #include "models/layers/linear_layers.hpp"
 #include "models/memory/stages.hpp"
+#include "models/state_traffic.hpp"
 
 namespace packsim {
 namespace {
@@ -46,6 +47,10 @@ GpuWeights sum_over_layers(const Transformer& model, const ParallelPlan& plan, i
 
 int expert_state_gpus(const ParallelPlan& plan) {
   return plan.n_gpus / (plan.pp_degree * plan.ep_degree);
+}
+
+int expert_shard_gpus(const ParallelPlan& plan) {
+  return expert_state_gpus(plan) / shard_replicas(plan);
 }
 
 GpuWeights layer_weights(const Transformer& model, const ParallelPlan& plan, LayerKind kind) {

@@ -21,6 +21,8 @@ struct GpuWeights {
 /// GPUs that hold the same routed experts. Tensor parallelism does not split them: each GPU of a
 /// tensor-parallel group has whole ones, for its own part of the sequence.
 int expert_state_gpus(const ParallelPlan& plan);
+/// GPUs of a shard group that hold the same routed experts.
+int expert_shard_gpus(const ParallelPlan& plan);
 
 /// Of one layer, without adapters. Tensor parallelism splits matrices by heads and by MLP columns; key-value
 /// heads are copied where there are too few of them. What linear_layers() calls replicated, norms and biases

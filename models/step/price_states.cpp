@@ -17,11 +17,12 @@ struct Unit {
   GpuWeights trained;
 };
 
-// Nodes of the GPUs that hold the same experts: a tensor-parallel group of every expert-parallel one.
-int expert_state_nodes(const ParallelPlan& plan, int gpus_per_node) {
+// Nodes of the GPUs of a shard group that hold the same experts: a tensor-parallel group of every
+// expert-parallel one.
+int expert_shard_nodes(const ParallelPlan& plan, int gpus_per_node) {
   const int tp_nodes = nodes_of_group(plan.tp_degree, 1, gpus_per_node);
-  return tp_nodes * nodes_of_group(expert_state_gpus(plan) / plan.tp_degree, plan.tp_degree * plan.ep_degree,
-                                   gpus_per_node);
+  return tp_nodes * nodes_of_group(std::max(1, expert_shard_gpus(plan) / plan.tp_degree),
+                                   plan.tp_degree * plan.ep_degree, gpus_per_node);
 }
 
 class StateUnits {
@@ -87,15 +88,23 @@ StatesPrice StepPricer::price_states(int chunk_index) {
   StateUnits units(model_, plan_, chunk(chunk_index));
   if (!travels_by_layer(plan_)) units.merge(static_cast<double>(plan_.execution.bucket_elements));
   StatesPrice states;
-  states.gpus = plan_.state_gpus();
+  states.gpus = shard_gpus(plan_);
   states.stride = plan_.tp_degree;
+  states.replicas = shard_replicas(plan_);
+  const int expert_gpus = expert_shard_gpus(plan_);
   const int n_nodes = nodes_of_group(states.gpus, states.stride, cluster_.gpus_per_node);
-  const int n_expert_nodes = expert_state_nodes(plan_, cluster_.gpus_per_node);
+  const int n_expert_nodes = expert_shard_nodes(plan_, cluster_.gpus_per_node);
+  const int n_replica_nodes =
+      nodes_of_group(states.replicas, states.stride * states.gpus, cluster_.gpus_per_node);
   const auto travel_ns = [&](std::string_view op, const GpuWeights& elements, double element_bytes,
                              PriceAccount& account) {
-    return travel_time_ns(op, elements.dense, element_bytes, states.gpus, n_nodes, account) +
-           travel_time_ns(op, elements.experts, element_bytes, expert_state_gpus(plan_), n_expert_nodes,
-                          account);
+    return travel_time_ns(op, elements.dense, element_bytes, {states.gpus, n_nodes}, account) +
+           travel_time_ns(op, elements.experts, element_bytes, {expert_gpus, n_expert_nodes}, account);
+  };
+  const auto replicas_ns = [&](const GpuWeights& shard, double element_bytes) {
+    const StateGroup replicas = {states.replicas, n_replica_nodes};
+    return travel_time_ns("all_reduce", shard.dense, element_bytes, replicas, states.reductions) +
+           travel_time_ns("all_reduce", shard.experts, element_bytes, replicas, states.reductions);
   };
   const double gradient_bytes = plan_.execution.fp32_gradients ? kFp32Bytes : kBf16Bytes;
   GpuWeights trained;
@@ -104,6 +113,12 @@ StatesPrice StepPricer::price_states(int chunk_index) {
     trained += part.trained;
     unit.reduce_ns = travel_ns(gradient_collective(plan_), part.trained, gradient_bytes, states.reductions);
     unit.reduce_bytes = std::llround(part.trained.total() * gradient_bytes);
+    if (states.replicas > 1) {
+      const GpuWeights shard = {part.trained.dense / states.gpus, part.trained.experts / expert_gpus};
+      unit.replicas_ns = replicas_ns(shard, gradient_bytes);
+      unit.replicas_bytes = std::llround(shard.total() * gradient_bytes);
+      unit.reduce_ns += unit.replicas_ns;
+    }
     if (gathers_every_pass(plan_) || gathers_changed_weights(plan_)) {
       // What a pass computes with, or what the optimizer has changed.
       const GpuWeights& gathered = gathers_every_pass(plan_) ? part.weights : part.trained;
@@ -124,7 +139,7 @@ std::int64_t StepPricer::gradient_sum_ns(StatesPrice& states, double dense, doub
   if (plan_.execution.fp32_gradients) return 0;
   const bool is_sharded = shards_gradients(plan_);
   const double elements =
-      dense / (is_sharded ? states.gpus : 1) + experts / (is_sharded ? expert_state_gpus(plan_) : 1);
+      dense / (is_sharded ? states.gpus : 1) + experts / (is_sharded ? expert_shard_gpus(plan_) : 1);
   if (elements <= 0) return 0;
   const auto rows = std::llround(std::ceil(elements / model_.hidden_size));
   const PricedKernel& kernel =
@@ -135,12 +150,12 @@ std::int64_t StepPricer::gradient_sum_ns(StatesPrice& states, double dense, doub
 }
 
 // Collectives of no more than a bucket at a time.
-std::int64_t StepPricer::travel_time_ns(std::string_view op, double elements, double element_bytes, int gpus,
-                                        int nodes, PriceAccount& account) {
-  if (gpus <= 1 || elements <= 0) return 0;
+std::int64_t StepPricer::travel_time_ns(std::string_view op, double elements, double element_bytes,
+                                        StateGroup group, PriceAccount& account) {
+  if (group.gpus <= 1 || elements <= 0) return 0;
   const double n_pieces = std::ceil(elements / static_cast<double>(plan_.execution.bucket_elements));
   const std::int64_t bytes = std::max<std::int64_t>(1, std::llround(elements * element_bytes / n_pieces));
-  const PricedKernel& kernel = kernels_->time(collective_case(op, gpus, nodes, bytes));
+  const PricedKernel& kernel = kernels_->time(collective_case(op, group.gpus, group.nodes, bytes));
   const TimeEstimate known = kernel.estimate(n_pieces);
   account.add(Cause::states, kernel.curve, known);
   return nanoseconds(known.time_s);
@@ -149,7 +164,7 @@ std::int64_t StepPricer::travel_time_ns(std::string_view op, double elements, do
 void StepPricer::price_optimizer(StatesPrice& states, double dense, double experts) {
   const bool is_sharded = shards_optimizer(plan_);
   const double updated =
-      dense / (is_sharded ? states.gpus : 1) + experts / (is_sharded ? expert_state_gpus(plan_) : 1);
+      dense / (is_sharded ? states.gpus : 1) + experts / (is_sharded ? expert_shard_gpus(plan_) : 1);
   const auto n_updated = std::max<std::int64_t>(1, std::llround(std::ceil(updated)));
   double time_s = 0;
   const auto add = [&](const CurveName& curve, const TimeEstimate& known) {

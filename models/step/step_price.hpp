@@ -139,9 +139,12 @@ struct StateUnit {
   bool has_embedding = false;
   bool has_head = false;
   std::int64_t gather_ns = 0;  ///< all-gather of the weights before they are used
-  std::int64_t reduce_ns = 0;  ///< reduce-scatter of the gradients, or all-reduce without ZeRO
+  /// Reduce-scatter of the gradients, or all-reduce without ZeRO, and then the all-reduce between replicas.
+  std::int64_t reduce_ns = 0;
+  std::int64_t replicas_ns = 0;  ///< the part of reduce_ns that is the all-reduce between replicas
   std::int64_t gather_bytes = 0;
   std::int64_t reduce_bytes = 0;
+  std::int64_t replicas_bytes = 0;  ///< of one GPU's shard
   /// Computation that adds its gradients to those of earlier micro-batches of the step.
   std::int64_t sum_ns = 0;
 };
@@ -150,8 +153,9 @@ struct StateUnit {
 struct StatesPrice {
   /// In forward order; under ZeRO 3 one for each layer, else buckets.
   std::vector<StateUnit> units;
-  int gpus = 1;  ///< number of GPUs that share the states
+  int gpus = 1;  ///< number of GPUs that share one set of shards
   int stride = 1;
+  int replicas = 1;  ///< number of such shard groups, which are neighbours
   std::int64_t optimizer_ns = 0;
   std::int64_t step_ns = 0;  ///< framework overhead of a step
   // Evidence for the prices of all gathers of a pass, all reductions, all gradient sums, and the optimizer.

@@ -79,7 +79,12 @@ class StepPricer {
   RingPrice ring(const TimeEstimate& computed, std::int64_t tokens_per_gpu, int blocks);
   int ring_nodes() const;
   StatesPrice price_states(int chunk);
-  std::int64_t travel_time_ns(std::string_view op, double elements, double element_bytes, int gpus, int nodes,
+  // GPUs among which states travel, and the nodes that they are in.
+  struct StateGroup {
+    int gpus = 1;
+    int nodes = 1;
+  };
+  std::int64_t travel_time_ns(std::string_view op, double elements, double element_bytes, StateGroup group,
                               PriceAccount& account);
   std::int64_t gradient_sum_ns(StatesPrice& states, double dense, double experts);
   void price_optimizer(StatesPrice& states, double dense, double experts);

@@ -59,6 +59,7 @@ Json parallelism(const ParallelPlan& plan) {
                {"chunk_layers", plan.chunk_layers},
                {"ep_degree", plan.ep_degree},
                {"zero_stage", plan.zero_stage},
+               {"shard_degree", plan.shard_degree},
                {"ring_layout", policy_name(kRingLayoutNames, plan.ring_layout)},
                {"checkpointing", policy_name(kCheckpointingNames, plan.checkpointing)},
                {"offload", policy_name(kOffloadNames, plan.offload)},

@@ -14,9 +14,13 @@ Json searched_plan(const std::optional<SearchedPlan>& plan) {
                       {"cp_degree", group.sequence.ring},
                       {"gc_layers", group.gc_layers}});
   }
-  return {{"strategy", plan->strategy},          {"tp_degree", plan->plan.tp_degree},
-          {"pp_degree", plan->plan.pp_degree},   {"ep_degree", plan->plan.ep_degree},
-          {"zero_stage", plan->plan.zero_stage}, {"groups", groups},
+  return {{"strategy", plan->strategy},
+          {"tp_degree", plan->plan.tp_degree},
+          {"pp_degree", plan->plan.pp_degree},
+          {"ep_degree", plan->plan.ep_degree},
+          {"zero_stage", plan->plan.zero_stage},
+          {"shard_degree", plan->plan.shard_degree},
+          {"groups", groups},
           {"gpu_days", plan->gpu_days},
           {"trains_asked_job", plan->trains_asked_job}};
 }

@@ -28,7 +28,7 @@ std::string searched_text(const SearchedPlan& plan, const StrategyResult& run) {
   if (plan.plan.tp_degree > 1) text += fmt::format(", TP {}", plan.plan.tp_degree);
   if (plan.plan.pp_degree > 1) text += fmt::format(", PP {}", plan.plan.pp_degree);
   if (plan.plan.ep_degree > 1) text += fmt::format(", EP {}", plan.plan.ep_degree);
-  return text + fmt::format(", ZeRO {}", plan.plan.zero_stage);
+  return text + ", " + zero_text(plan.plan);
 }
 
 std::string slower_text(const std::optional<SearchedPlan>& plan, const PlanSearch& search) {

@@ -23,8 +23,13 @@ std::string model_parallel_text(const ParallelPlan& plan) {
 
 }  // namespace
 
+std::string zero_text(const ParallelPlan& plan) {
+  return fmt::format("ZeRO {}", plan.zero_stage) +
+         (plan.shard_degree > 0 ? fmt::format(" over {} GPUs", plan.shard_degree) : "");
+}
+
 std::string plan_text(const ParallelPlan& plan) {
-  std::vector<std::string> parts = {model_parallel_text(plan), fmt::format("ZeRO {}", plan.zero_stage)};
+  std::vector<std::string> parts = {model_parallel_text(plan), zero_text(plan)};
   if (plan.lora_rank > 0) parts.push_back(fmt::format("LoRA of rank {}", plan.lora_rank));
   if (plan.checkpointing == Checkpointing::selective) parts.emplace_back("selective checkpointing");
   if (plan.offload == Offload::optimizer) parts.emplace_back("optimizer in host memory");

@@ -28,6 +28,7 @@ ParallelPlan read_parallelism(JsonReader reader, ParallelPlan plan) {
   const std::vector<int> chunk_layers = reader.integers("chunk_layers", 0, kMostLayers);
   if (reader.has("chunk_layers")) plan.chunk_layers = chunk_layers;
   plan.ep_degree = reader.integer("ep_degree", 1, kMostGpus, plan.ep_degree);
+  plan.shard_degree = reader.integer("shard_degree", 0, kMostGpus, plan.shard_degree);
   plan.ring_layout = reader.one_of("ring_layout", kRingLayoutNames, plan.ring_layout);
   plan.checkpointing = reader.one_of("checkpointing", kCheckpointingNames, plan.checkpointing);
   plan.offload = reader.one_of("offload", kOffloadNames, plan.offload);

@@ -60,6 +60,7 @@ ParallelPlan read_plan(JsonReader reader) {
   plan.chunk_layers = reader.integers("chunk_layers", 0, kMostLayers);
   plan.ep_degree = degree("ep_degree");
   plan.zero_stage = reader.integer("zero_stage", 0, 3);
+  plan.shard_degree = reader.integer("shard_degree", 0, kMostGpus, 0);
   plan.execution.bucket_elements =
       reader.integer("bucket_elements", 1, kMostBucketElements, standard.execution.bucket_elements);
   plan.execution.overlaps_gather = reader.boolean("overlaps_gather", standard.execution.overlaps_gather);

@@ -232,6 +232,10 @@ StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKey
   spec.last_iteration = keys.last_iteration;
   spec.curriculum_iterations = keys.curriculum_iterations;
   spec.repack_each_epoch = keys.repack_each_epoch;
+  if (spec.searches_plan) {
+    spec.shard_degrees = reader.integers("shard_degrees", 0, kMostGpus);
+    if (!reader.has("shard_degrees")) spec.shard_degrees = keys.shard_degrees;
+  }
   if (spec.searches_plan || strategy->chooses_groups) {
     spec.zero_stages = reader.integers("zero_stages", 0, kLastZeroStage);
     if (!reader.has("zero_stages")) spec.zero_stages = keys.zero_stages;
@@ -274,6 +278,7 @@ std::vector<StrategySpec> read_strategies(JsonReader& scenario, std::uint32_t se
   read_policy_keys(defaults, keys);
   read_plan_key(defaults, keys);
   keys.zero_stages = defaults.integers("zero_stages", 0, kLastZeroStage);
+  keys.shard_degrees = defaults.integers("shard_degrees", 0, kMostGpus);
 
   std::vector<StrategySpec> specs;
   for (JsonReader& reader : scenario.objects("strategies")) {

@@ -30,8 +30,9 @@ struct StrategyKeys {
   std::int64_t curriculum_iterations = 0;
   bool repack_each_epoch = false;
   std::optional<int> micro_batches_per_rank;
-  bool searches_plan = false;    ///< "plan" is "auto"
-  std::vector<int> zero_stages;  ///< to try, for strategies whose groups are open
+  bool searches_plan = false;      ///< "plan" is "auto"
+  std::vector<int> zero_stages;    ///< to try, for strategies whose groups are open
+  std::vector<int> shard_degrees;  ///< to try, for strategies whose plan is searched
 };
 
 /// capacity_tokens, sp_degree, cp_degree and gc_layers. most_gc_layers: the model's layers.

@@ -1,6 +1,9 @@
 #include "sim/network/group_links.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "sim/network/link_uses.hpp"
 
 namespace packsim {
 namespace {
@@ -47,14 +50,35 @@ std::span<const LinkUse> GroupLinks::of_states(std::string_view op, int first_gp
                                                std::span<const int> representatives, double bytes) {
   const auto [place, is_new] = states_.try_emplace(Key{op, first_gpu, n_gpus, stride});
   if (is_new) {
-    const std::vector<LinkUse> all = collective_links(topology_, op, group_of(first_gpu, n_gpus, stride), 1);
-    for (const LinkUse& use : all) {
-      const bool is_theirs =
-          std::ranges::any_of(representatives, [&](int gpu) { return topology_.is_link_of(use.link, gpu); });
-      if (is_theirs || topology_.is_uplink(use.link)) place->second.push_back(use);
-    }
+    add_simulated(collective_links(topology_, op, group_of(first_gpu, n_gpus, stride), 1), representatives,
+                  place->second);
   }
   return scaled(place->second, bytes);
+}
+
+std::span<const LinkUse> GroupLinks::of_replicas(const Replicas& replicas,
+                                                 std::span<const int> representatives, double bytes) {
+  const auto [place, is_new] =
+      replicas_.try_emplace({replicas.first_gpu, replicas.shard_gpus, replicas.stride, replicas.n_groups});
+  if (is_new) {
+    for (int shard = 0; shard < replicas.shard_gpus; ++shard) {
+      const std::vector<int> gpus = group_of(replicas.first_gpu + shard * replicas.stride, replicas.n_groups,
+                                             replicas.stride * replicas.shard_gpus);
+      add_simulated(collective_links(topology_, "all_reduce", gpus, 1), representatives, place->second);
+    }
+    place->second = network_detail::merged(std::move(place->second));
+  }
+  return scaled(place->second, bytes);
+}
+
+// Adds those of the uses that are of uplinks or of links of the representatives.
+void GroupLinks::add_simulated(std::span<const LinkUse> all, std::span<const int> representatives,
+                               std::vector<LinkUse>& uses) const {
+  for (const LinkUse& use : all) {
+    const bool is_theirs =
+        std::ranges::any_of(representatives, [&](int gpu) { return topology_.is_link_of(use.link, gpu); });
+    if (is_theirs || topology_.is_uplink(use.link)) uses.push_back(use);
+  }
 }
 
 }  // namespace packsim

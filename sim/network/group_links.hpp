@@ -30,15 +30,30 @@ class GroupLinks {
   /// all of them.
   std::span<const LinkUse> of_states(std::string_view op, int first_gpu, int n_gpus, int stride,
                                      std::span<const int> representatives, double bytes);
+  /// The GPUs of neighbouring shard groups that hold the same weights.
+  struct Replicas {
+    int first_gpu = 0;   ///< of all groups
+    int shard_gpus = 1;  ///< of each group
+    int stride = 1;      ///< from one GPU of a group to the next
+    int n_groups = 1;
+  };
+  /// Links of the all-reduces between replicas, which all shards of a group start at the same time; each GPU
+  /// reduces so many bytes. The representatives are simulated for all GPUs.
+  std::span<const LinkUse> of_replicas(const Replicas& replicas, std::span<const int> representatives,
+                                       double bytes);
 
  private:
   std::span<const LinkUse> scaled(const std::vector<LinkUse>& of_one_byte, double bytes);
+  void add_simulated(std::span<const LinkUse> all, std::span<const int> representatives,
+                     std::vector<LinkUse>& uses) const;
 
   const Topology& topology_;
   // Name of the collective, which outlives this; first GPU, number of GPUs, stride.
   using Key = std::tuple<std::string_view, int, int, int>;
   std::map<Key, std::vector<LinkUse>> groups_;  // For a payload of one byte.
   std::map<Key, std::vector<LinkUse>> states_;
+  // First GPU, GPUs of a group, stride, number of groups.
+  std::map<std::tuple<int, int, int, int>, std::vector<LinkUse>> replicas_;
   std::vector<LinkUse> scaled_;
 };
 

@@ -81,15 +81,15 @@ void IterationRanks::set_rounds(const Iteration& iteration, std::size_t block) {
   }
 }
 
+// The GPUs of a pipeline stage that n GPUs of the schedule stand for: more where tensor parallelism is used.
+int IterationRanks::stage_gpus(std::uint32_t group, int n) const {
+  return n * groups_[group].plan.plan.sequence_gpus() / schedule_.groups[group].gpus_per_pack;
+}
+
 void IterationRanks::set_work(const Iteration& iteration, std::size_t block, RankWork& work) const {
   const std::span<const PlacedPack> packs = schedule_.packs(iteration);
   const std::span<const std::uint32_t> own = mesh_.packs(block);
   const PlacedPack& first = own.empty() ? packs.front() : packs[own.front()];
-  // The GPUs of a pipeline stage, of which there are more than the schedule knows where tensor parallelism is
-  // used.
-  const auto stage_gpus = [&](std::uint32_t group, int n) {
-    return n * groups_[group].plan.plan.sequence_gpus() / schedule_.groups[group].gpus_per_pack;
-  };
   work.plan = &groups_[first.group].plan;
   work.first_gpu = stage_gpus(first.group, mesh_.blocks()[block].first_gpu);
   work.own_stage_gpus = stage_gpus(first.group, mesh_.blocks()[block].n_gpus);
@@ -171,16 +171,30 @@ void IterationRanks::check_checkpointing(std::size_t iteration_index) const {
   }
 }
 
+// Number of neighbouring ranks that wait for each other and not for all ranks: those that hold experts
+// together, and those of a shard group.
+std::size_t IterationRanks::ranks_that_meet(std::uint32_t group) const {
+  const ParallelPlan& plan = groups_[group].plan.plan;
+  const std::size_t of_experts = ranks_of_experts(plan);
+  if (shard_replicas(plan) == 1) return of_experts;
+  const std::span<const IterationMesh::Block> blocks = mesh_.blocks();
+  const int n_gpus = blocks.front().n_gpus;
+  const bool are_equal =
+      std::ranges::all_of(blocks, [&](const IterationMesh::Block& block) { return block.n_gpus == n_gpus; });
+  if (!are_equal) return blocks.size();
+  const int of_shards = shard_gpus(plan) * plan.tp_degree / stage_gpus(group, n_gpus);
+  return std::max({std::size_t{1}, of_experts, static_cast<std::size_t>(of_shards)});
+}
+
 std::span<const RankWork> IterationRanks::of(std::size_t iteration_index) {
   const Iteration& iteration = schedule_.iterations[iteration_index];
   check_checkpointing(iteration_index);
   mesh_.set(schedule_, iteration);
   name_sync_points(iteration);
-  const PricedGroup& first = groups_[schedule_.packs(iteration).front().group];
   const std::size_t n_ranks = mesh_.blocks().size();
   // Ranks that share packs are simulated one by one.
   const bool merges = merges_ && !mesh_.has_shared();
-  std::size_t block = merges ? ranks_of_experts(first.plan.plan) : n_ranks;
+  std::size_t block = merges ? ranks_that_meet(schedule_.packs(iteration).front().group) : n_ranks;
   if (n_ranks % block != 0) block = n_ranks;
   if (merges) {
     set_kinds(iteration);

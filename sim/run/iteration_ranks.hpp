@@ -68,6 +68,8 @@ class IterationRanks {
 
  private:
   void set_work(const Iteration& iteration, std::size_t block, RankWork& work) const;
+  int stage_gpus(std::uint32_t group, int n) const;
+  std::size_t ranks_that_meet(std::uint32_t group) const;
   void check_checkpointing(std::size_t iteration_index) const;
   void set_rounds(const Iteration& iteration, std::size_t block);
   void set_sync_points(const Iteration& iteration, RankWork& work) const;

@@ -1,5 +1,7 @@
 #include "sim/step/state_exchange.hpp"
 
+#include <algorithm>
+
 #include "models/state_traffic.hpp"
 
 namespace packsim {
@@ -11,7 +13,8 @@ void StateExchange::begin(OpGraph& graph, const StatesPrice& states, const Paral
   plan_ = &plan;
   links_ = links;
   representatives_.clear();
-  for (CollectiveSequence* sequence : {&gathers_, &reductions_, &at_end_}) sequence->ids.clear();
+  n_groups_ = 0;
+  between_replicas_.ids.clear();
   all_reductions_ns_ = all_gathers_ns_ = 0;
   for (const StateUnit& unit : states.units) {
     all_reductions_ns_ += unit.reduce_ns;
@@ -19,42 +22,89 @@ void StateExchange::begin(OpGraph& graph, const StatesPrice& states, const Paral
   }
 }
 
+// The group of the GPU, which is added if none of its lanes is known yet. Lanes come by ascending GPU.
+StateExchange::ShardGroup& StateExchange::group_of(int gpu) {
+  // Without replicas, all lanes are of the group of the first one.
+  const int first_gpu = states_->replicas > 1 ? gpu / group_span() * group_span() : representatives_.front();
+  const auto end = groups_.begin() + static_cast<std::ptrdiff_t>(n_groups_);
+  const auto known = std::find_if(groups_.begin(), end,
+                                  [&](const ShardGroup& group) { return group.first_gpu == first_gpu; });
+  if (known != end) return *known;
+  if (n_groups_ == groups_.size()) groups_.emplace_back();
+  ShardGroup& group = groups_[n_groups_++];
+  group.first_gpu = first_gpu;
+  group.representatives.clear();
+  for (CollectiveSequence* sequence : {&group.gathers, &group.reductions, &group.at_end})
+    sequence->ids.clear();
+  return group;
+}
+
+void StateExchange::add_representative(int gpu) {
+  representatives_.push_back(gpu);
+  group_of(gpu).representatives.push_back(gpu);
+}
+
 void StateExchange::begin_turn(Lane& lane) {
   lane_ = &lane;
-  for (CollectiveSequence* sequence : {&gathers_, &reductions_, &at_end_}) sequence->next = 0;
+  group_ = &group_of(lane.gpu());
+  for (CollectiveSequence* sequence :
+       {&group_->gathers, &group_->reductions, &group_->at_end, &between_replicas_})
+    sequence->next = 0;
   reduced_.clear();
   reduces_at_end_ = false;
   held_back_.clear();
   before_last_ = OpGraph::kNone;
 }
 
-OpId StateExchange::join(CollectiveSequence& sequence, const Transfer& transfer) {
-  if (sequence.next == sequence.ids.size()) {
-    std::span<const LinkUse> uses;
-    if (links_ != nullptr) {
-      uses = links_->of_states(transfer.op, representatives_.front(), states_->gpus, states_->stride,
-                               representatives_, static_cast<double>(transfer.bytes));
-    }
-    sequence.ids.push_back(graph_->add_collective(SimTime{transfer.time_ns}, uses));
-  }
+OpId StateExchange::join(CollectiveSequence& sequence, std::int64_t time_ns, std::span<const LinkUse> uses,
+                         OpId after) {
+  if (sequence.next == sequence.ids.size())
+    sequence.ids.push_back(graph_->add_collective(SimTime{time_ns}, uses));
   const CollectiveId id = sequence.ids[sequence.next++];
-  const bool waits = transfer.after != OpGraph::kNone;
+  const bool waits = after != OpGraph::kNone;
   return graph_->join(lane_->states_stream(), id, Cause::states,
-                      std::span<const OpId>(&transfer.after, waits ? 1 : 0));
+                      std::span<const OpId>(&after, waits ? 1 : 0));
 }
 
-OpId StateExchange::join_all(CollectiveSequence& sequence, std::int64_t all_ns) {
-  const OpId after = lane_->computed();
+OpId StateExchange::send(CollectiveSequence& in_group, const Transfer& transfer) {
+  const auto is_new = [](const CollectiveSequence& sequence) { return sequence.next == sequence.ids.size(); };
   OpId last = OpGraph::kNone;
-  if (links_ == nullptr && all_ns > 0) last = join(sequence, {.time_ns = all_ns, .after = after});
-  for (const Transfer& transfer : transfers_) {
-    if (transfer.time_ns > 0) last = join(sequence, {transfer.op, transfer.time_ns, transfer.bytes, after});
+  if (transfer.time_ns > 0) {
+    std::span<const LinkUse> uses;
+    if (links_ != nullptr && is_new(in_group)) {
+      uses = links_->of_states(transfer.op, group_->first_gpu, states_->gpus, states_->stride,
+                               group_->representatives, static_cast<double>(transfer.bytes));
+    }
+    last = join(in_group, transfer.time_ns, uses, transfer.after);
+  }
+  if (transfer.replicas_ns > 0) {
+    std::span<const LinkUse> uses;
+    if (links_ != nullptr && is_new(between_replicas_)) {
+      const int stage_span = group_span() * states_->replicas;
+      const GroupLinks::Replicas replicas{.first_gpu = group_->first_gpu / stage_span * stage_span,
+                                          .shard_gpus = states_->gpus,
+                                          .stride = states_->stride,
+                                          .n_groups = states_->replicas};
+      uses = links_->of_replicas(replicas, representatives_, static_cast<double>(transfer.replicas_bytes));
+    }
+    last = join(between_replicas_, transfer.replicas_ns, uses, transfer.after);
+  }
+  return last;
+}
+
+OpId StateExchange::send_all(CollectiveSequence& in_group, CollectiveSequence& alone, std::int64_t all_ns) {
+  const OpId after = lane_->computed();
+  if (links_ == nullptr) return all_ns > 0 ? join(alone, all_ns, {}, after) : OpGraph::kNone;
+  OpId last = OpGraph::kNone;
+  for (Transfer& transfer : transfers_) {
+    transfer.after = after;
+    if (const OpId sent = send(in_group, transfer); sent != OpGraph::kNone) last = sent;
   }
   return last;
 }
 
 void StateExchange::send_held_back() {
-  for (const Transfer& transfer : held_back_) reduced_.push_back(join(reductions_, transfer));
+  for (const Transfer& transfer : held_back_) reduced_.push_back(send(group_->reductions, transfer));
   held_back_.clear();
 }
 
@@ -64,7 +114,9 @@ void StateExchange::gather_ahead(const StateUnit& unit) {
     OpId after = plan_->execution.overlaps_states ? before_last_ : computed;
     // Whole weights have room from the start: their gathers follow each other in the order of use.
     if (gathers_in_forward(*plan_)) after = OpGraph::kNone;
-    lane_->wait_for(join(gathers_, {"all_gather", unit.gather_ns, unit.gather_bytes, after}));
+    lane_->wait_for(
+        send(group_->gathers,
+             {.op = "all_gather", .time_ns = unit.gather_ns, .bytes = unit.gather_bytes, .after = after}));
   }
   before_last_ = computed;
   send_held_back();
@@ -75,7 +127,11 @@ void StateExchange::wait_for_buffer() {
 }
 
 StateExchange::Transfer StateExchange::reduction(const StateUnit& unit) const {
-  return {.op = gradient_collective(*plan_), .time_ns = unit.reduce_ns, .bytes = unit.reduce_bytes};
+  return {.op = gradient_collective(*plan_),
+          .time_ns = unit.reduce_ns - unit.replicas_ns,
+          .bytes = unit.reduce_bytes,
+          .replicas_ns = unit.replicas_ns,
+          .replicas_bytes = unit.replicas_bytes};
 }
 
 void StateExchange::reduce(const StateUnit& unit) {
@@ -86,7 +142,7 @@ void StateExchange::reduce(const StateUnit& unit) {
     held_back_.push_back(transfer);
     return;
   }
-  reduced_.push_back(join(reductions_, transfer));
+  reduced_.push_back(send(group_->reductions, transfer));
   if (!plan_->execution.overlaps_states) lane_->wait_for(reduced_.back());
 }
 
@@ -98,7 +154,8 @@ void StateExchange::wait_for_gradients() {
       for (auto unit = states_->units.rbegin(); unit != states_->units.rend(); ++unit)
         transfers_.push_back(reduction(*unit));
     }
-    reduced_.push_back(join_all(reductions_, all_reductions_ns_));
+    CollectiveSequence& alone = states_->replicas > 1 ? between_replicas_ : group_->reductions;
+    reduced_.push_back(send_all(group_->reductions, alone, all_reductions_ns_));
   }
   if (!reduced_.empty()) lane_->wait_for(reduced_.back());
 }
@@ -110,7 +167,7 @@ void StateExchange::gather_changed() {
     for (const StateUnit& unit : states_->units)
       transfers_.push_back({.op = "all_gather", .time_ns = unit.gather_ns, .bytes = unit.gather_bytes});
   }
-  lane_->wait_for(join_all(at_end_, all_gathers_ns_));
+  lane_->wait_for(send_all(group_->at_end, group_->at_end, all_gathers_ns_));
 }
 
 }  // namespace packsim

@@ -11,14 +11,15 @@ namespace packsim {
 /// Makes the collectives of one step that transfer the weights and gradients of one chunk of the model.
 ///
 /// The lanes of the chunk, one for each data-parallel rank, take turns. Each lane joins the same collectives
-/// in the same order, for as many micro-batches as it has. Keeps its memory from step to step.
+/// in the same order, for as many micro-batches as it has: gathers and reduce-scatters with the lanes of its
+/// shard group, and all-reduces between replicas with all lanes. A lane that stands for GPUs of several shard
+/// groups counts as one of its first GPU's group. Keeps its memory from step to step.
 class StateExchange {
  public:
   /// Starts a new step. links: null if transfers do not share links. Arguments are kept by reference.
   void begin(OpGraph& graph, const StatesPrice& states, const ParallelPlan& plan, GroupLinks* links);
-  /// Adds the GPU that a lane of the chunk simulates. The first one added is the first GPU of the
-  /// collective's group.
-  void add_representative(int gpu) { representatives_.push_back(gpu); }
+  /// Adds the GPU that a lane of the chunk simulates.
+  void add_representative(int gpu);
 
   void begin_turn(Lane& lane);
   /// Later computation of the lane waits for the unit's weights. Under ZeRO 3 they are gathered while the
@@ -46,17 +47,32 @@ class StateExchange {
     // Index of the collective that the lane whose turn it is joins next.
     std::size_t next = 0;
   };
+  // The lanes of one shard group.
+  struct ShardGroup {
+    int first_gpu = 0;
+    std::vector<int> representatives;
+    CollectiveSequence gathers;
+    CollectiveSequence reductions;
+    CollectiveSequence at_end;
+  };
+  // A gather, or what a unit's gradients need: inside the group, and after it between replicas.
   struct Transfer {
     std::string_view op = {};
     std::int64_t time_ns = 0;
     std::int64_t bytes = 0;
+    std::int64_t replicas_ns = 0;
+    std::int64_t replicas_bytes = 0;
     OpId after = OpGraph::kNone;
   };
+  int group_span() const { return states_->gpus * states_->stride; }
+  ShardGroup& group_of(int gpu);
   Transfer reduction(const StateUnit& unit) const;
-  OpId join(CollectiveSequence& sequence, const Transfer& transfer);
-  // Joins transfers_ one after another. If transfers do not share links, transfers_ is empty and the lane
-  // joins one collective of all_ns, which ends at the same time.
-  OpId join_all(CollectiveSequence& sequence, std::int64_t all_ns);
+  OpId join(CollectiveSequence& sequence, std::int64_t time_ns, std::span<const LinkUse> uses, OpId after);
+  // Both parts of a transfer. The last operation of it, or kNone if it takes no time.
+  OpId send(CollectiveSequence& in_group, const Transfer& transfer);
+  // Sends transfers_ one after another. If transfers do not share links, transfers_ is empty and the lane
+  // joins one collective of all_ns in `alone`, which ends at the same time.
+  OpId send_all(CollectiveSequence& in_group, CollectiveSequence& alone, std::int64_t all_ns);
   void send_held_back();
 
   OpGraph* graph_ = nullptr;
@@ -65,17 +81,18 @@ class StateExchange {
   GroupLinks* links_ = nullptr;
   std::int64_t all_reductions_ns_ = 0;  // of all units
   std::int64_t all_gathers_ns_ = 0;
+  std::size_t n_groups_ = 0;
+  std::vector<ShardGroup> groups_;  // [n_groups_] of this step, then unused ones from earlier steps
   std::vector<int> representatives_;
-  CollectiveSequence gathers_;
-  CollectiveSequence reductions_;
-  CollectiveSequence at_end_;
+  CollectiveSequence between_replicas_;
   // The following are of the lane whose turn it is.
   Lane* lane_ = nullptr;
+  ShardGroup* group_ = nullptr;
   std::vector<OpId> reduced_;
   bool reduces_at_end_ = false;
   // Under ZeRO 3, reductions that wait for the next gather to be sent.
   std::vector<Transfer> held_back_;
-  std::vector<Transfer> transfers_;    // Scratch memory of join_all().
+  std::vector<Transfer> transfers_;    // Scratch memory of send_all().
   OpId before_last_ = OpGraph::kNone;  // the last computation before the latest gather
 };
 

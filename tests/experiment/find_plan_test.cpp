@@ -110,6 +110,25 @@ TEST_CASE("A search keeps to the ZeRO stages that it is given, and rows with the
   CHECK(free_gpu_days <= run_named(report, "three").times->gpu_days);
 }
 
+TEST_CASE("A search tries the shard degrees that it is given, and those only") {
+  const TempFolder folder;
+  const Report report = compare_strategies(searched_scenario(
+      folder, {.strategies =
+                   R"({"name": "whole", "strategy": "isf", "plan": "auto", "zero_stages": [3]},
+              {"name": "node", "strategy": "isf", "plan": "auto", "zero_stages": [3], "shard_degrees": [8]},
+              {"name": "both", "strategy": "isf", "plan": "auto", "zero_stages": [3], "shard_degrees": [8, 0]})"}));
+  CHECK(run_named(report, "whole").plan.shard_degree == 0);
+  CHECK(run_named(report, "node").plan.shard_degree == 8);
+  const double best =
+      std::min(run_named(report, "whole").times->gpu_days, run_named(report, "node").times->gpu_days);
+  CHECK(run_named(report, "both").times->gpu_days == best);
+  const PlanSearch& both = *run_named(report, "both").search;
+  CHECK(both.n_candidates ==
+        run_named(report, "whole").search->n_candidates + run_named(report, "node").search->n_candidates);
+  REQUIRE(both.usual);
+  CHECK(both.usual->plan.shard_degree == 0);
+}
+
 TEST_CASE("A model that fits in no plan of the scenario gets tensor or pipeline parallelism") {
   const TempFolder folder;
   const SearchedJob job{

@@ -157,6 +157,27 @@ TEST_CASE("Mistakes about windows and experts") {
   CHECK(mistakes(model, {.n_gpus = 8, .tp_degree = 4}) == Mistakes{});
 }
 
+TEST_CASE("Mistakes about shard groups") {
+  CHECK(mistakes(kLlama8b, {.n_gpus = 32, .zero_stage = 3, .shard_degree = 8}) == Mistakes{});
+  CHECK(mistakes(kLlama8b, {.n_gpus = 32, .zero_stage = 3, .shard_degree = 32}) == Mistakes{});
+  CHECK(mistakes(kLlama8b, {.n_gpus = 32, .zero_stage = 3, .shard_degree = 1}) == Mistakes{});
+  // Of 32 GPUs, 2 x 2 hold other weights.
+  const std::string expected =
+      "shard_degree: expected a divisor of the 8 GPUs that hold the same weights (n_gpus / (tp_degree x "
+      "pp_degree)), or 0 for all of them, got ";
+  for (const int degree : {-1, 3, 16}) {
+    CHECK(mistakes(kLlama8b, {.n_gpus = 32, .tp_degree = 2, .pp_degree = 2, .shard_degree = degree}) ==
+          Mistakes{expected + std::to_string(degree)});
+  }
+  CHECK(mistakes(kLlama8b, {.n_gpus = 32, .zero_stage = 0, .shard_degree = 8}) ==
+        Mistakes{"shard_degree: expected 0 under ZeRO 0, which shards nothing, got 8"});
+  CHECK(mistakes(kDeepseekV2, {.n_gpus = 32, .ep_degree = 8, .shard_degree = 8}) == Mistakes{});
+  CHECK(
+      mistakes(kDeepseekV2, {.n_gpus = 32, .ep_degree = 16, .shard_degree = 8}) ==
+      Mistakes{"ep_degree x shard_degree: expected a shard_degree that ep_degree divides, so that each shard "
+               "group holds whole copies of the experts, got 16 x 8 = 128"});
+}
+
 TEST_CASE("All mistakes come at once") {
   CHECK(mistakes(kLlama8b, {.n_gpus = 30,
                             .tp_degree = 5,

@@ -40,6 +40,18 @@ TEST_CASE("What the stages of ZeRO shard, and what travels how often") {
   CHECK_FALSE((gathers_every_pass(at_stage(0)) || gathers_changed_weights(at_stage(0))));
 }
 
+TEST_CASE("Hybrid sharding: shard groups of so many GPUs, and a replica of each shard in every group") {
+  // 64 GPUs, 2 x 2 of which hold other weights: 16 hold the same.
+  ParallelPlan plan{.n_gpus = 64, .tp_degree = 2, .pp_degree = 2, .zero_stage = 3};
+  CHECK(shard_gpus(plan) == 16);
+  CHECK(shard_replicas(plan) == 1);
+  plan.shard_degree = 4;
+  CHECK(shard_gpus(plan) == 4);
+  CHECK(shard_replicas(plan) == 4);
+  plan.shard_degree = 16;
+  CHECK(shard_replicas(plan) == 1);
+}
+
 TEST_CASE("Gradients that travel once a step wait for the last backward pass where nothing overlaps") {
   const ExecutionStyle waits = {.overlaps_states = false};
   for (const int stage : {0, 1}) {

@@ -37,6 +37,8 @@ TEST_CASE("A plan in words: degrees, ZeRO, and how gradients and exchange go") {
         "exchanged; gradients in bf16 and weights travel beside computation; changed weights are gathered in "
         "the next "
         "step");
+  CHECK(zero_text({.zero_stage = 3}) == "ZeRO 3");
+  CHECK(zero_text({.zero_stage = 3, .shard_degree = 8}) == "ZeRO 3 over 8 GPUs");
   CHECK(sequence_text({.ulysses = 8, .ring = 1}) == "8");
   CHECK(sequence_text({.ulysses = 2, .ring = 4}) == "2 x CP 4");
 }

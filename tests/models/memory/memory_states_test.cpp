@@ -2,11 +2,11 @@
 
 #include <catch2/catch.hpp>
 
+#include "models/memory/weights.hpp"
 #include "tests/models/closed_forms.hpp"
 #include "tests/models/expert_models.hpp"
-#include "tests/models/llama_8b.hpp"
-#include "models/memory/weights.hpp"
 #include "tests/models/gibibyte.hpp"
+#include "tests/models/llama_8b.hpp"
 
 using namespace packsim;
 using namespace packsim_test;
@@ -60,6 +60,14 @@ TEST_CASE("States of plain plans are those of the ZeRO paper") {
       CHECK(whole_model_bytes(kLlama8b, plan) ==
             Approx(packsim_test::model_state_bytes(kLlama8b, zero_stage, n_gpus)).epsilon(1e-12));
     }
+  }
+}
+
+TEST_CASE("Hybrid sharding holds what ZeRO over the GPUs of one group does") {
+  for (int zero_stage = 1; zero_stage <= 3; ++zero_stage) {
+    const double hybrid =
+        whole_model_bytes(kLlama8b, {.n_gpus = 128, .zero_stage = zero_stage, .shard_degree = 8});
+    CHECK(hybrid == whole_model_bytes(kLlama8b, {.n_gpus = 8, .zero_stage = zero_stage}));
   }
 }
 

@@ -1,11 +1,11 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "tests/models/expert_models.hpp"
-#include "tests/models/llama_8b.hpp"
 #include "models/kernels/make_case.hpp"
 #include "models/memory/states.hpp"
 #include "models/memory/weights.hpp"
+#include "tests/models/expert_models.hpp"
+#include "tests/models/llama_8b.hpp"
 #include "tests/models/pricing.hpp"
 #include "tests/models/uneven_chunks.hpp"
 
@@ -137,6 +137,52 @@ TEST_CASE("ZeRO 0 adds gradients up everywhere and gathers nothing; one GPU exch
 
   Pricing alone(kLlama8b, {.n_gpus = 1, .zero_stage = 3});
   for (const StateUnit& unit : alone.pricer.states().units) CHECK(unit.gather_ns + unit.reduce_ns == 0);
+}
+
+TEST_CASE("Replicas of shard groups add up the shards of gradients; weights are gathered inside a group") {
+  const ParallelPlan plan{.n_gpus = 128, .zero_stage = 3, .shard_degree = 8};
+  Pricing pricing(kLlama8b, plan);
+  const StatesPrice& states = pricing.pricer.states();
+  CHECK(states.gpus == 8);
+  CHECK(states.replicas == 16);
+  // A layer of 218 112 000 parameters: 8 GPUs of a node gather and reduce it, then each of them adds its
+  // eighth to those of the 15 other nodes.
+  const std::int64_t layer = 2 * 218'112'000;
+  const StateUnit& unit = states.units[5];
+  CHECK(unit.gather_ns == pricing.ns(collective_case("all_gather", 8, 1, layer)));
+  CHECK(unit.gather_bytes == layer);
+  CHECK(unit.replicas_bytes == layer / 8);
+  CHECK(unit.replicas_ns == pricing.ns(collective_case("all_reduce", 16, 16, layer / 8)));
+  CHECK(unit.reduce_ns == pricing.ns(collective_case("reduce_scatter", 8, 1, layer)) + unit.replicas_ns);
+  // A node's GPUs have what 128 would have of a model 16 times as large.
+  CHECK(states.optimizer_ns == pricing.ns(adamw_case(8'030'261'248 / 8)));
+
+  // One group is plain ZeRO, in every nanosecond.
+  Pricing one(kLlama8b, {.n_gpus = 128, .zero_stage = 3, .shard_degree = 128});
+  Pricing plain(kLlama8b, {.n_gpus = 128, .zero_stage = 3});
+  for (std::size_t i = 0; i < states.units.size(); ++i) {
+    CHECK(one.pricer.states().units[i].reduce_ns == plain.pricer.states().units[i].reduce_ns);
+    CHECK(one.pricer.states().units[i].replicas_ns == 0);
+  }
+  // A group of one GPU copies its weights and only adds up gradients.
+  Pricing copies(kLlama8b, {.n_gpus = 16, .zero_stage = 1, .shard_degree = 1});
+  for (const StateUnit& copied : copies.pricer.states().units) {
+    CHECK(copied.gather_ns == 0);
+    CHECK(copied.reduce_ns == copied.replicas_ns);
+    CHECK(copied.replicas_ns > 0);
+  }
+}
+
+TEST_CASE("Experts of a shard group are sharded over those of its GPUs that hold the same") {
+  // 8 of 16 GPUs hold an eighth of the experts each: 2 hold the same, of 8 such groups 16.
+  ParallelPlan plan{.n_gpus = 128, .ep_degree = 8, .zero_stage = 1, .shard_degree = 16};
+  CHECK(expert_state_gpus(plan) == 16);
+  CHECK(expert_shard_gpus(plan) == 2);
+  const GpuWeights weights = stage_weights(kQwen3Moe, plan, 0);
+  CHECK(stage_states(kQwen3Moe, plan, 0).optimizer_bytes ==
+        Approx(12 * (weights.dense / 16 + weights.experts / 2)));
+  plan.tp_degree = 2;  // 4 GPUs of a group's 16 x 2 hold the same
+  CHECK(expert_shard_gpus(plan) == 4);
 }
 
 TEST_CASE("The optimizer updates a shard; offloaded, gradients and weights cross to the host and back") {

@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "models/state_traffic.hpp"
 #include "sim/run/run_step.hpp"
 
 namespace packsim {
@@ -69,7 +70,7 @@ struct RandomStep {
 
 class RandomSteps {
  public:
-  explicit RandomSteps(std::uint32_t seed) : generator_(seed) {}
+  explicit RandomSteps(std::uint32_t seed) : generator_(seed), shards_generator_(seed) {}
 
   int below(int n) { return static_cast<int>(generator_() % static_cast<std::uint32_t>(n)); }
   bool coin() { return below(2) == 0; }
@@ -130,6 +131,7 @@ class RandomSteps {
     const int own = plan.sequence.gpus_per_pack();
     const int blocks = n_ranks % 2 == 0 && coin() ? n_ranks / 2 : n_ranks;
     if (has_experts_) plan.ep_degree = coin() ? own : own * blocks;
+    draw_shards(plan, n_ranks);
     structure_ = static_cast<std::uint32_t>(generator_());
     const int n_chunks = plan.pp_degree * plan.virtual_stages;
     for (int stage = 0; stage < plan.pp_degree; ++stage) priced.sends_in_node.push_back(stage % 3 == 1);
@@ -145,6 +147,16 @@ class RandomSteps {
       priced.chunks.push_back(chunk);
       priced.states.push_back(states(plan, chunk));
     }
+  }
+
+  // Shard groups of some ranks, all of the same number, or of a part of a rank.
+  void draw_shards(ParallelPlan& plan, int n_ranks) {
+    const auto drawn = shards_generator_();
+    if (plan.zero_stage == 0 || drawn % 3 > 0) return;
+    const int of_rank = plan.sequence.gpus_per_pack();
+    const std::array degrees = {1, of_rank, n_ranks % 2 == 0 ? of_rank * n_ranks / 2 : of_rank};
+    plan.shard_degree = degrees[drawn / 3 % 3];
+    if (plan.shard_degree % plan.ep_degree != 0) plan.shard_degree = 0;
   }
 
   StatesPrice states(const ParallelPlan& plan, const ChunkShape& chunk) {
@@ -169,8 +181,16 @@ class RandomSteps {
       unit.reduce_bytes = below(1000);
       unit.gather_bytes = below(1000);
     }
-    states.gpus = plan.state_gpus();
+    states.gpus = shard_gpus(plan);
     states.stride = plan.tp_degree;
+    states.replicas = shard_replicas(plan);
+    for (StateUnit& unit : states.units) {
+      if (states.replicas == 1) break;
+      unit.replicas_ns =
+          static_cast<std::int64_t>(shards_generator_()) % most_ns_;
+      unit.replicas_bytes = 100;
+      unit.reduce_ns += unit.replicas_ns;
+    }
     states.optimizer_ns = ns();
     states.step_ns = ns();
     return states;
@@ -244,6 +264,7 @@ class RandomSteps {
   }
 
   std::mt19937 generator_;
+  std::mt19937 shards_generator_;
   int most_ns_ = 1;
   bool has_experts_ = false;
   std::uint32_t structure_ = 0;

@@ -120,6 +120,37 @@ TEST_CASE("Weights of two pipeline stages share the uplink of their leaf") {
   CHECK(step_ns(ranks, StepDetail::stages, 1, &wide) == kAloneNs);
 }
 
+TEST_CASE("Shard groups gather apart from each other") {
+  // 4 ranks in 2 groups. Rank 0 computes longer in its only layer; rank 1 gathers with it, ranks 2 and 3 by
+  // themselves. Without replicas' sums, the groups do not meet.
+  PricedPlan plan;
+  plan.plan = {.n_gpus = 4, .zero_stage = 3, .shard_degree = 2};
+  plan.chunks = {{.n_dense = 2}};
+  const auto unit = [](int layer) { return StateUnit{.first_layer = layer, .n_layers = 1, .gather_ns = 10}; };
+  plan.states = {{.units = {unit(0), unit(1)}, .gpus = 2, .stride = 1, .replicas = 2}};
+  std::array<TokenPrices, 2> tokens;
+  tokens[0].layers[0].forward = phase_of({computed(100)});
+  tokens[1].layers[0].forward = phase_of({computed(20)});
+  const std::array<MicroBatchPrice, 2> prices = {{{.tokens = &tokens[0]}, {.tokens = &tokens[1]}}};
+  std::vector<RankWork> ranks;
+  for (int r = 0; r < 4; ++r)
+    ranks.push_back(
+        {.plan = &plan, .first_gpu = r, .micro_batches = {&prices[r == 0 ? 0 : 1], &prices[r == 0 ? 0 : 1]}});
+  for (const StepDetail detail : {StepDetail::micro_batches, StepDetail::stages}) {
+    StepArena arena({.detail = detail});
+    const StepRun run = run_step(ranks, arena);
+    std::vector<std::int64_t> ends(4);
+    for (OpId op = 0; op < run.graph.ops().size(); ++op) {
+      std::int64_t& end = ends[run.graph.streams()[run.graph.ops()[op].stream].rank];
+      end = std::max(end, run.engine.end(op).ns);
+    }
+    CHECK(ends[1] > ends[2]);
+    CHECK(ends[2] == ends[3]);
+    // Alone, the second group ends as it does beside the first.
+    CHECK(step_ns(std::span(ranks).subspan(2), detail) == ends[2]);
+  }
+}
+
 TEST_CASE("Experts of four ranks, two by two, share the uplink of their leaf") {
   // Blocks of 4 nodes; each rank has 2 of them. As the Ulysses groups above.
   const PricedStage exchange = exchanged(kAloneNs, Cause::expert, 4, 1, kBytes);

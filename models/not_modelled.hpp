@@ -16,7 +16,12 @@ inline constexpr std::array<NotModelled, 10> kNotModelled = {{
     {"fp8, fp4, fp16",
      "All kernels are of bf16, with weights and moments of AdamW in fp32. Files of GPUs state other peaks, "
      "which no price uses."},
-    {"ZeRO 2 and 3 with a pipeline", "Refused: zero_stage 0 or 1 is expected with a pipeline."},
+    {"pipelines that gather often",
+     "With a pipeline, ZeRO 3 gathers weights once a step and keeps them, and ZeRO 2 and 3 reduce gradients "
+     "in "
+     "the last micro-batch. Doing so in every micro-batch (torchtitan's reshard_after_forward \"always\") "
+     "cannot "
+     "be asked for."},
     {"weights sharded by node alone",
      "With shard_degree all that the ZeRO stage shards has the same groups. Weights in other groups than "
      "gradients and optimizer states (DeepSpeed's zero_hpz_partition_size) cannot be asked for."},

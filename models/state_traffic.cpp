@@ -28,7 +28,7 @@ std::string_view gradient_collective(const ParallelPlan& plan) {
 
 // A GPU that keeps only its shard cannot add up the others' part over several micro-batches.
 bool reduces_every_micro_batch(const ParallelPlan& plan) {
-  return shards_gradients(plan);
+  return shards_gradients(plan) && plan.pp_degree == 1;
 }
 
 bool reduces_after_backward(const ParallelPlan& plan) {
@@ -40,7 +40,7 @@ bool reduces_during_backward(const ParallelPlan& plan, bool is_last_micro_batch)
 }
 
 bool reduces_from_two_buckets(const ParallelPlan& plan) {
-  return shards_gradients(plan) && !travels_by_layer(plan);
+  return reduces_every_micro_batch(plan) && !travels_by_layer(plan);
 }
 
 bool reduces_after_next_gather(const ParallelPlan& plan) {
@@ -52,7 +52,11 @@ bool travels_by_layer(const ParallelPlan& plan) {
 }
 
 bool gathers_every_pass(const ParallelPlan& plan) {
-  return shards_weights(plan);
+  return shards_weights(plan) && plan.pp_degree == 1;
+}
+
+bool gathers_every_step(const ParallelPlan& plan) {
+  return shards_weights(plan) && plan.pp_degree > 1;
 }
 
 bool gathers_changed_weights(const ParallelPlan& plan) {
@@ -60,7 +64,7 @@ bool gathers_changed_weights(const ParallelPlan& plan) {
 }
 
 bool gathers_in_forward(const ParallelPlan& plan) {
-  return gathers_changed_weights(plan) && plan.execution.overlaps_gather;
+  return gathers_every_step(plan) || (gathers_changed_weights(plan) && plan.execution.overlaps_gather);
 }
 
 bool gathers_after_optimizer(const ParallelPlan& plan) {

@@ -14,6 +14,12 @@
 //   2      optimizer states, gradients          in every micro-batch              once a step, changed ones
 //   3      optimizer states, gradients, weights in every micro-batch              for every pass, all of them
 //
+// With a pipeline, micro-batches of several passes are under way on a stage, and stages 2 and 3 do what
+// torchtitan does (reshard_after_forward "default", pipeline stages of PyTorch): gradients add up whole and
+// are reduce-scattered in the last micro-batch, and under stage 3 all weights are gathered once a step,
+// beside the first forward pass, and kept until the last backward pass. Between steps both are sharded. The
+// weights and gradients of a pipeline stage thus need the room of stage 1 during the passes.
+//
 // Under hybrid sharding (HSDP) the GPUs form shard groups of neighbours. Each group has one set of shards,
 // and the groups are replicas of each other. Weights are gathered inside a group. Gradients are
 // reduce-scattered inside each group and then all-reduced between replicas, whenever gradients travel.
@@ -38,7 +44,8 @@ int shard_replicas(const ParallelPlan& plan);
 
 /// The collective that adds up gradients inside a shard group: "all_reduce" or "reduce_scatter".
 std::string_view gradient_collective(const ParallelPlan& plan);
-/// Whether gradients are reduced in every micro-batch, instead of only in the last one of a step.
+/// Whether gradients are reduced in every micro-batch, instead of only in the last one of a step. Each GPU
+/// then has whole gradients only of what its backward pass has just computed.
 bool reduces_every_micro_batch(const ParallelPlan& plan);
 /// Whether gradients are reduced once a step and only after the last backward pass, because the framework
 /// does not overlap the reduction with computation.
@@ -46,7 +53,7 @@ bool reduces_after_backward(const ParallelPlan& plan);
 /// Whether gradients are reduced while the backward pass of the micro-batch is still running.
 bool reduces_during_backward(const ParallelPlan& plan, bool is_last_micro_batch);
 /// Whether gradients are collected in two buckets, one of which is filled while the other is reduced. This is
-/// so if a GPU keeps only its shard of the gradients, except under stage 3, which reduces layer by layer.
+/// so if they are reduced in every micro-batch, except under stage 3, which reduces layer by layer.
 bool reduces_from_two_buckets(const ParallelPlan& plan);
 /// Whether a reduction of gradients waits until the next gather of weights has been sent, because computation
 /// waits for these weights.
@@ -60,7 +67,11 @@ bool travels_by_layer(const ParallelPlan& plan);
 bool gathers_every_pass(const ParallelPlan& plan);
 /// Whether the weights that the optimizer has changed are gathered once a step.
 bool gathers_changed_weights(const ParallelPlan& plan);
-/// Whether the changed weights are gathered during the first forward pass of the next step.
+/// Whether all weights are gathered once a step, beside the first forward pass, and dropped after the last
+/// backward pass.
+bool gathers_every_step(const ParallelPlan& plan);
+/// Whether all weights, or the changed ones of the step before, are gathered during the first forward pass of
+/// a step.
 bool gathers_in_forward(const ParallelPlan& plan);
 /// Whether the changed weights are gathered after the optimizer, before the step ends.
 bool gathers_after_optimizer(const ParallelPlan& plan);

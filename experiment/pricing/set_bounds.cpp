@@ -154,6 +154,8 @@ void set_bounds(const Scenario& scenario, std::span<const TrainedData> trained, 
   const int zero_stage = scenario.plan.zero_stage;
   std::vector<ParallelPlan> plans = {scenario.plan};
   for (const int stage : {1, 2, 3}) {
+    // With a pipeline, stages 2 and 3 send what stage 1 does.
+    if (stage > 1 && scenario.plan.pp_degree > 1) continue;
     if (stage != zero_stage) plans.push_back(with_zero_stage(scenario.plan, stage));
   }
   for (const ParallelPlan& plan : plans) {

@@ -31,6 +31,10 @@ void add_stages(const Scenario& scenario, const StrategySpec& spec, const Parall
   std::vector<int> stages = choice_of_zero_stages(scenario, spec);
   if (stages.empty()) stages = {plan.zero_stage};
   for (const int stage : stages) {
+    // With a pipeline, stages 2 and 3 send and hold what stage 1 does, so they are tried only if asked for.
+    const bool is_asked =
+        !spec.zero_stages.empty() || stage <= 1 || stage == base_plan(scenario, spec).zero_stage;
+    if (plan.pp_degree > 1 && !is_asked) continue;
     const ParallelPlan at_stage = stage == plan.zero_stage ? plan : with_zero_stage(plan, stage);
     add_shard_degrees(scenario, spec, at_stage, plans);
   }

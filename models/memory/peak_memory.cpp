@@ -53,6 +53,21 @@ LayerCosts layer_costs(const Transformer& model, const ParallelPlan& plan, bool 
   return costs;
 }
 
+// Weights and gradients of the whole stage that are on the GPU from the first pass to the last, although they
+// are sharded between steps.
+void add_kept_states(const Job& job, int stage, MemoryPeak& held) {
+  const ParallelPlan& plan = job.plan;
+  if (gathers_every_step(plan)) {
+    GpuWeights weights = stage_weights(job.model, plan, stage);
+    if (plan.lora_rank > 0) weights += stage_adapters(job.model, plan, stage);
+    held.gathered_weights_bytes = gathered_bytes(plan, weights);
+  }
+  if (shards_gradients(plan) && !reduces_every_micro_batch(plan)) {
+    held.gradients_bytes =
+        (plan.execution.fp32_gradients ? kFp32 : kBf16) * trained_elements(job.model, plan, stage);
+  }
+}
+
 double bucket_bytes(const Job& job, int stage) {
   const ParallelPlan& plan = job.plan;
   if (!shards_gradients(plan) || plan.state_gpus() == 1) return 0;
@@ -93,6 +108,7 @@ MemoryPeak at_loss(const Job& job, const LayerCosts& costs, const LayerChunk& la
   // Tensor parallelism has tp times the tokens here and a tp-th of the vocabulary.
   peak.logits_bytes =
       job.tokens_per_gpu * job.model.vocab_size * job.assumptions.logits_bytes_per_vocab_entry;
+  if (gathers_every_step(plan)) return peak;
   peak.gathered_weights_bytes = gathered_bytes(plan, {.dense = vocabulary_weights(job.model, plan)});
   if (!last_chunk.empty()) peak.gathered_weights_bytes += cost_of(costs, last_chunk.back()).gathered_bytes;
   return peak;
@@ -111,6 +127,7 @@ MemoryPeak at_backward(const Job& job, const LayerCosts& costs, const LayerChunk
   }
   held.activation_gradient_bytes = job.tokens_per_gpu * per_token.gradient_bytes;
   held.exchange_bytes = job.tokens_per_gpu * per_token.exchange_bytes;
+  if (gathers_every_step(job.plan)) return held;
   held.gathered_weights_bytes = cost_of(costs, layer).gathered_bytes;
   if (index > 0) held.gathered_weights_bytes += cost_of(costs, chunk[index - 1]).gathered_bytes;
   return held;
@@ -131,6 +148,7 @@ MemoryPeak stage_peak(const Job& job, const LayerCosts& costs, int stage) {
   for (const LayerChunk& chunk : chunks)
     for (const StageLayer& layer : chunk) add_layer(job, costs, layer, in_flight, held);
   held.bucket_bytes = bucket_bytes(job, stage);
+  add_kept_states(job, stage, held);
   if (stage == job.plan.pp_degree - 1) keep_larger(at_loss(job, costs, chunks.back(), held), peak);
   for (const LayerChunk& chunk : chunks) {
     MemoryPeak left = held;

@@ -40,9 +40,10 @@ struct MemoryPeak {
   double recomputed_bytes = 0;
   double activation_gradient_bytes = 0;  ///< of the layer in its backward pass
   double logits_bytes = 0;
-  double gathered_weights_bytes = 0;  ///< under ZeRO 3, of the current layer and the next
-  double bucket_bytes = 0;            ///< under ZeRO 2 and 3, gradients on their way to their shards
-  double exchange_bytes = 0;          ///< buffers of the layer's exchanges
+  /// Under ZeRO 3, of the current layer and the next; with a pipeline, of the whole stage.
+  double gathered_weights_bytes = 0;
+  double bucket_bytes = 0;    ///< under ZeRO 2 and 3, gradients on their way to their shards
+  double exchange_bytes = 0;  ///< buffers of the layer's exchanges
   double reserved_bytes = 0;
 
   /// Host memory of a node, if all its GPUs belonged to the stage that offloads most. It is not part of the
@@ -62,7 +63,8 @@ struct MemoryPeak {
 ///
 /// Gradients that every GPU keeps whole (ZeRO stages 0 and 1) are sent from where they are and need no
 /// bucket. Sharded gradients are collected in one bucket of plan.execution.bucket_elements while another is
-/// sent, as with DeepSpeed's overlap_comm.
+/// sent, as with DeepSpeed's overlap_comm. With a pipeline, ZeRO 2 and 3 hold whole gradients and ZeRO 3
+/// whole weights from the first pass to the last (models/state_traffic.hpp).
 ///
 /// Throws std::invalid_argument for tokens_per_gpu < 0, n_micro_batches < 1, and more plan.gc_layers than the
 /// model has.

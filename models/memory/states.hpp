@@ -24,7 +24,7 @@ struct StateBytes {
   double total_bytes() const { return weights_bytes + gradients_bytes + optimizer_bytes; }
 };
 
-/// Of a GPU of the pipeline stage.
+/// Of a GPU of the pipeline stage, between the passes of one step and those of the next.
 StateBytes stage_states(const Transformer& model, const ParallelPlan& plan, int stage);
 
 /// Parameters of the stage's GPU that are trained.

@@ -119,9 +119,9 @@ StatesPrice StepPricer::price_states(int chunk_index) {
       unit.replicas_bytes = std::llround(shard.total() * gradient_bytes);
       unit.reduce_ns += unit.replicas_ns;
     }
-    if (gathers_every_pass(plan_) || gathers_changed_weights(plan_)) {
-      // What a pass computes with, or what the optimizer has changed.
-      const GpuWeights& gathered = gathers_every_pass(plan_) ? part.weights : part.trained;
+    if (shards_optimizer(plan_)) {
+      // What passes compute with, or what the optimizer has changed.
+      const GpuWeights& gathered = shards_weights(plan_) ? part.weights : part.trained;
       unit.gather_ns = travel_ns("all_gather", gathered, kBf16Bytes, states.gathers);
       unit.gather_bytes = std::llround(gathered.total() * kBf16Bytes);
     }
@@ -133,11 +133,11 @@ StatesPrice StepPricer::price_states(int chunk_index) {
   return states;
 }
 
-// One elementwise kernel that reads both and writes their sum, of the GPU's share where gradients are
-// sharded. Those in fp32 are added up by the product that makes them, as Megatron does it.
+// One elementwise kernel that reads both and writes their sum, of the GPU's share where gradients are sharded
+// in every micro-batch. Those in fp32 are added up by the product that makes them, as Megatron does it.
 std::int64_t StepPricer::gradient_sum_ns(StatesPrice& states, double dense, double experts) {
   if (plan_.execution.fp32_gradients) return 0;
-  const bool is_sharded = shards_gradients(plan_);
+  const bool is_sharded = reduces_every_micro_batch(plan_);
   const double elements =
       dense / (is_sharded ? states.gpus : 1) + experts / (is_sharded ? expert_shard_gpus(plan_) : 1);
   if (elements <= 0) return 0;

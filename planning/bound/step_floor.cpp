@@ -34,7 +34,8 @@ StepFloor step_floor(StepPricer& pricer, int stage) {
     const UnitSums sums = add_up(states);
     sums_ns += sums.sum_ns;
     step_ns += states.optimizer_ns;
-    if (gathers_after_optimizer(plan)) step_ns += sums.gather_ns;
+    const bool waits_for_all = gathers_every_step(plan) && !plan.execution.overlaps_states;
+    if (gathers_after_optimizer(plan) || waits_for_all) step_ns += sums.gather_ns;
     if (plan.execution.overlaps_states) {
       // The first layers' gradients are there last; a stage ends with its first chunk.
       if (chunk == stage) step_ns += states.units.front().reduce_ns;

@@ -112,8 +112,9 @@ void StateExchange::gather_ahead(const StateUnit& unit) {
   const OpId computed = lane_->computed();
   if (unit.gather_ns > 0) {
     OpId after = plan_->execution.overlaps_states ? before_last_ : computed;
-    // Whole weights have room from the start: their gathers follow each other in the order of use.
-    if (gathers_in_forward(*plan_)) after = OpGraph::kNone;
+    // Weights of a whole step have room from the start: their gathers follow each other in the order of use.
+    const bool waits = gathers_every_step(*plan_) && !plan_->execution.overlaps_states;
+    if (gathers_in_forward(*plan_) && !waits) after = OpGraph::kNone;
     lane_->wait_for(
         send(group_->gathers,
              {.op = "all_gather", .time_ns = unit.gather_ns, .bytes = unit.gather_bytes, .after = after}));

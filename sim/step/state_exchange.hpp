@@ -23,7 +23,8 @@ class StateExchange {
 
   void begin_turn(Lane& lane);
   /// Later computation of the lane waits for the unit's weights. Under ZeRO 3 they are gathered while the
-  /// lane computes with the unit before; at other stages they are gathered from the start of the step on.
+  /// lane computes with the unit before; at other stages, and with a pipeline, they are gathered from the
+  /// start of the step on.
   void gather_ahead(const StateUnit& unit);
   /// Later computation of the lane waits until the reduction two buckets earlier is done, because ZeRO 2 has
   /// two buffers for gradients.

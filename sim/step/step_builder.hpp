@@ -30,6 +30,9 @@ namespace packsim {
 /// - ZeRO 3 gathers weights one unit ahead of the computation, in the forward and again in the backward
 ///   pass. The gradients of a unit are reduced after its backward pass and after the gather that is then
 ///   running.
+/// - With a pipeline, ZeRO 2 and 3 reduce gradients once a step as ZeRO 1 does, and ZeRO 3 gathers all
+/// weights
+///   during the first forward pass of a step and keeps them.
 /// Without plan.execution.overlaps_states, computation waits for each of these transfers.
 ///
 /// The gradients of a rank's second and later micro-batches are added to its earlier ones, unit by unit.

@@ -40,6 +40,24 @@ TEST_CASE("What the stages of ZeRO shard, and what travels how often") {
   CHECK_FALSE((gathers_every_pass(at_stage(0)) || gathers_changed_weights(at_stage(0))));
 }
 
+TEST_CASE("With a pipeline, weights are gathered and gradients reduced once a step at every stage") {
+  for (const int stage : {1, 2, 3}) {
+    CAPTURE(stage);
+    ParallelPlan plan = at_stage(stage);
+    plan.pp_degree = 2;
+    CHECK(shards_gradients(plan) == (stage >= 2));
+    CHECK(shards_weights(plan) == (stage == 3));
+    CHECK(n_reductions(plan, 2, 5) == 2);
+    CHECK(n_gathers(plan, 2, 5) == 2);
+    CHECK_FALSE(reduces_from_two_buckets(plan));
+    CHECK_FALSE(reduces_after_next_gather(plan));
+    CHECK(gathers_every_step(plan) == (stage == 3));
+    CHECK(gathers_in_forward(plan) == (stage == 3));
+    CHECK(gathers_after_optimizer(plan) == (stage < 3));
+  }
+  for (const int stage : {0, 1, 2, 3}) CHECK_FALSE(gathers_every_step(at_stage(stage)));
+}
+
 TEST_CASE("Hybrid sharding: shard groups of so many GPUs, and a replica of each shard in every group") {
   // 64 GPUs, 2 x 2 of which hold other weights: 16 hold the same.
   ParallelPlan plan{.n_gpus = 64, .tp_degree = 2, .pp_degree = 2, .zero_stage = 3};

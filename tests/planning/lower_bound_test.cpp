@@ -44,6 +44,8 @@ std::vector<Case> cases() {
         .checkpointing = Checkpointing::selective}},
       {kLlama8b, {.n_gpus = 32, .sequence = {.ulysses = 2}, .lora_rank = 16}},
       {kLlama8b, {.n_gpus = 32, .tp_degree = 4, .pp_degree = 4, .virtual_stages = 2}},
+      {kLlama8b, {.n_gpus = 32, .pp_degree = 4, .zero_stage = 3}},
+      {kLlama8b, {.n_gpus = 32, .sequence = {.ulysses = 4}, .zero_stage = 3, .shard_degree = 8}},
       {windowed(), {.n_gpus = 32, .sequence = {.ulysses = 4}}},
       {kDeepseekV2, {.n_gpus = 128, .sequence = {.ulysses = 8}, .ep_degree = 8, .zero_stage = 3}},
   };
@@ -156,8 +158,7 @@ TEST_CASE("More memory never raises the bound, and less of it forces recomputati
   CHECK(before_recompute_s > 0);
 }
 
-TEST_CASE(
-    "There is no bound for a sample that fits nowhere, nor for a ZeRO stage that a pipeline cannot have") {
+TEST_CASE("There is no bound for a sample that fits nowhere, nor for a ZeRO stage that no plan can have") {
   Pricing pricing(kLlama8b, {.n_gpus = 32}, kFactors);
   const Cluster cluster = cluster_of(32);
   const Job job{pricing.model, cluster, pricing.profile, kFactors};
@@ -166,7 +167,8 @@ TEST_CASE(
   CHECK_FALSE(LowerBounds(job, {.n_gpus = 32}, space).at(1, lengths));
   LowerBounds pipeline(job, {.n_gpus = 32, .pp_degree = 4}, space);
   CHECK(pipeline.at(1, few_lengths()));
-  CHECK_FALSE(pipeline.at(2, few_lengths()));
+  CHECK(pipeline.at(3, few_lengths()));
+  CHECK_FALSE(pipeline.at(4, few_lengths()));
 }
 
 TEST_CASE("A ring that a strategy uses is in the search space") {

@@ -113,6 +113,30 @@ TEST_CASE("ZeRO-3 holds the gathered weights of two layers, at the loss of the h
   CHECK(gathered(shared) - gathered(alone) == Approx(2 * 2 * experts / 32));
 }
 
+TEST_CASE("With a pipeline, sharded weights and gradients are whole from the first pass to the last") {
+  const auto peak = [](int zero_stage, double tokens, bool fp32_gradients = false) {
+    return llama({.n_gpus = 32,
+                  .pp_degree = 4,
+                  .zero_stage = zero_stage,
+                  .execution = {.fp32_gradients = fp32_gradients},
+                  .gc_layers = 32},
+                 tokens, {}, 8);
+  };
+  const double stage = 8 * kLlama8b.layer_parameters() + 128256.0 * 4096;  // the first
+  for (const bool fp32 : {false, true}) {
+    const MemoryPeak backward = peak(3, 8192, fp32);
+    REQUIRE(backward.moment == PeakMoment::backward);
+    REQUIRE(backward.stage == 0);
+    CHECK(backward.weights_bytes == Approx(2 * stage / 8));
+    CHECK(backward.gathered_weights_bytes == Approx(2 * stage));
+    CHECK(backward.gradients_bytes == Approx((fp32 ? 4 : 2) * stage));
+    CHECK(peak(2, 8192, fp32).gradients_bytes == peak(1, 8192, fp32).gradients_bytes);
+  }
+  // Between the passes of two steps, 16 / 8 bytes of each parameter are left.
+  const ParallelPlan plan{.n_gpus = 32, .pp_degree = 4, .zero_stage = 3};
+  CHECK(stage_states(kLlama8b, plan, 0).total_bytes() == Approx(16 * stage / 8));
+}
+
 TEST_CASE("Gradients that are sharded fill one bucket while another travels") {
   ParallelPlan plan{.n_gpus = 32, .zero_stage = 2, .execution = {.bucket_elements = 200'000'000}};
   CHECK(llama(plan, 8192).bucket_bytes == 2 * 2 * 2e8);

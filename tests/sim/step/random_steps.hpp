@@ -120,7 +120,7 @@ class RandomSteps {
     plan.tp_degree = 1 + below(2);
     plan.sequence.ulysses = 1 + below(2);
     plan.sequence.ring = coin() ? 1 : 1 + below(3);
-    if (plan.zero_stage < 2 && coin()) {
+    if (coin()) {
       plan.pp_degree = 2 + below(3);
       plan.virtual_stages = 1 + below(3);
     }
@@ -186,8 +186,7 @@ class RandomSteps {
     states.replicas = shard_replicas(plan);
     for (StateUnit& unit : states.units) {
       if (states.replicas == 1) break;
-      unit.replicas_ns =
-          static_cast<std::int64_t>(shards_generator_()) % most_ns_;
+      unit.replicas_ns = static_cast<std::int64_t>(shards_generator_()) % most_ns_;
       unit.replicas_bytes = 100;
       unit.reduce_ns += unit.replicas_ns;
     }

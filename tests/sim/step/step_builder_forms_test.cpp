@@ -198,6 +198,29 @@ TEST_CASE("Stages that wait for the pipeline to fill gather their weights meanwh
   CHECK(step.ns() == without_ns);
 }
 
+TEST_CASE("ZeRO 3 with a pipeline gathers weights once and reduces gradients once") {
+  // 2 stages of one layer, 3 micro-batches. Both stages gather from the start on; the pipeline fills and
+  // drains, and the first stage reduces what its last backward pass has left.
+  EvenStep step(1, 1, 3, 2);
+  step.plan.plan = {.n_gpus = 2, .pp_degree = 2, .zero_stage = 3};
+  step.units(10, 7);
+  CHECK(step.ns() == 10 + 4 * (kForward + kBackward) + 7);
+  // Two ranks take no longer.
+  EvenStep two(1, 2, 3, 2);
+  two.plan.plan = {.n_gpus = 4, .pp_degree = 2, .zero_stage = 3};
+  two.units(10, 7);
+  CHECK(two.ns() == step.ns());
+  // ZeRO 2 sends gradients as ZeRO 1 does, and gathers after the optimizer.
+  for (const int zero_stage : {1, 2}) {
+    step.plan.plan.zero_stage = zero_stage;
+    CHECK(step.ns() == 4 * (kForward + kBackward) + 7 + 10);
+  }
+  // Nothing overlaps: each stage waits for its gather when the first micro-batch has come.
+  step.plan.plan.zero_stage = 3;
+  step.plan.plan.execution.overlaps_states = false;
+  CHECK(step.ns() == 2 * 10 + 4 * (kForward + kBackward) + 7);
+}
+
 TEST_CASE("ZeRO 3 gathers one layer ahead, forward and backward") {
   const auto both_ways = [](std::int64_t gather_ns) {
     EvenStep step(5, 2, 1);

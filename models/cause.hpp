@@ -14,7 +14,8 @@ enum class Cause : std::uint8_t {
   tensor,     ///< communication of tensor parallelism
   expert,     ///< communication of expert parallelism
   pipeline,   ///< transfers of activations and their gradients between pipeline stages
-  states,     ///< transfers of gradients and weights between data-parallel ranks
+  states,     ///< transfers of gradients and weights between data-parallel ranks; with offload, copies for
+              ///< passes
   optimizer,  ///< AdamW, and with offload its copies to and from the host
   overhead,   ///< fixed costs of the framework
 };

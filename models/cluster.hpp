@@ -30,7 +30,9 @@ struct Cluster {
   int nodes = 1;
   int gpus_per_node = 8;
   Network network = {};
-  std::optional<double> host_memory_bytes = {};      ///< of a node
+  std::optional<double> host_memory_bytes = {};  ///< of a node
+  /// Peak bandwidth of a node's host memory: channels of all its processors times the rate of one.
+  std::optional<double> host_memory_bytes_per_s = {};
   std::optional<double> host_link_bytes_per_s = {};  ///< from one GPU to the host, one direction
 
   /// What an hour of one GPU costs, in any currency. Not of the type but of the machine that is booked.

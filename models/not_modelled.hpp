@@ -26,9 +26,11 @@ inline constexpr std::array<NotModelled, 10> kNotModelled = {{
      "With shard_degree all that the ZeRO stage shards has the same groups. Weights in other groups than "
      "gradients and optimizer states (DeepSpeed's zero_hpz_partition_size) cannot be asked for."},
     {"rings with sliding windows", "Refused: cp_degree 1 is expected for a model with sliding windows."},
-    {"offload of other states",
-     "Optimizer states alone can be in host memory (\"offload\": \"optimizer\", under ZeRO 1 to 3), not "
-     "weights, gradients or activations."},
+    {"offload to disks, of parts",
+     "Of what \"offload\" names all is in host memory: no NVMe (ZeRO-Infinity), no part that stays on the "
+     "GPU "
+     "(ZeRO-Offload++), and of activations only the inputs of checkpointed layers (not keys and values in "
+     "chunks, as Ulysses-Offload has it)."},
     {"LoRA on chosen matrices",
      "Adapters are beside every matrix of every layer and have one rank. Embedding and head have none."},
     {"QLoRA", "The frozen weights are in bf16."},

@@ -235,13 +235,30 @@ void check_shards(Mistakes& mistakes, const ParallelPlan& plan) {
          "a shard_degree that ep_degree divides, so that each shard group holds whole copies of the experts");
 }
 
+// Host memory holds shards, which AdamW on the host reads and writes.
+void check_offload(Mistakes& mistakes, const ParallelPlan& plan) {
+  const Offload& offload = plan.offload;
+  const auto refuse = [&](bool bad, std::string_view state, const std::string& expected) {
+    if (bad) mistakes.push_back({{"offload"}, expected, std::string(state)});
+  };
+  const std::string with_optimizer = "the optimizer too where weights or gradients are offloaded";
+  refuse(offload.weights && !offload.optimizer, "weights", with_optimizer);
+  refuse(offload.gradients && !offload.optimizer, "gradients", with_optimizer);
+  refuse(offload.weights && !shards_weights(plan), "weights", "weights only under ZeRO 3, which shards them");
+  refuse(offload.gradients && !shards_gradients(plan), "gradients",
+         "gradients only under ZeRO 2 and 3, which shard them");
+  refuse(offload.activations && plan.checkpointing != Checkpointing::full, "activations",
+         "activations only where checkpointing is full, as inputs of such layers alone are offloaded");
+}
+
 void check_states(Mistakes& mistakes, const ParallelPlan& plan) {
   const Product zero = {{"zero_stage", plan.zero_stage}};
   if (!is_zero_stage(plan.zero_stage)) {
     expect_range(mistakes, "zero_stage", plan.zero_stage, 0, kLastZeroStage);
   } else {
-    expect(mistakes, plan.offload == Offload::none || shards_optimizer(plan), zero,
+    expect(mistakes, !plan.offload.optimizer || shards_optimizer(plan), zero,
            "1..3 where the optimizer is offloaded, so that each GPU updates its own shard");
+    check_offload(mistakes, plan);
   }
   expect(mistakes, plan.execution.bucket_elements >= 1, {{"bucket_elements", plan.execution.bucket_elements}},
          "at least 1");

@@ -21,7 +21,15 @@ enum class RingLayout { contiguous, zigzag };
 enum class Checkpointing { full, selective };
 
 /// What is kept in host memory and crosses the bus in every step.
-enum class Offload { none, optimizer };
+struct Offload {
+  bool optimizer = false;    ///< AdamW's states; it runs on the host
+  bool weights = false;      ///< bf16 shards, copied to the GPU before each gather
+  bool gradients = false;    ///< shards, copied to the host after each reduction and added up there in fp32
+  bool activations = false;  ///< inputs of checkpointed layers
+
+  bool any() const { return *this != Offload{}; }
+  bool operator==(const Offload&) const = default;
+};
 
 /// How one group of packs runs on the GPUs of a cluster.
 ///
@@ -60,7 +68,7 @@ struct ParallelPlan {
   /// Whether the Ulysses degree may be any up to the number of heads. Frameworks spread the heads unevenly or
   /// pad them.
   bool uneven_heads = false;
-  Offload offload = Offload::none;
+  Offload offload = {};
   int lora_rank = 0;  ///< 0: full fine-tuning
 
   /// GPUs that hold one copy of the model.

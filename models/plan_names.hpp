@@ -1,6 +1,9 @@
 #pragma once
 
 #include <array>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "models/parallel_plan.hpp"
 #include "packing/policies.hpp"
@@ -17,9 +20,25 @@ inline constexpr std::array<PolicyName<Checkpointing>, 2> kCheckpointingNames = 
     {Checkpointing::full, "full", "a layer keeps its input"},
     {Checkpointing::selective, "selective", "a layer keeps all but the inside of attention"},
 }};
-inline constexpr std::array<PolicyName<Offload>, 2> kOffloadNames = {{
-    {Offload::none, "none", "everything stays on the GPU"},
-    {Offload::optimizer, "optimizer", "optimizer states live in host memory"},
+
+struct OffloadName {
+  bool Offload::*state;
+  std::string_view name;
+};
+inline constexpr std::string_view kNoOffload = "none";
+inline constexpr std::array<OffloadName, 4> kOffloadNames = {{
+    {&Offload::optimizer, "optimizer"},
+    {&Offload::weights, "weights"},
+    {&Offload::gradients, "gradients"},
+    {&Offload::activations, "activations"},
 }};
+/// The names of what is offloaded, in the order of kOffloadNames.
+inline std::vector<std::string> offload_names(const Offload& offload) {
+  std::vector<std::string> names;
+  for (const OffloadName& state : kOffloadNames) {
+    if (offload.*state.state) names.emplace_back(state.name);
+  }
+  return names;
+}
 
 }  // namespace packsim

@@ -21,7 +21,7 @@ std::vector<PlanTrait> plan_traits(const Transformer& model, const ParallelPlan&
   add(plan.gc_layers > 0 && !is_full, PlanTrait::selective_checkpointing);
   add(model.has_experts(), PlanTrait::experts);
   add(plan.lora_rank > 0, PlanTrait::lora);
-  add(plan.offload != Offload::none, PlanTrait::offload);
+  add(plan.offload.any(), PlanTrait::offload);
   return traits;
 }
 

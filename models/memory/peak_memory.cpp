@@ -35,11 +35,14 @@ const LayerCost& cost_of(const LayerCosts& costs, const StageLayer& layer) {
   return costs[layer.kind == LayerKind::dense ? 0 : 1];
 }
 
-// Weights that ZeRO-3 has to gather before they can be used.
+// Weights that ZeRO-3 has to gather before they can be used, and their shards if these come from the host.
 double gathered_bytes(const ParallelPlan& plan, const GpuWeights& weights) {
   if (!shards_weights(plan)) return 0;
-  return kBf16 *
-         ((shard_gpus(plan) > 1 ? weights.dense : 0) + (expert_shard_gpus(plan) > 1 ? weights.experts : 0));
+  const auto of = [&](double elements, int n_gpus) {
+    if (n_gpus == 1) return plan.offload.weights ? elements : 0;
+    return elements + (plan.offload.weights ? elements / n_gpus : 0);
+  };
+  return kBf16 * (of(weights.dense, shard_gpus(plan)) + of(weights.experts, expert_shard_gpus(plan)));
 }
 
 LayerCosts layer_costs(const Transformer& model, const ParallelPlan& plan, bool fused_kernels) {
@@ -70,7 +73,7 @@ void add_kept_states(const Job& job, int stage, MemoryPeak& held) {
 
 double bucket_bytes(const Job& job, int stage) {
   const ParallelPlan& plan = job.plan;
-  if (!shards_gradients(plan) || plan.state_gpus() == 1) return 0;
+  if (!shards_gradients(plan) || (plan.state_gpus() == 1 && !plan.offload.gradients)) return 0;
   const double elements =
       std::min(static_cast<double>(plan.execution.bucket_elements), trained_elements(job.model, plan, stage));
   return 2 * (plan.execution.fp32_gradients ? kFp32 : kBf16) * elements;
@@ -85,20 +88,43 @@ void add_layer(const Job& job, const LayerCosts& costs, const StageLayer& layer,
     peak.activations_bytes += tokens * per_token.kept_bytes;
   } else if (job.plan.checkpointing == Checkpointing::selective) {
     peak.activations_bytes += tokens * per_token.selective_bytes;
-  } else {
+  } else if (!job.plan.offload.activations) {
     peak.checkpoints_bytes += tokens * per_token.input_bytes;
   }
+}
+
+int gpus_of_node(const Job& job) {
+  return std::min(job.cluster.gpus_per_node, job.plan.n_gpus);
+}
+
+// Inputs of checkpointed layers of one micro-batch, where they are offloaded.
+struct OffloadedInputs {
+  double all_bytes = 0;
+  double on_gpu_bytes = 0;  // of two layers: one is copied while the other is used
+};
+
+OffloadedInputs offloaded_inputs(const Job& job, const LayerCosts& costs,
+                                 const std::vector<LayerChunk>& chunks) {
+  OffloadedInputs inputs;
+  for (const LayerChunk& chunk : chunks) {
+    for (const StageLayer& layer : chunk) {
+      if (!layer.is_checkpointed) continue;
+      const double bytes = job.tokens_per_gpu * cost_of(costs, layer).per_token.input_bytes;
+      inputs.all_bytes += bytes;
+      inputs.on_gpu_bytes = std::min(inputs.all_bytes, 2 * bytes);
+    }
+  }
+  return inputs;
 }
 
 // States, and what is there in every moment.
 MemoryPeak resting(const Job& job, int stage) {
   const StateBytes states = stage_states(job.model, job.plan, stage);
-  const int gpus_of_node = std::min(job.cluster.gpus_per_node, job.plan.n_gpus);
   return {.weights_bytes = states.weights_bytes,
           .gradients_bytes = states.gradients_bytes,
           .optimizer_bytes = states.optimizer_bytes,
           .reserved_bytes = job.assumptions.reserved_bytes,
-          .host_bytes = states.host_bytes * gpus_of_node,
+          .host_bytes = states.host_bytes * gpus_of_node(job),
           .stage = stage};
 }
 
@@ -145,6 +171,12 @@ MemoryPeak stage_peak(const Job& job, const LayerCosts& costs, int stage) {
 
   const std::vector<LayerChunk> chunks = stage_chunks(job.model, job.plan, stage);
   const double in_flight = micro_batches_in_flight(job.plan, stage, job.n_micro_batches);
+  if (job.plan.offload.activations) {
+    const OffloadedInputs inputs = offloaded_inputs(job, costs, chunks);
+    held.checkpoints_bytes += inputs.on_gpu_bytes;
+    peak.host_bytes += in_flight * inputs.all_bytes * gpus_of_node(job);
+    held.host_bytes = peak.host_bytes;
+  }
   for (const LayerChunk& chunk : chunks)
     for (const StageLayer& layer : chunk) add_layer(job, costs, layer, in_flight, held);
   held.bucket_bytes = bucket_bytes(job, stage);

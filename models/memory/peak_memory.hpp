@@ -35,14 +35,16 @@ struct MemoryPeak {
   /// In the optimizer step including the fp32 copy of bf16 gradients.
   double optimizer_bytes = 0;
   double activations_bytes = 0;  ///< kept by layers that are not checkpointed in full
-  double checkpoints_bytes = 0;  ///< inputs of layers that are checkpointed in full
+  /// Inputs of layers that are checkpointed in full; if they are offloaded, of two layers.
+  double checkpoints_bytes = 0;
   /// What the checkpointed layer in its backward pass has recomputed.
   double recomputed_bytes = 0;
   double activation_gradient_bytes = 0;  ///< of the layer in its backward pass
   double logits_bytes = 0;
   /// Under ZeRO 3, of the current layer and the next; with a pipeline, of the whole stage.
   double gathered_weights_bytes = 0;
-  double bucket_bytes = 0;    ///< under ZeRO 2 and 3, gradients on their way to their shards
+  /// Under ZeRO 2 and 3, gradients on their way to their shards, or to the host.
+  double bucket_bytes = 0;
   double exchange_bytes = 0;  ///< buffers of the layer's exchanges
   double reserved_bytes = 0;
 

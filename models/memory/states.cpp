@@ -15,10 +15,14 @@ void add_states(const ParallelPlan& plan, double weights, double trained, int n_
     return is_sharded ? elements / n_gpus : elements;
   };
   const double shard = per_gpu(trained, shards_optimizer(plan));
-  states.weights_bytes += kBf16 * per_gpu(weights, shards_weights(plan));
-  states.gradients_bytes +=
-      (plan.execution.fp32_gradients ? kFp32 : kBf16) * per_gpu(trained, shards_gradients(plan));
-  if (plan.offload == Offload::optimizer) {
+  const double weights_bytes = kBf16 * per_gpu(weights, shards_weights(plan));
+  (plan.offload.weights ? states.host_bytes : states.weights_bytes) += weights_bytes;
+  // Offloaded gradients are those in fp32 that the host's AdamW reads.
+  if (!plan.offload.gradients) {
+    states.gradients_bytes +=
+        (plan.execution.fp32_gradients ? kFp32 : kBf16) * per_gpu(trained, shards_gradients(plan));
+  }
+  if (plan.offload.optimizer) {
     states.host_bytes += (kAdam + kFp32) * shard;
   } else {
     states.optimizer_bytes += kAdam * shard;

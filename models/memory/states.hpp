@@ -12,11 +12,12 @@ namespace packsim {
 /// (2), weights too (3) over the GPUs of a shard group that hold the same weights. LoRA: the model's own
 /// weights are frozen and have neither gradients nor optimizer states; the adapters have all three.
 struct StateBytes {
-  double weights_bytes = 0;
+  double weights_bytes = 0;  ///< 0 where they are offloaded, as with the following
   double gradients_bytes = 0;
-  double optimizer_bytes = 0;  ///< 0 where it is offloaded
+  double optimizer_bytes = 0;
   /// Offloaded: the fp32 states, and the fp32 gradients that the host's AdamW reads; 16 bytes a parameter of
   /// the GPU's shard, as DeepSpeed's estimate_zero2_model_states_mem_needs counts without its safety factor.
+  /// Offloaded weights take 2 bytes more.
   double host_bytes = 0;
   /// While the optimizer steps: the shard's bf16 gradients once more in fp32, as DeepSpeed makes them.
   double step_bytes = 0;

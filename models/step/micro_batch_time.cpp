@@ -55,6 +55,7 @@ WorkTime layer_backward_time(const MicroBatchPrice& price, bool has_experts, boo
   if (!is_checkpointed) return time;
   time += phase_time(layer_of(price, has_experts).recompute, slow_down);
   time += attention_time(price.attention_forward, Cause::recompute, slow_down);
+  time.add(Cause::states, price.from_host_ns[has_experts ? 1 : 0]);
   return time;
 }
 
@@ -65,6 +66,8 @@ WorkTime forward_time(const MicroBatchPrice& price, const ChunkShape& chunk, dou
   for (const bool has_experts : {false, true}) {
     const int n_layers = has_experts ? chunk.n_experts : chunk.n_dense;
     if (n_layers > 0) time += times(layer_forward_time(price, has_experts, slow_down), n_layers);
+    const LayerKind kind = has_experts ? LayerKind::expert : LayerKind::dense;
+    time.add(Cause::states, chunk.n_checkpointed_of(kind) * price.to_host_ns[has_experts ? 1 : 0]);
   }
   if (chunk.has_head) time += phase_time(price.tokens->head_forward, slow_down);
   return time;

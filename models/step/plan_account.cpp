@@ -39,6 +39,17 @@ void PlanAccount::add_micro_batches(const MicroBatchPrice& price, double times) 
   account_.add(Cause::recompute, curves_.attention_forward, forward.computed, recomputed);
   account_.add(Cause::sequence, curves_.ring, forward.transfers, all + recomputed);
   account_.add(Cause::sequence, curves_.ring, backward.transfers, all);
+  // What each copy of a checkpointed input to the host and back adds.
+  const auto add_copies = [&](const std::array<std::int64_t, 2>& added_ns) {
+    for (std::size_t kind = 0; kind < layers_.size(); ++kind) {
+      if (added_ns[kind] == 0) continue;
+      const double part = 1e-9 * static_cast<double>(added_ns[kind]) / price.host_copy.time_s;
+      account_.add(Cause::states, curves_.host_copy, price.host_copy,
+                   part * gpus_ * times * layers_[kind].recomputed);
+    }
+  };
+  add_copies(price.to_host_ns);
+  add_copies(price.from_host_ns);
   // To the next chunk and back.
   account_.add(Cause::pipeline, curves_.stage_transfer, price.stage_transfer,
                gpus_ * times * 2 * n_sends_between_);

@@ -10,6 +10,15 @@
 namespace packsim {
 namespace {
 
+// Of a node that does not state it: 16 channels of DDR4-3200, rounded.
+constexpr double kHostMemoryBytesPerS = 400e9;
+// What AdamW on the host reaches of the peak. No measurement of it is known that states the host. Published
+// are about 4 s for 405 G parameters on 8 nodes of H100 (LambdaLabsML/distributed-training-guide at 1fbe39a1,
+// 05-training-llama-405b/README.md, fused AdamW of PyTorch), 350 GB/s a node; and over 4 s, copies included,
+// for Llama 2 7B on a node with 4 A100 (deepspeedai/DeepSpeed at cda18e4a, blogs/deepspeed-zenflow/README.md,
+// DeepSpeed's CPUAdam), under 50 GB/s.
+constexpr double kHostMemoryShare = 0.5;
+
 // A unit while it is put together.
 struct Unit {
   StateUnit unit;
@@ -126,6 +135,16 @@ StatesPrice StepPricer::price_states(int chunk_index) {
       unit.gather_bytes = std::llround(gathered.total() * kBf16Bytes);
     }
     unit.sum_ns = gradient_sum_ns(states, part.trained.dense, part.trained.experts);
+    const auto shard = [&](const GpuWeights& of) {
+      return of.dense / states.gpus + of.experts / expert_gpus;
+    };
+    if (plan_.offload.weights) {
+      unit.fetch_ns = host_copy_ns("host_to_device", kBf16Bytes * shard(part.weights), states.gathers);
+    }
+    if (plan_.offload.gradients)
+      unit.drain_ns =
+          host_copy_ns("device_to_host", gradient_bytes * shard(part.trained), states.reductions) +
+          host_sum_ns(shard(part.trained), states.reductions);
     states.units.push_back(unit);
   }
   price_optimizer(states, trained.dense, trained.experts);
@@ -137,6 +156,8 @@ StatesPrice StepPricer::price_states(int chunk_index) {
 // in every micro-batch. Those in fp32 are added up by the product that makes them, as Megatron does it.
 std::int64_t StepPricer::gradient_sum_ns(StatesPrice& states, double dense, double experts) {
   if (plan_.execution.fp32_gradients) return 0;
+  // The host adds them up.
+  if (plan_.offload.gradients && reduces_every_micro_batch(plan_)) return 0;
   const bool is_sharded = reduces_every_micro_batch(plan_);
   const double elements =
       dense / (is_sharded ? states.gpus : 1) + experts / (is_sharded ? expert_shard_gpus(plan_) : 1);
@@ -161,6 +182,29 @@ std::int64_t StepPricer::travel_time_ns(std::string_view op, double elements, do
   return nanoseconds(known.time_s);
 }
 
+std::int64_t StepPricer::host_copy_ns(std::string_view kind, double bytes, PriceAccount& account) {
+  if (bytes <= 0) return 0;
+  const PricedKernel& kernel = kernels_->time(copy_case(kind, std::llround(std::ceil(bytes))));
+  const TimeEstimate known = kernel.estimate(1);
+  account.add(Cause::states, kernel.curve, known);
+  return nanoseconds(known.time_s);
+}
+
+TimeEstimate StepPricer::host_memory_time(double bytes_per_gpu) const {
+  const double peak = cluster_.host_memory_bytes_per_s.value_or(kHostMemoryBytesPerS);
+  const double time_s = bytes_per_gpu * cluster_.gpus_per_node / (kHostMemoryShare * peak);
+  return {time_s, time_s / 2, Evidence::missing};
+}
+
+// A gradient is read, and the fp32 sum is read and written.
+std::int64_t StepPricer::host_sum_ns(double elements, PriceAccount& account) {
+  const bool is_fp32 = plan_.execution.fp32_gradients;
+  const TimeEstimate known =
+      host_memory_time((2 * kFp32Bytes + (is_fp32 ? kFp32Bytes : kBf16Bytes)) * elements);
+  account.add(Cause::states, {"gradient sum on the host", "gradient sum on the host"}, known);
+  return nanoseconds(known.time_s);
+}
+
 void StepPricer::price_optimizer(StatesPrice& states, double dense, double experts) {
   const bool is_sharded = shards_optimizer(plan_);
   const double updated =
@@ -175,18 +219,18 @@ void StepPricer::price_optimizer(StatesPrice& states, double dense, double exper
     const PricedKernel& priced = kernels_->time(kernel);
     add(priced.curve, priced.estimate(1, factor));
   };
-  if (plan_.offload == Offload::optimizer) {
-    // Gradients to the host, weights back; between, 28 bytes a parameter through the host's memory, whose
-    // rate the GPUs of a node share. No measurement is behind this.
-    constexpr double kHostMemoryBytesPerS = 200e9;
+  if (plan_.offload.optimizer) {
+    // Gradients to the host and weights back, unless they live there; between, 28 bytes a parameter through
+    // the host's memory: fp32 gradient, weight and two moments are read, the latter three written.
     constexpr double kAdamBytes = 28;
-    add_kernel(
-        copy_case("device_to_host", (plan_.execution.fp32_gradients ? kFp32Bytes : kBf16Bytes) * n_updated),
-        1);
-    add_kernel(copy_case("host_to_device", kBf16Bytes * n_updated), 1);
-    const double adam_s =
-        kAdamBytes * static_cast<double>(n_updated) * cluster_.gpus_per_node / kHostMemoryBytesPerS;
-    add({"adamw on the host", "AdamW on the host"}, {adam_s, adam_s / 2, Evidence::missing});
+    if (!plan_.offload.gradients) {
+      add_kernel(
+          copy_case("device_to_host", (plan_.execution.fp32_gradients ? kFp32Bytes : kBf16Bytes) * n_updated),
+          1);
+    }
+    if (!plan_.offload.weights) add_kernel(copy_case("host_to_device", kBf16Bytes * n_updated), 1);
+    add({"adamw on the host", "AdamW on the host"},
+        host_memory_time(kAdamBytes * static_cast<double>(n_updated)));
   } else {
     add_kernel(adamw_case(n_updated), factors_.linear_factor);
   }

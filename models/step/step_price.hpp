@@ -104,6 +104,12 @@ struct MicroBatchPrice {
   std::int64_t stage_transfer_bytes = 0;
   TimeEstimate stage_transfer = {};
   TimeEstimate stage_transfer_in_node = {};
+  /// With offload, by LayerKind: time by which copying the input of a checkpointed layer to the host takes
+  /// longer than the layer's forward pass, and copying it back longer than its recomputation and backward
+  /// pass.
+  std::array<std::int64_t, 2> to_host_ns = {};
+  std::array<std::int64_t, 2> from_host_ns = {};
+  TimeEstimate host_copy = {};  ///< one copy, hidden or not
 };
 
 /// Names of the curves behind those prices of a micro-batch that do not follow from its number of tokens.
@@ -113,6 +119,7 @@ struct MicroBatchCurves {
   CurveName ring;
   CurveName stage_transfer;
   CurveName stage_transfer_in_node;
+  CurveName host_copy;
 };
 
 /// A chunk of the model: layers that one pipeline stage runs one after another, dense layers before those
@@ -145,6 +152,10 @@ struct StateUnit {
   std::int64_t gather_bytes = 0;
   std::int64_t reduce_bytes = 0;
   std::int64_t replicas_bytes = 0;  ///< of one GPU's shard
+  // With offload: the copy of the GPU's shard of the weights before their gather, and of its shard of the
+  // gradients after their reduction, with their sum on the host.
+  std::int64_t fetch_ns = 0;
+  std::int64_t drain_ns = 0;
   /// Computation that adds its gradients to those of earlier micro-batches of the step.
   std::int64_t sum_ns = 0;
 };

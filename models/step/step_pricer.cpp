@@ -6,6 +6,7 @@
 
 #include "models/kernels/make_case.hpp"
 #include "models/pipeline_chunks.hpp"
+#include "models/step/micro_batch_time.hpp"
 #include "models/step/tensor_overlap.hpp"
 #include "models/value_bytes.hpp"
 
@@ -271,7 +272,8 @@ MicroBatchCurves StepPricer::micro_batch_curves() const {
           .attention_backward = attention("bwd"),
           .ring = send(ring_nodes()),
           .stage_transfer = send(2),
-          .stage_transfer_in_node = send(1)};
+          .stage_transfer_in_node = send(1),
+          .host_copy = curve_name(copy_case("device_to_host", 1))};
 }
 
 // Its steps take equal parts of the time.
@@ -308,6 +310,7 @@ MicroBatchPrice StepPricer::micro_batch(std::int64_t tokens, std::span<const std
   // Keys and values go round; backward their gradients too.
   price.attention_forward = ring(attention(attention_forward_, lengths_tokens), tokens_per_gpu, 1);
   price.attention_backward = ring(attention(attention_backward_, lengths_tokens), tokens_per_gpu, 2);
+  if (plan_.offload.activations) price_host_copies(price, tokens_per_gpu);
   if (plan_.pp_degree > 1) {
     price.stage_transfer_bytes = kBf16Bytes * tokens_per_gpu * model_.hidden_size;
     const PricedKernel& between =
@@ -320,6 +323,24 @@ MicroBatchPrice StepPricer::micro_batch(std::int64_t tokens, std::span<const std
     price.stage_transfer_in_node = inside.estimate();
   }
   return price;
+}
+
+// Each copy runs beside the pass of its layer.
+void StepPricer::price_host_copies(MicroBatchPrice& price, std::int64_t tokens_per_gpu) {
+  const std::int64_t bytes = kBf16Bytes * tokens_per_gpu * model_.hidden_size;
+  const PricedKernel& kernel = kernels_->time(copy_case("device_to_host", bytes));
+  price.host_copy = kernel.estimate();
+  const std::int64_t copy_ns = nanoseconds(kernel.time_s);
+  for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {
+    if (model_.n_layers_of(kind) == 0) continue;
+    const auto exposed_ns = [&](const WorkTime& beside) {
+      return std::max<std::int64_t>(0, copy_ns - beside.total_ns);
+    };
+    const bool has_experts = kind == LayerKind::expert;
+    const auto at = static_cast<std::size_t>(kind);
+    price.to_host_ns[at] = exposed_ns(layer_forward_time(price, has_experts));
+    price.from_host_ns[at] = exposed_ns(layer_backward_time(price, has_experts, true));
+  }
 }
 
 ChunkShape StepPricer::chunk(int index) const {

@@ -86,6 +86,11 @@ class StepPricer {
   };
   std::int64_t travel_time_ns(std::string_view op, double elements, double element_bytes, StateGroup group,
                               PriceAccount& account);
+  std::int64_t host_copy_ns(std::string_view kind, double bytes, PriceAccount& account);
+  std::int64_t host_sum_ns(double elements, PriceAccount& account);
+  // What all GPUs of a node, each with so many bytes, take to move them through the host's memory.
+  TimeEstimate host_memory_time(double bytes_per_gpu) const;
+  void price_host_copies(MicroBatchPrice& price, std::int64_t tokens_per_gpu);
   std::int64_t gradient_sum_ns(StatesPrice& states, double dense, double experts);
   void price_optimizer(StatesPrice& states, double dense, double experts);
   double factor_of(const LayerOp& op) const;

@@ -51,6 +51,14 @@ Json failures(const std::optional<FailureModel>& model) {
   return json;
 }
 
+// One name, or an array of several.
+Json offload(const Offload& offloaded) {
+  const std::vector<std::string> names = offload_names(offloaded);
+  if (names.empty()) return kNoOffload;
+  if (names.size() == 1) return names.front();
+  return names;
+}
+
 // In the words of a scenario.
 Json parallelism(const ParallelPlan& plan) {
   Json json = {{"tp_degree", plan.tp_degree},
@@ -62,7 +70,7 @@ Json parallelism(const ParallelPlan& plan) {
                {"shard_degree", plan.shard_degree},
                {"ring_layout", policy_name(kRingLayoutNames, plan.ring_layout)},
                {"checkpointing", policy_name(kCheckpointingNames, plan.checkpointing)},
-               {"offload", policy_name(kOffloadNames, plan.offload)},
+               {"offload", offload(plan.offload)},
                {"lora_rank", plan.lora_rank},
                {"latent_exchange", plan.latent_exchange},
                {"uneven_heads", plan.uneven_heads},

@@ -5,6 +5,8 @@
 
 #include <vector>
 
+#include "models/plan_names.hpp"
+
 namespace packsim::formats_detail {
 namespace {
 
@@ -32,7 +34,8 @@ std::string plan_text(const ParallelPlan& plan) {
   std::vector<std::string> parts = {model_parallel_text(plan), zero_text(plan)};
   if (plan.lora_rank > 0) parts.push_back(fmt::format("LoRA of rank {}", plan.lora_rank));
   if (plan.checkpointing == Checkpointing::selective) parts.emplace_back("selective checkpointing");
-  if (plan.offload == Offload::optimizer) parts.emplace_back("optimizer in host memory");
+  if (plan.offload.any())
+    parts.push_back(fmt::format("{} in host memory", fmt::join(offload_names(plan.offload), ", ")));
   if (plan.latent_exchange) parts.emplace_back("latents exchanged");
   if (plan.uneven_heads) parts.emplace_back("uneven heads");
   parts.push_back(

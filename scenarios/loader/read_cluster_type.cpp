@@ -66,6 +66,7 @@ Cluster read_cluster_type(JsonReader reader, const DataPaths& data, Problems& pr
                   .gpus_per_node = reader.integer("gpus_per_node", 1, kMostGpusPerNode)};
   cluster.network = read_network(reader.optional_object("network"), cluster.gpus_per_node, cluster.gpu);
   cluster.host_memory_bytes = reader.optional_positive("host_memory_bytes");
+  cluster.host_memory_bytes_per_s = reader.optional_positive("host_memory_bytes_per_s");
   cluster.host_link_bytes_per_s = reader.optional_positive("host_link_bytes_per_s");
   if (!cluster.host_link_bytes_per_s) cluster.host_link_bytes_per_s = cluster.gpu.pcie_bytes_per_s;
   return cluster;

@@ -31,7 +31,7 @@ ParallelPlan read_parallelism(JsonReader reader, ParallelPlan plan) {
   plan.shard_degree = reader.integer("shard_degree", 0, kMostGpus, plan.shard_degree);
   plan.ring_layout = reader.one_of("ring_layout", kRingLayoutNames, plan.ring_layout);
   plan.checkpointing = reader.one_of("checkpointing", kCheckpointingNames, plan.checkpointing);
-  plan.offload = reader.one_of("offload", kOffloadNames, plan.offload);
+  plan.offload = read_offload(reader, plan.offload);
   plan.lora_rank = reader.integer("lora_rank", 0, kMostRank, plan.lora_rank);
   plan.latent_exchange = reader.boolean("latent_exchange", plan.latent_exchange);
   plan.uneven_heads = reader.boolean("uneven_heads", plan.uneven_heads);

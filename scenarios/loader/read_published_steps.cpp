@@ -73,7 +73,7 @@ ParallelPlan read_plan(JsonReader reader) {
   plan.ring_layout = reader.one_of("ring_layout", kRingLayoutNames, standard.ring_layout);
   plan.latent_exchange = reader.boolean("latent_exchange", standard.latent_exchange);
   plan.uneven_heads = reader.boolean("uneven_heads", standard.uneven_heads);
-  plan.offload = reader.one_of("offload", kOffloadNames, standard.offload);
+  plan.offload = read_offload(reader, standard.offload);
   plan.lora_rank = reader.integer("lora_rank", 0, kMostGpus, 0);
   return plan;
 }

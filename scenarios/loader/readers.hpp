@@ -30,6 +30,8 @@ TrainingSpec read_training(JsonReader reader);
 /// "parallelism": of all groups; degrees of sequences and checkpointed layers are a group's. Keys that are
 /// not there leave the plan as it is.
 ParallelPlan read_parallelism(JsonReader reader, ParallelPlan plan);
+/// "offload" of a plan: a name of kOffloadNames, "none", or an array of names.
+Offload read_offload(JsonReader& reader, const Offload& before);
 /// "variability": of the cluster's n_gpus GPUs. seed: the scenario's, unless it says its own.
 Variability read_variability(JsonReader reader, std::uint32_t seed, int n_gpus);
 LengthSpec read_length_spec(JsonReader reader, const std::string& scenario_folder, const DataPaths& data);

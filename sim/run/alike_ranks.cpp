@@ -21,7 +21,8 @@ struct IsSamePrice {
            is_same(a->attention_backward, b->attention_backward) && a->overhead_ns == b->overhead_ns &&
            a->stage_transfer_bytes == b->stage_transfer_bytes &&
            a->stage_transfer_ns == b->stage_transfer_ns &&
-           a->stage_transfer_in_node_ns == b->stage_transfer_in_node_ns;
+           a->stage_transfer_in_node_ns == b->stage_transfer_in_node_ns && a->to_host_ns == b->to_host_ns &&
+           a->from_host_ns == b->from_host_ns;
   }
 };
 

@@ -52,18 +52,20 @@ void CutWork::append(const CutWork& other) {
 
 const CutWork& PassCutter::layer(int index) {
   const bool has_experts = index >= chunk_.n_dense;
-  const bool recomputes = !is_forward_ && index < chunk_.n_checkpointed;
-  const std::size_t kind = (has_experts ? 2U : 0U) + (recomputes ? 1U : 0U);
+  const bool is_checkpointed = index < chunk_.n_checkpointed;
+  const std::size_t kind = (has_experts ? 2U : 0U) + (is_checkpointed ? 1U : 0U);
   CutWork& layer = layers_[kind];
   if (std::exchange(has_layer_[kind], true)) return layer;
   layer.clear();
   const LayerPrices& prices = price_->tokens->layers[has_experts ? 1 : 0];
   if (is_forward_) {
     layer.add(prices.forward, price_->attention_forward, has_experts, slow_down_);
+    if (is_checkpointed) layer.compute(Cause::states, price_->to_host_ns[has_experts ? 1 : 0]);
     return layer;
   }
-  if (recomputes) layer.add(prices.recompute, price_->attention_forward, has_experts, slow_down_);
+  if (is_checkpointed) layer.add(prices.recompute, price_->attention_forward, has_experts, slow_down_);
   layer.add(prices.backward, price_->attention_backward, has_experts, slow_down_);
+  if (is_checkpointed) layer.compute(Cause::states, price_->from_host_ns[has_experts ? 1 : 0]);
   return layer;
 }
 

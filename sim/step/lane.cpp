@@ -10,7 +10,7 @@ void Lane::begin(OpGraph& graph, std::uint32_t rank, int gpu, StepDetail detail,
   slow_down_ = 1;
   links_ = links;
   compute_ = graph.add_stream(rank, StreamKind::compute);
-  exchange_ = states_ = OpGraph::kNone;
+  exchange_ = states_ = from_host_ = to_host_ = OpGraph::kNone;
   send_ = {OpGraph::kNone, OpGraph::kNone};
   shared_ = nullptr;
   waits_.clear();
@@ -44,6 +44,16 @@ void Lane::work(std::int64_t time_ns, Cause cause) {
   const std::int64_t on_this_gpu_ns = cause == Cause::overhead ? time_ns : slowed_ns(time_ns, slow_down_);
   time_.add(cause, on_this_gpu_ns);
   compute(on_this_gpu_ns, cause);
+}
+
+void Lane::host_copy(std::int64_t time_ns) {
+  if (time_ns == 0) return;
+  time_.add(Cause::states, time_ns);
+  if (detail_ == StepDetail::micro_batches) {
+    compute(time_ns, Cause::states);
+    return;
+  }
+  waits_.assign(1, transfer(stream(exchange_), time_ns, Cause::states, {}));
 }
 
 void Lane::merged_work(std::int64_t time_ns) {

@@ -36,6 +36,8 @@ class Lane {
   /// book() its causes.
   void merged_work(std::int64_t time_ns);
   void book(const WorkTime& time) { time_ += time; }
+  /// Adds a wait for a copy to or from the host, which takes the same on a slow GPU.
+  void host_copy(std::int64_t time_ns);
   /// Adds an exchange inside the rank; computation waits for it.
   void exchange(const PricedStage& stage);
   /// Adds attention and, if it is ring attention, the transfers that run at the same time.
@@ -60,6 +62,9 @@ class Lane {
 
   /// The stream for collectives of weights and gradients.
   StreamId states_stream() { return stream(states_); }
+  /// The streams for copies of weights from the host, and of gradients to it.
+  StreamId from_host_stream() { return stream(from_host_); }
+  StreamId to_host_stream() { return stream(to_host_); }
   int gpu() const { return gpu_; }
   /// Factor on the prices of all kernels from here on.
   double slow_down() const { return slow_down_; }
@@ -92,6 +97,8 @@ class Lane {
   StreamId compute_ = OpGraph::kNone;
   StreamId exchange_ = OpGraph::kNone;
   StreamId states_ = OpGraph::kNone;
+  StreamId from_host_ = OpGraph::kNone;
+  StreamId to_host_ = OpGraph::kNone;
   std::array<StreamId, 2> send_ = {};  // forward, backward
   SharedExchanges* shared_ = nullptr;
   std::size_t n_shared_ = 0;  // shared exchanges that the lane has taken part in

@@ -216,9 +216,17 @@ bool RankProgramBuilder::makes_at_once(Lane& lane, std::span<const StateUnit> un
 void RankProgramBuilder::forward_layers(Lane& lane, const ChunkShape& chunk, const StateUnit& unit,
                                         const MicroBatchPrice& price) {
   for (int i = 0; by_stage() && i < unit.n_layers; ++i) {
-    layer_phase(lane, &LayerPrices::forward, layer_of(chunk, unit.first_layer + i).has_experts, price);
+    const Layer layer = layer_of(chunk, unit.first_layer + i);
+    layer_phase(lane, &LayerPrices::forward, layer.has_experts, price);
+    if (layer.is_checkpointed) lane.host_copy(price.to_host_ns[layer.has_experts ? 1 : 0]);
   }
   if (by_stage()) return;
+  std::int64_t copies_ns = 0;
+  for (int i = 0; i < unit.n_layers; ++i) {
+    const Layer layer = layer_of(chunk, unit.first_layer + i);
+    if (layer.is_checkpointed) copies_ns += price.to_host_ns[layer.has_experts ? 1 : 0];
+  }
+  if (copies_ns > 0) lane.merged_work(copies_ns);
   const int n_dense = std::clamp(chunk.n_dense - unit.first_layer, 0, unit.n_layers);
   for (const bool has_experts : {false, true}) {
     const int n_layers = has_experts ? unit.n_layers - n_dense : n_dense;
@@ -235,6 +243,7 @@ void RankProgramBuilder::backward_layers(Lane& lane, const ChunkShape& chunk, co
     if (by_stage()) {
       if (layer.is_checkpointed) layer_phase(lane, &LayerPrices::recompute, layer.has_experts, price);
       layer_phase(lane, &LayerPrices::backward, layer.has_experts, price);
+      if (layer.is_checkpointed) lane.host_copy(price.from_host_ns[layer.has_experts ? 1 : 0]);
       continue;
     }
     total_ns += layer_backward_ns(price, layer.has_experts, layer.is_checkpointed, lane.slow_down());

@@ -15,10 +15,11 @@ void StateExchange::begin(OpGraph& graph, const StatesPrice& states, const Paral
   representatives_.clear();
   n_groups_ = 0;
   between_replicas_.ids.clear();
-  all_reductions_ns_ = all_gathers_ns_ = 0;
+  all_reductions_ns_ = all_gathers_ns_ = all_drains_ns_ = 0;
   for (const StateUnit& unit : states.units) {
     all_reductions_ns_ += unit.reduce_ns;
     all_gathers_ns_ += unit.gather_ns;
+    all_drains_ns_ += unit.drain_ns;
   }
 }
 
@@ -103,21 +104,37 @@ OpId StateExchange::send_all(CollectiveSequence& in_group, CollectiveSequence& a
   return last;
 }
 
+OpId StateExchange::copy(StreamId stream, std::int64_t time_ns, OpId after) {
+  const bool waits = after != OpGraph::kNone;
+  return graph_->add_op(stream, SimTime{time_ns}, Cause::states,
+                        std::span<const OpId>(&after, waits ? 1 : 0));
+}
+
+void StateExchange::send_reduction(const Transfer& transfer) {
+  OpId done = send(group_->reductions, transfer);
+  if (transfer.drain_ns > 0) {
+    done = copy(lane_->to_host_stream(), transfer.drain_ns, done != OpGraph::kNone ? done : transfer.after);
+  }
+  reduced_.push_back(done);
+}
+
 void StateExchange::send_held_back() {
-  for (const Transfer& transfer : held_back_) reduced_.push_back(send(group_->reductions, transfer));
+  for (const Transfer& transfer : held_back_) send_reduction(transfer);
   held_back_.clear();
 }
 
 void StateExchange::gather_ahead(const StateUnit& unit) {
   const OpId computed = lane_->computed();
-  if (unit.gather_ns > 0) {
+  if (unit.gather_ns > 0 || unit.fetch_ns > 0) {
     OpId after = plan_->execution.overlaps_states ? before_last_ : computed;
     // Weights of a whole step have room from the start: their gathers follow each other in the order of use.
     const bool waits = gathers_every_step(*plan_) && !plan_->execution.overlaps_states;
     if (gathers_in_forward(*plan_) && !waits) after = OpGraph::kNone;
-    lane_->wait_for(
+    if (unit.fetch_ns > 0) after = copy(lane_->from_host_stream(), unit.fetch_ns, after);
+    const OpId gathered =
         send(group_->gathers,
-             {.op = "all_gather", .time_ns = unit.gather_ns, .bytes = unit.gather_bytes, .after = after}));
+             {.op = "all_gather", .time_ns = unit.gather_ns, .bytes = unit.gather_bytes, .after = after});
+    lane_->wait_for(gathered != OpGraph::kNone ? gathered : after);
   }
   before_last_ = computed;
   send_held_back();
@@ -132,18 +149,19 @@ StateExchange::Transfer StateExchange::reduction(const StateUnit& unit) const {
           .time_ns = unit.reduce_ns - unit.replicas_ns,
           .bytes = unit.reduce_bytes,
           .replicas_ns = unit.replicas_ns,
-          .replicas_bytes = unit.replicas_bytes};
+          .replicas_bytes = unit.replicas_bytes,
+          .drain_ns = unit.drain_ns};
 }
 
 void StateExchange::reduce(const StateUnit& unit) {
-  if (unit.reduce_ns == 0) return;
+  if (unit.reduce_ns == 0 && unit.drain_ns == 0) return;
   Transfer transfer = reduction(unit);
   transfer.after = lane_->computed();
   if (reduces_after_next_gather(*plan_)) {
     held_back_.push_back(transfer);
     return;
   }
-  reduced_.push_back(send(group_->reductions, transfer));
+  send_reduction(transfer);
   if (!plan_->execution.overlaps_states) lane_->wait_for(reduced_.back());
 }
 
@@ -157,6 +175,10 @@ void StateExchange::wait_for_gradients() {
     }
     CollectiveSequence& alone = states_->replicas > 1 ? between_replicas_ : group_->reductions;
     reduced_.push_back(send_all(group_->reductions, alone, all_reductions_ns_));
+  }
+  if (reduces_at_end_ && all_drains_ns_ > 0) {
+    const OpId after = reduced_.empty() ? lane_->computed() : reduced_.back();
+    reduced_.push_back(copy(lane_->to_host_stream(), all_drains_ns_, after));
   }
   if (!reduced_.empty()) lane_->wait_for(reduced_.back());
 }

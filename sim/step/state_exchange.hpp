@@ -63,6 +63,7 @@ class StateExchange {
     std::int64_t bytes = 0;
     std::int64_t replicas_ns = 0;
     std::int64_t replicas_bytes = 0;
+    std::int64_t drain_ns = 0;  // the copy to the host after all
     OpId after = OpGraph::kNone;
   };
   int group_span() const { return states_->gpus * states_->stride; }
@@ -71,6 +72,9 @@ class StateExchange {
   OpId join(CollectiveSequence& sequence, std::int64_t time_ns, std::span<const LinkUse> uses, OpId after);
   // Both parts of a transfer. The last operation of it, or kNone if it takes no time.
   OpId send(CollectiveSequence& in_group, const Transfer& transfer);
+  OpId copy(StreamId stream, std::int64_t time_ns, OpId after);
+  // Sends the gradients of a unit and copies the shard to the host, if it is offloaded.
+  void send_reduction(const Transfer& transfer);
   // Sends transfers_ one after another. If transfers do not share links, transfers_ is empty and the lane
   // joins one collective of all_ns in `alone`, which ends at the same time.
   OpId send_all(CollectiveSequence& in_group, CollectiveSequence& alone, std::int64_t all_ns);
@@ -82,6 +86,7 @@ class StateExchange {
   GroupLinks* links_ = nullptr;
   std::int64_t all_reductions_ns_ = 0;  // of all units
   std::int64_t all_gathers_ns_ = 0;
+  std::int64_t all_drains_ns_ = 0;
   std::size_t n_groups_ = 0;
   std::vector<ShardGroup> groups_;  // [n_groups_] of this step, then unused ones from earlier steps
   std::vector<int> representatives_;

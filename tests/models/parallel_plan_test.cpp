@@ -34,7 +34,7 @@ TEST_CASE("Plans that can exist have no mistakes") {
       {.n_gpus = 32, .tp_degree = 4, .sequence = {.ulysses = 2, .ring = 4}},
       {.n_gpus = 16, .tp_degree = 8, .pp_degree = 2, .virtual_stages = 4, .gc_layers = 32},
       {.n_gpus = 6, .pp_degree = 3, .chunk_layers = {0, 32, 0}},
-      {.n_gpus = 8, .offload = Offload::optimizer, .lora_rank = 4096}};
+      {.n_gpus = 8, .offload = {.optimizer = true}, .lora_rank = 4096}};
   for (const ParallelPlan& plan : dense) CHECK(mistakes(kLlama8b, plan) == Mistakes{});
 
   CHECK(mistakes(kQwen3Moe, {.n_gpus = 32, .sequence = {.ulysses = 4}, .ep_degree = 32}) == Mistakes{});
@@ -83,7 +83,7 @@ TEST_CASE("Each mistake is reported by itself") {
       {{.n_gpus = 8, .ep_degree = 2}, "ep_degree: expected 1 for a model without experts, got 2"},
       {{.n_gpus = 8, .zero_stage = 4}, "zero_stage: expected 0..3, got 4"},
       {{.n_gpus = 8, .zero_stage = -1}, "zero_stage: expected 0..3, got -1"},
-      {{.n_gpus = 8, .zero_stage = 0, .offload = Offload::optimizer},
+      {{.n_gpus = 8, .zero_stage = 0, .offload = {.optimizer = true}},
        "zero_stage: expected 1..3 where the optimizer is offloaded, so that each GPU updates its own shard, "
        "got "
        "0"},
@@ -154,6 +154,31 @@ TEST_CASE("Mistakes about windows and experts") {
 TEST_CASE("Every ZeRO stage goes with a pipeline") {
   for (int zero_stage = 0; zero_stage <= 3; ++zero_stage)
     CHECK(mistakes(kLlama8b, {.n_gpus = 32, .pp_degree = 4, .zero_stage = zero_stage}) == Mistakes{});
+}
+
+TEST_CASE("Mistakes about host memory") {
+  const auto offloaded = [](const Offload& offload, int zero_stage = 3) {
+    return mistakes(kLlama8b, {.n_gpus = 8, .zero_stage = zero_stage, .offload = offload});
+  };
+  const Offload all{.optimizer = true, .weights = true, .gradients = true, .activations = true};
+  CHECK(offloaded(all) == Mistakes{});
+  CHECK(offloaded({.activations = true}, 0) == Mistakes{});
+  CHECK(offloaded({.optimizer = true, .gradients = true}, 2) == Mistakes{});
+  for (const auto& [offload, name] :
+       {std::pair{Offload{.weights = true}, "weights"}, std::pair{Offload{.gradients = true}, "gradients"}}) {
+    CHECK(offloaded(offload) ==
+          Mistakes{"offload: expected the optimizer too where weights or gradients are offloaded, got " +
+                   std::string(name)});
+  }
+  CHECK(offloaded({.optimizer = true, .weights = true}, 2) ==
+        Mistakes{"offload: expected weights only under ZeRO 3, which shards them, got weights"});
+  CHECK(offloaded({.optimizer = true, .gradients = true}, 1) ==
+        Mistakes{"offload: expected gradients only under ZeRO 2 and 3, which shard them, got gradients"});
+  CHECK(
+      mistakes(kLlama8b,
+               {.n_gpus = 8, .checkpointing = Checkpointing::selective, .offload = {.activations = true}}) ==
+      Mistakes{"offload: expected activations only where checkpointing is full, as inputs of such layers "
+               "alone are offloaded, got activations"});
 }
 
 TEST_CASE("Mistakes about shard groups") {

@@ -29,7 +29,7 @@ TEST_CASE("A plan in words: degrees, ZeRO, and how gradients and exchange go") {
           .execution = {.overlaps_gather = true},
           .checkpointing = Checkpointing::selective,
           .latent_exchange = true,
-          .offload = Offload::optimizer,
+          .offload = {.optimizer = true},
           .lora_rank = 16};
   CHECK(plan_text(plan) ==
         "PP 2 of 20, 12 layers; ZeRO 1; LoRA of rank 16; selective checkpointing; optimizer in host memory; "
@@ -37,6 +37,11 @@ TEST_CASE("A plan in words: degrees, ZeRO, and how gradients and exchange go") {
         "exchanged; gradients in bf16 and weights travel beside computation; changed weights are gathered in "
         "the next "
         "step");
+  plan = {.zero_stage = 3, .offload = {.optimizer = true, .activations = true}};
+  CHECK(plan_text(plan) ==
+        "no model parallelism; ZeRO 3; optimizer, activations in host memory; gradients in bf16 and weights "
+        "travel "
+        "beside computation");
   CHECK(zero_text({.zero_stage = 3}) == "ZeRO 3");
   CHECK(zero_text({.zero_stage = 3, .shard_degree = 8}) == "ZeRO 3 over 8 GPUs");
   CHECK(sequence_text({.ulysses = 8, .ring = 1}) == "8");

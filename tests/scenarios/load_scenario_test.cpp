@@ -124,7 +124,7 @@ TEST_CASE("every member of a scenario is read") {
                                                     .recompute_stops_early = true},
                                       .checkpointing = Checkpointing::selective,
                                       .ring_layout = RingLayout::contiguous,
-                                      .offload = Offload::optimizer,
+                                      .offload = {.optimizer = true},
                                       .lora_rank = 16});
   CHECK(scenario.lengths.mix[0].weight == 1.0);
   CHECK(scenario.lengths.mix[0].source == "lengths.csv");

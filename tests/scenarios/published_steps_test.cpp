@@ -310,7 +310,7 @@ TEST_CASE("A file of published steps is read whole") {
                                   .sequence = {.ulysses = 2},
                                   .zero_stage = 3,
                                   .gc_layers = 1,
-                                  .offload = Offload::optimizer});
+                                  .offload = {.optimizer = true}});
   CHECK(step.missing == std::vector<std::string>{"clocks", "network"});
   // 8 ranks x (3 x 25 + 7) tokens = 656, at 164 a second.
   CHECK(step.tokens_per_step() == 656);
@@ -350,8 +350,9 @@ TEST_CASE("Mistakes in a file of published steps are told with their places") {
          "/steps/0/plan: expected degrees whose product divides 16 GPUs, got 1048576");
   expect(changed(R"("gc_layers": 1)", R"("gc_layers": 3)"),
          "/steps/0/plan: expected gc_layers of 0..2, got 3");
-  expect(changed(R"("offload": "optimizer")", R"("offload": "weights")"),
-         R"(/steps/0/plan/offload: expected one of none, optimizer, got "weights" (string))");
+  expect(
+      changed(R"("offload": "optimizer")", R"("offload": "disk")"),
+      R"(/steps/0/plan/offload: expected one of none, optimizer, weights, gradients, activations, or an array of them, got "disk" (string))");
   expect(changed(R"("tokens_per_s": 164)", R"("mfu_fraction": 0.4)"),
          "/steps/0/published/step_time_s: expected this or tokens_per_s, got nothing");
   expect(changed(R"("tokens_per_s": 164)", R"("tokens_per_s": 164, "mfu_fraction": 41.25)"),

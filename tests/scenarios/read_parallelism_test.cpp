@@ -145,17 +145,33 @@ TEST_CASE("Choices of a plan are read by name, and other names refused with thos
   CHECK(read(R"("ring_layout": "zigzag")").plan.ring_layout == RingLayout::zigzag);
   CHECK(read(R"("checkpointing": "full")").plan.checkpointing == Checkpointing::full);
   CHECK(read(R"("checkpointing": "selective")").plan.checkpointing == Checkpointing::selective);
-  CHECK(read(R"("offload": "none")").plan.offload == Offload::none);
-  CHECK(read(R"("offload": "optimizer")").plan.offload == Offload::optimizer);
+  CHECK(read(R"("offload": "none")").plan.offload == Offload{});
+  CHECK(read(R"("offload": "optimizer")").plan.offload == Offload{.optimizer = true});
   const std::vector<std::pair<std::string, std::string>> names = {{"ring_layout", "contiguous, zigzag"},
-                                                                  {"checkpointing", "full, selective"},
-                                                                  {"offload", "none, optimizer"}};
+                                                                  {"checkpointing", "full, selective"}};
   for (const auto& [key, known] : names) {
     for (const auto& [value, got] : kOtherKinds) {
       const Read bad = read(member(key, value));
       CHECK(bad.messages == Messages{refusal(key, "one of " + known, got)});
       CHECK(bad.plan == kUnsaid);
     }
+  }
+}
+
+TEST_CASE("What is offloaded is a name, or an array of names") {
+  CHECK(read(R"("offload": "weights")").plan.offload == Offload{.weights = true});
+  CHECK(read(R"("offload": [])").plan.offload == Offload{});
+  CHECK(read(R"("offload": ["optimizer"])").plan.offload == Offload{.optimizer = true});
+  CHECK(read(R"("offload": ["activations", "gradients", "weights", "optimizer"])").plan.offload ==
+        Offload{.optimizer = true, .weights = true, .gradients = true, .activations = true});
+  const std::string expected = "one of none, optimizer, weights, gradients, activations, or an array of them";
+  std::vector<std::pair<std::string, std::string>> others = kOtherKinds;
+  others.emplace_back(R"(["optimizer", "none"])", R"(["optimizer","none"] (array))");
+  others.emplace_back(R"(["optimizer", 1])", R"(["optimizer",1] (array))");
+  for (const auto& [value, got] : others) {
+    const Read bad = read(member("offload", value));
+    CHECK(bad.messages == Messages{refusal("offload", expected, got)});
+    CHECK(bad.plan == kUnsaid);
   }
 }
 

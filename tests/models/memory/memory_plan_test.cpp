@@ -113,6 +113,54 @@ TEST_CASE("ZeRO-3 holds the gathered weights of two layers, at the loss of the h
   CHECK(gathered(shared) - gathered(alone) == Approx(2 * 2 * experts / 32));
 }
 
+TEST_CASE("Offloaded weights and gradients leave the GPU but for what passes need") {
+  ParallelPlan plan{.n_gpus = 8, .zero_stage = 3, .gc_layers = 32, .offload = {.optimizer = true}};
+  const MemoryPeak before = llama(plan, 8192, {});
+  plan.offload.weights = true;
+  const MemoryPeak weights = llama(plan, 8192, {});
+  REQUIRE(weights.moment == PeakMoment::backward);
+  CHECK(weights.weights_bytes == 0);
+  // Beside two gathered layers there are their shards, just copied.
+  CHECK(weights.gathered_weights_bytes == Approx(before.gathered_weights_bytes * 9 / 8));
+  CHECK(weights.host_bytes == Approx(before.host_bytes + 2 * kLlamaParameters));
+  plan.offload.gradients = true;
+  const MemoryPeak both = llama(plan, 8192, {});
+  CHECK(both.gradients_bytes == 0);
+  CHECK(both.bucket_bytes == before.bucket_bytes);
+  CHECK(both.host_bytes == weights.host_bytes);  // the fp32 gradients were there already
+  // One GPU copies layers as many gather them.
+  plan.n_gpus = 1;
+  const MemoryPeak one = llama(plan, 8192, {});
+  CHECK(one.gathered_weights_bytes == before.gathered_weights_bytes);
+  CHECK(one.bucket_bytes == before.bucket_bytes);
+  CHECK(one.host_bytes == Approx(18 * kLlamaParameters));
+}
+
+TEST_CASE("Offloaded inputs of checkpointed layers are in the host's memory, but for two") {
+  ParallelPlan plan{.n_gpus = 16, .sequence = {.ulysses = 8}, .gc_layers = 32};
+  const MemoryPeak before = llama(plan, 8192, {});
+  plan.offload.activations = true;
+  const MemoryPeak after = llama(plan, 8192, {});
+  CHECK(before.checkpoints_bytes == 32 * 8192 * kInput);
+  CHECK(after.checkpoints_bytes == 2 * 8192 * kInput);
+  CHECK(after.total_bytes() == before.total_bytes() - 30 * 8192 * kInput);
+  // All 8 GPUs of a node have them.
+  CHECK(after.host_bytes == 8 * 32 * 8192 * kInput);
+  Cluster small = kCluster;
+  small.host_memory_bytes = after.host_bytes - 1;
+  CHECK_FALSE(fits(small, after));
+  small.host_memory_bytes = after.host_bytes;
+  CHECK(fits(small, after));
+  // Nothing is checkpointed, nothing leaves.
+  plan.gc_layers = 0;
+  CHECK(llama(plan, 8192, {}).host_bytes == 0);
+  // The first of 4 pipeline stages holds 4 micro-batches of 8 layers.
+  const ParallelPlan stages{.n_gpus = 32, .pp_degree = 4, .gc_layers = 32, .offload = {.activations = true}};
+  const MemoryPeak peak = llama(stages, 8192, {}, 8);
+  CHECK(peak.checkpoints_bytes == 2 * 8192 * kInput);
+  CHECK(peak.host_bytes == 8 * 4 * 8 * 8192 * kInput);
+}
+
 TEST_CASE("With a pipeline, sharded weights and gradients are whole from the first pass to the last") {
   const auto peak = [](int zero_stage, double tokens, bool fp32_gradients = false) {
     return llama({.n_gpus = 32,
@@ -191,7 +239,7 @@ TEST_CASE("Selective checkpointing drops the kernel's output, which comes back w
 }
 
 TEST_CASE("What is offloaded must fit into the node") {
-  const ParallelPlan plan{.n_gpus = 32, .zero_stage = 1, .offload = Offload::optimizer};
+  const ParallelPlan plan{.n_gpus = 32, .zero_stage = 1, .offload = {.optimizer = true}};
   const MemoryPeak peak = llama(plan, 1024);
   // 8 GPUs of a node have 8 of the 32 shards.
   CHECK(peak.host_bytes == Approx(16 * kLlamaParameters * 8 / 32));
@@ -204,11 +252,11 @@ TEST_CASE("What is offloaded must fit into the node") {
   small.host_memory_bytes = std::nullopt;
   CHECK(fits(small, peak));
   // One GPU of a node that has eight.
-  CHECK(llama({.offload = Offload::optimizer}, 1024).host_bytes == 16 * kLlamaParameters);
+  CHECK(llama({.offload = {.optimizer = true}}, 1024).host_bytes == 16 * kLlamaParameters);
   CHECK(llama({.n_gpus = 32}, 1024).host_bytes == 0);
   // Of a pipeline the stage that offloads most, here the last one: head and last norm. The peak is the
   // first's.
-  const ParallelPlan stages{.n_gpus = 32, .pp_degree = 4, .zero_stage = 1, .offload = Offload::optimizer};
+  const ParallelPlan stages{.n_gpus = 32, .pp_degree = 4, .zero_stage = 1, .offload = {.optimizer = true}};
   const MemoryPeak first = llama(stages, 8192, {}, 8);
   CHECK(first.stage == 0);
   CHECK(first.host_bytes ==
@@ -219,7 +267,7 @@ TEST_CASE("A token of a checkpointed LLaMA-8B takes what was published for fused
   // stas00/ml-engineering, insights/when-to-upgrade-gpus: 8 H200, ZeRO-3, optimizer on the host, all layers
   // checkpointed, Liger's kernels and loss: 37.5 GiB of a GPU at 64 Ki tokens, 124.5 GiB at 256 Ki.
   const double published = (124.5 - 37.5) * kGibibyte / (192 * 1024);  // 475 KB
-  const ParallelPlan plan{.n_gpus = 8, .zero_stage = 3, .gc_layers = 32, .offload = Offload::optimizer};
+  const ParallelPlan plan{.n_gpus = 8, .zero_stage = 3, .gc_layers = 32, .offload = {.optimizer = true}};
   const MemoryAssumptions liger{.fused_kernels = true};
   const double predicted =
       (llama(plan, 256 * 1024, liger).total_bytes() - llama(plan, 64 * 1024, liger).total_bytes()) /

@@ -149,7 +149,7 @@ TEST_CASE("LoRA trains two matrices of the rank beside every matrix, and freezes
 
 TEST_CASE(
     "An offloaded optimizer leaves weights and gradients on the GPU and 16 bytes a parameter on the host") {
-  const ParallelPlan plan{.n_gpus = 8, .zero_stage = 2, .offload = Offload::optimizer};
+  const ParallelPlan plan{.n_gpus = 8, .zero_stage = 2, .offload = {.optimizer = true}};
   const StateBytes states = stage_states(kLlama8b, plan, 0);
   CHECK(states.weights_bytes == 2 * kLlama8bParameters);
   CHECK(states.gradients_bytes == 2 * kLlama8bParameters / 8);

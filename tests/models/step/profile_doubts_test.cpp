@@ -50,7 +50,7 @@ TEST_CASE("Each trait that no step of the fit had is a doubt, once for all group
         Texts{"steps with Ulysses sequence parallelism", "steps with ring attention",
               "steps with selective checkpointing"});
   const ParallelPlan rest{
-      .n_gpus = 16, .pp_degree = 2, .zero_stage = 2, .offload = Offload::optimizer, .lora_rank = 8};
+      .n_gpus = 16, .pp_degree = 2, .zero_stage = 2, .offload = {.optimizer = true}, .lora_rank = 8};
   CHECK(texts(profile_of({}), cluster_of("G", 2), {rest}) == Texts{"steps with a pipeline",
                                                                    "steps with ZeRO 2", "steps with LoRA",
                                                                    "steps with states in host memory"});

@@ -4,6 +4,7 @@
 #include "models/kernels/make_case.hpp"
 #include "models/memory/states.hpp"
 #include "models/memory/weights.hpp"
+#include "models/step/micro_batch_time.hpp"
 #include "tests/models/expert_models.hpp"
 #include "tests/models/llama_8b.hpp"
 #include "tests/models/pricing.hpp"
@@ -139,6 +140,63 @@ TEST_CASE("ZeRO 0 adds gradients up everywhere and gathers nothing; one GPU exch
   for (const StateUnit& unit : alone.pricer.states().units) CHECK(unit.gather_ns + unit.reduce_ns == 0);
 }
 
+TEST_CASE(
+    "Offloaded weights are fetched before their gather, offloaded gradients copied after their reduction") {
+  ParallelPlan plan{.n_gpus = 32, .zero_stage = 3, .offload = {.optimizer = true}};
+  Pricing optimizer(kLlama8b, plan);
+  plan.offload = {.optimizer = true, .weights = true, .gradients = true};
+  Pricing all(kLlama8b, plan);
+  const StatesPrice& states = all.pricer.states();
+  const std::int64_t layer = 218'112'000;
+  const StateUnit& unit = states.units[5];
+  CHECK(unit.fetch_ns == all.ns(copy_case("host_to_device", 2 * layer / 32)));
+  // 2 + 4 + 4 bytes of each of 8 GPUs' shards go through the host's memory, half as fast as its 400 GB/s.
+  const double sum_ns = 10e9 * static_cast<double>(layer / 32) * 8 / 200e9;
+  const std::int64_t copy_ns = all.ns(copy_case("device_to_host", 2 * layer / 32));
+  CHECK(unit.drain_ns == copy_ns + std::llround(sum_ns));
+  CHECK(unit.sum_ns == 0);  // on the GPU
+  CHECK(unit.gather_ns == optimizer.pricer.states().units[5].gather_ns);
+  // AdamW finds gradients on the host and leaves weights there.
+  const std::int64_t shard = 8'030'261'248 / 32;
+  const double adam_ns = 28e9 * static_cast<double>(shard) * 8 / 200e9;
+  CHECK(std::abs(states.optimizer_ns - std::llround(adam_ns)) <= 1);
+  // A node that states its memory's bandwidth.
+  all.cluster.host_memory_bytes_per_s = 800e9;
+  StepPricer faster(all.model, all.cluster, plan, all.profile, {});
+  CHECK(std::abs(faster.states().optimizer_ns - std::llround(adam_ns / 2)) <= 1);
+  // One GPU fetches all that it has.
+  Pricing alone(kLlama8b, {.n_gpus = 1, .zero_stage = 3, .offload = plan.offload});
+  CHECK(alone.pricer.states().units[5].gather_ns == 0);
+  CHECK(alone.pricer.states().units[5].fetch_ns == alone.ns(copy_case("host_to_device", 2 * layer)));
+  // With a pipeline gradients add up on the GPU.
+  Pricing stages(kLlama8b, {.n_gpus = 32, .pp_degree = 2, .zero_stage = 3, .offload = plan.offload});
+  CHECK(stages.pricer.states().units[5].sum_ns > 0);
+}
+
+TEST_CASE("Copies of checkpointed inputs add what their layer's passes do not hide") {
+  const ParallelPlan plan{.n_gpus = 8, .zero_stage = 3, .gc_layers = 32, .offload = {.activations = true}};
+  Pricing pricing(kLlama8b, plan);
+  const std::int64_t tokens = 4096;
+  const std::vector<std::int32_t> one = {4096};
+  const MicroBatchPrice price = pricing.pricer.micro_batch(tokens, one);
+  const std::int64_t copy_ns = pricing.ns(copy_case("device_to_host", 2 * tokens * 4096));
+  const std::int64_t forward_ns = layer_forward_time(price, false).total_ns;
+  CHECK(copy_ns < forward_ns);
+  CHECK(price.to_host_ns[0] == 0);
+  CHECK(price.from_host_ns[0] == 0);
+  // Over a link that is a hundred times slower nothing of this size is hidden.
+  pricing.cluster.host_link_bytes_per_s = 0.64e9;
+  StepPricer slow(pricing.model, pricing.cluster, plan, pricing.profile, {});
+  KernelPricer kernels(pricing.profile, pricing.cluster);
+  const std::int64_t slow_ns =
+      std::llround(1e9 * kernels.time(copy_case("device_to_host", 2 * tokens * 4096)).time_s);
+  const MicroBatchPrice exposed = slow.micro_batch(tokens, one);
+  CHECK(exposed.to_host_ns[0] == slow_ns - forward_ns);
+  CHECK(exposed.from_host_ns[0] == slow_ns - layer_backward_time(price, false, true).total_ns);
+  CHECK(forward_time(exposed, slow.chunk(0)).total_ns ==
+        forward_time(price, slow.chunk(0)).total_ns + 32 * exposed.to_host_ns[0]);
+}
+
 TEST_CASE("Replicas of shard groups add up the shards of gradients; weights are gathered inside a group") {
   const ParallelPlan plan{.n_gpus = 128, .zero_stage = 3, .shard_degree = 8};
   Pricing pricing(kLlama8b, plan);
@@ -189,7 +247,7 @@ TEST_CASE("The optimizer updates a shard; offloaded, gradients and weights cross
   const std::int64_t shard = 8'030'261'248 / 32;
   Pricing on_gpu(kLlama8b, {.n_gpus = 32, .zero_stage = 2});
   CHECK(on_gpu.pricer.states().optimizer_ns == on_gpu.ns(adamw_case(shard)));
-  ParallelPlan plan{.n_gpus = 32, .zero_stage = 2, .offload = Offload::optimizer};
+  ParallelPlan plan{.n_gpus = 32, .zero_stage = 2, .offload = {.optimizer = true}};
   Pricing offloaded(kLlama8b, plan);
   const auto link_ns = [&](std::int64_t bytes) { return offloaded.ns(copy_case("host_to_device", bytes)); };
   // 28 bytes a parameter of 8 GPUs' shards through 200 GB/s.

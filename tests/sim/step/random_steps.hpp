@@ -149,6 +149,15 @@ class RandomSteps {
     }
   }
 
+  // Of weights before their gather, and of gradients after their reduction.
+  void draw_host_copies(const ParallelPlan& plan, StatesPrice& states) {
+    if (plan.zero_stage < 2 || shards_generator_() % 3 > 0) return;
+    for (StateUnit& unit : states.units) {
+      if (plan.zero_stage == 3) unit.fetch_ns = static_cast<std::int64_t>(shards_generator_()) % most_ns_;
+      unit.drain_ns = static_cast<std::int64_t>(shards_generator_()) % most_ns_;
+    }
+  }
+
   // Shard groups of some ranks, all of the same number, or of a part of a rank.
   void draw_shards(ParallelPlan& plan, int n_ranks) {
     const auto drawn = shards_generator_();
@@ -184,6 +193,7 @@ class RandomSteps {
     states.gpus = shard_gpus(plan);
     states.stride = plan.tp_degree;
     states.replicas = shard_replicas(plan);
+    draw_host_copies(plan, states);
     for (StateUnit& unit : states.units) {
       if (states.replicas == 1) break;
       unit.replicas_ns = static_cast<std::int64_t>(shards_generator_()) % most_ns_;
@@ -255,6 +265,10 @@ class RandomSteps {
     price.stage_transfer_ns = plan.pp_degree > 1 ? ns() : 0;
     price.stage_transfer_in_node_ns = price.stage_transfer_ns / 3;
     price.stage_transfer_bytes = below(1000);
+    if (shards_generator_() % 4 == 0) {
+      price.to_host_ns = {1, 2};
+      price.from_host_ns = {3, 4};
+    }
     for (RingPrice* ring : {&price.attention_forward, &price.attention_backward}) {
       ring->bytes = below(1000);
       ring->stride = plan.tp_degree * plan.sequence.ulysses;

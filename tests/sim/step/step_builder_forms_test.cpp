@@ -198,6 +198,42 @@ TEST_CASE("Stages that wait for the pipeline to fill gather their weights meanwh
   CHECK(step.ns() == without_ns);
 }
 
+TEST_CASE("Weights are fetched before their gather; gradients are copied to the host after their reduction") {
+  // One layer: fetched, gathered, computed, fetched and gathered again, computed, reduced, copied.
+  EvenStep step(1, 2, 1);
+  step.plan.plan.zero_stage = 3;
+  step.units(10, 7);
+  const std::int64_t before_ns = step.ns();
+  step.plan.states[0].units[0].fetch_ns = 1000;
+  // The second fetch starts with the forward pass, one layer ahead.
+  CHECK(step.ns() == before_ns + 1000 + (1000 - kForward));
+  step.plan.states[0].units[0].drain_ns = 300;
+  CHECK(step.ns() == before_ns + 2 * 1000 - kForward + 300);
+  // A GPU alone fetches and copies all the same.
+  EvenStep alone(1, 1, 1);
+  alone.plan.plan.zero_stage = 3;
+  alone.plan.states[0].units[0].fetch_ns = 1000;
+  alone.plan.states[0].units[0].drain_ns = 300;
+  CHECK(alone.ns() == 1000 + 1000 + kBackward + 300);
+  // Of two layers, the second is fetched while the first is computed, and copied while the first goes back.
+  EvenStep two(2, 1, 1);
+  two.plan.plan.zero_stage = 3;
+  for (StateUnit& unit : two.plan.states[0].units) {
+    unit.fetch_ns = 50;
+    unit.drain_ns = 60;
+  }
+  CHECK(two.ns() == 50 + 2 * (kForward + kBackward) + 60);
+}
+
+TEST_CASE("Checkpointed layers wait for what their copies take longer") {
+  EvenStep step(3, 1, 2);
+  step.plan.chunks[0].n_checkpointed = 2;
+  const std::int64_t before_ns = step.ns();
+  step.price.to_host_ns[0] = 11;
+  step.price.from_host_ns[0] = 13;
+  CHECK(step.ns() == before_ns + 2 * 2 * (11 + 13));
+}
+
 TEST_CASE("ZeRO 3 with a pipeline gathers weights once and reduces gradients once") {
   // 2 stages of one layer, 3 micro-batches. Both stages gather from the start on; the pipeline fills and
   // drains, and the first stage reduces what its last backward pass has left.

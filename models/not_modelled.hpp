@@ -18,18 +18,16 @@ inline constexpr std::array<NotModelled, 10> kNotModelled = {{
      "which no price uses."},
     {"pipelines that gather often",
      "With a pipeline, ZeRO 3 gathers weights once a step and keeps them, and ZeRO 2 and 3 reduce gradients "
-     "in "
-     "the last micro-batch. Doing so in every micro-batch (torchtitan's reshard_after_forward \"always\") "
-     "cannot "
-     "be asked for."},
+     "in the last micro-batch. Doing so in every micro-batch (torchtitan's reshard_after_forward \"always\") "
+     "cannot be asked for."},
     {"weights sharded by node alone",
      "With shard_degree all that the ZeRO stage shards has the same groups. Weights in other groups than "
      "gradients and optimizer states (DeepSpeed's zero_hpz_partition_size) cannot be asked for."},
     {"rings with sliding windows", "Refused: cp_degree 1 is expected for a model with sliding windows."},
     {"offload to disks, of parts",
      "Of what \"offload\" names all is in host memory: no NVMe (ZeRO-Infinity), no part that stays on the "
-     "GPU "
-     "(ZeRO-Offload++), and of activations only the inputs of checkpointed layers (not keys and values in "
+     "GPU (ZeRO-Offload++), and of activations only the inputs of checkpointed layers (not keys and values "
+     "in "
      "chunks, as Ulysses-Offload has it)."},
     {"LoRA on chosen matrices",
      "Adapters are beside every matrix of every layer and have one rank. Embedding and head have none."},
@@ -38,9 +36,9 @@ inline constexpr std::array<NotModelled, 10> kNotModelled = {{
      "A checkpointed layer keeps its input alone (\"full\") or all but the inside of attention "
      "(\"selective\")."},
     {"tensor-parallel experts", "Each expert is whole on one GPU; ep_degree spreads experts over GPUs."},
-    {"dispatch as in DeepEP",
-     "A plain all-to-all sends a token once for each of its experts, also where several are in one node, and "
-     "every expert gets equally many tokens."},
+    {"experts close to their tokens",
+     "Experts are chosen at random. Routers that keep a token's experts on a few nodes, as DeepSeek's, send "
+     "less."},
 }};
 
 }  // namespace packsim

@@ -2,6 +2,7 @@
 
 #include <initializer_list>
 #include <iterator>
+#include <sstream>
 #include <utility>
 
 #include "models/state_traffic.hpp"
@@ -15,6 +16,12 @@ constexpr std::string_view kTimes = " x ";
 
 std::string text(std::int64_t n) {
   return std::to_string(n);
+}
+
+std::string decimal_text(double x) {
+  std::ostringstream shortest;
+  shortest << x;
+  return shortest.str();
 }
 
 bool divides(std::int64_t n, std::int64_t whole) {
@@ -207,6 +214,11 @@ void check_stages(Mistakes& mistakes, const Transformer& model, const ParallelPl
 
 void check_experts(Mistakes& mistakes, const Transformer& model, const ParallelPlan& plan,
                    bool ranks_are_good) {
+  if (!(plan.expert_imbalance >= 1 && plan.expert_imbalance <= plan.ep_degree)) {
+    mistakes.push_back({{"expert_imbalance"},
+                        "1.." + text(plan.ep_degree) + ", as one of ep_degree GPUs has at most all tokens",
+                        decimal_text(plan.expert_imbalance)});
+  }
   if (plan.ep_degree == 1) return;
   if (!model.has_experts()) {
     mistakes.push_back(Product{ep(plan)}.refusal("1 for a model without experts"));

@@ -31,6 +31,15 @@ struct Offload {
   bool operator==(const Offload&) const = default;
 };
 
+/// How tokens get to the GPUs of their experts.
+enum class ExpertDispatch {
+  /// Once for each of its experts, by NCCL: sorted by GPU before it, and by expert after it.
+  all_to_all,
+  /// Once to each GPU, and once over the network to each other node, that has any of its experts, as DeepEP
+  /// does. The kernels read the tokens where they are.
+  deduplicated,
+};
+
 /// How one group of packs runs on the GPUs of a cluster.
 ///
 /// A data-parallel rank consists of tp x sp x cp x pp GPUs, which together hold one copy of the model.
@@ -51,6 +60,9 @@ struct ParallelPlan {
   /// The first chunk may hold only the embedding, and the last only the head.
   std::vector<int> chunk_layers = {};
   int ep_degree = 1;
+  ExpertDispatch expert_dispatch = ExpertDispatch::all_to_all;
+  /// Tokens sent to the GPU whose experts get most, over the mean of the expert-parallel group.
+  double expert_imbalance = 1;
 
   int zero_stage = 1;
   /// Number of GPUs, sequence-parallel ones included, that share one set of ZeRO's shards; the other GPUs

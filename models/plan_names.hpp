@@ -16,6 +16,11 @@ inline constexpr std::array<PolicyName<RingLayout>, 2> kRingLayoutNames = {{
     {RingLayout::contiguous, "contiguous", "each GPU has one chunk of a document"},
     {RingLayout::zigzag, "zigzag", "each GPU has two chunks of a document, one from each end"},
 }};
+inline constexpr std::array<PolicyName<ExpertDispatch>, 2> kExpertDispatchNames = {{
+    {ExpertDispatch::all_to_all, "all_to_all", "a token is sent once for each of its experts"},
+    {ExpertDispatch::deduplicated, "deduplicated",
+     "a token is sent once to each GPU or node with any of them"},
+}};
 inline constexpr std::array<PolicyName<Checkpointing>, 2> kCheckpointingNames = {{
     {Checkpointing::full, "full", "a layer keeps its input"},
     {Checkpointing::selective, "selective", "a layer keeps all but the inside of attention"},

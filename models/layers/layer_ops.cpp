@@ -1,6 +1,7 @@
 #include "models/layers/layer_ops.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/layers/head_shares.hpp"
 #include "models/layers/layer_parts.hpp"
@@ -10,6 +11,16 @@ namespace packsim {
 namespace {
 
 using std::int64_t;
+
+// Of equal parts of the routed experts, how many have any of a token's, if each choice is as likely: parts x
+// (1 - the chance that a part has none of them).
+double parts_with_experts(const Experts& experts, int n_parts) {
+  const double per_part = 1.0 * experts.n_routed / n_parts;
+  double none = 1;
+  for (int chosen = 0; chosen < experts.per_token; ++chosen)
+    none *= std::max(0.0, (experts.n_routed - per_part - chosen) / (experts.n_routed - chosen));
+  return n_parts * (1 - none);
+}
 
 /// The operations of one GPU under a plan while they are being listed.
 struct OpList {
@@ -70,11 +81,23 @@ struct OpList {
     exchange(Cause::sequence, "all_to_all", bytes, plan.sequence.ulysses, plan.tp_degree);
   }
 
-  // Tokens to the GPUs of their experts, or back.
+  // Tokens to the GPUs of their experts, or back: copies that sort them by GPU and, where a GPU has several
+  // experts, by expert, and the all-to-all between.
   void expert_exchange(const LayerPart& part) {
-    const int64_t bytes = kBf16Bytes * tokens * part.per_token * part.width.whole;
-    add({.kind = LayerOp::Kind::copy, .cause = Cause::expert, .bytes = bytes});
-    if (plan.ep_degree > 1) exchange(Cause::expert, "all_to_all", bytes, plan.ep_degree, plan.tp_degree);
+    const double token_bytes = 1.0 * kBf16Bytes * static_cast<double>(tokens * part.width.whole);
+    const int nodes = nodes_of_group(plan.ep_degree, plan.tp_degree, gpus_per_node);
+    const auto copy = [&](double bytes) {
+      add({.kind = LayerOp::Kind::copy, .cause = Cause::expert, .bytes = std::llround(bytes)});
+    };
+    const bool is_deduplicated = plan.expert_dispatch == ExpertDispatch::deduplicated;
+    if (plan.ep_degree == 1 || !is_deduplicated) copy(token_bytes * part.per_token);
+    if (plan.ep_degree == 1) return;
+    const double sent = is_deduplicated
+                            ? parts_with_experts(model.experts, nodes > 1 ? nodes : plan.ep_degree)
+                            : part.per_token;
+    exchange(Cause::expert, "all_to_all", std::llround(plan.expert_imbalance * token_bytes * sent),
+             plan.ep_degree, plan.tp_degree);
+    if (model.experts.n_routed > plan.ep_degree) copy(plan.expert_imbalance * token_bytes * part.per_token);
   }
 
   int64_t rows(LayerPart::Tokens of) const {
@@ -88,9 +111,12 @@ struct OpList {
       case LayerPart::Tokens::routed:
         break;
     }
-    // Every GPU of the expert-parallel group sends as many tokens to every expert.
+    // Every GPU of the expert-parallel group sends as many tokens to every expert, or the GPU with most has
+    // so many times the mean.
     const Experts& experts = model.experts;
-    return (tokens * experts.per_token * plan.ep_degree + experts.n_routed - 1) / experts.n_routed;
+    const int64_t even =
+        (tokens * experts.per_token * plan.ep_degree + experts.n_routed - 1) / experts.n_routed;
+    return std::llround(std::ceil(plan.expert_imbalance * static_cast<double>(even)));
   }
 
   // Of equal layers or activations, those that this GPU has.

@@ -53,6 +53,13 @@ double values_of(const LayerPart& part, const ParallelPlan& plan) {
   return is_inside && !part.width.is_split ? width * plan.tp_degree : width;
 }
 
+// Of each token that a GPU has between the blocks, the rows that reach experts of the fullest GPU.
+double routed_rows(const LayerPart& part, const ParallelPlan& plan) {
+  const bool is_routed = part.tokens == LayerPart::Tokens::routed || part.kind == Kind::to_experts ||
+                         part.kind == Kind::from_experts;
+  return part.per_token * (is_routed ? plan.expert_imbalance : 1);
+}
+
 // What autograd keeps of a part for each such token, adapters aside.
 double kept_bytes(const LayerPart& part, const AttentionWidths& attention, const ParallelPlan& plan,
                   const Kept& kept) {
@@ -67,12 +74,12 @@ double kept_bytes(const LayerPart& part, const AttentionWidths& attention, const
     case Kind::gather_latents:
       return kBf16 * plan.sequence.ulysses * values;
     case Kind::activation:
-      return kBf16 * kept.mlp_tensors * part.per_token * values;
+      return kBf16 * kept.mlp_tensors * routed_rows(part, plan) * values;
     case Kind::choose_experts:
       return kFp32 * values + (kFp32 + kIndex) * part.per_token;
     case Kind::to_experts:
     case Kind::from_experts:
-      return kBf16 * part.per_token * values;
+      return kBf16 * routed_rows(part, plan) * values;
     case Kind::weigh_shared:
       return kBf16 * (values + 1);  // the shared experts' output and the gate's
     default:
@@ -92,11 +99,11 @@ double adapter_bytes(const std::vector<LayerPart>& parts, const ParallelPlan& pl
 }
 
 // Of the widest MLP, over all experts of a token.
-double mlp_width(const std::vector<LayerPart>& parts) {
+double mlp_width(const std::vector<LayerPart>& parts, const ParallelPlan& plan) {
   double width = 0;
   for (const LayerPart& part : parts) {
     if (part.kind == Kind::activation)
-      width = std::max(width, 1.0 * part.per_token * static_cast<double>(part.width.whole));
+      width = std::max(width, routed_rows(part, plan) * static_cast<double>(part.width.whole));
   }
   return width;
 }
@@ -113,7 +120,7 @@ double exchange_bytes(const std::vector<LayerPart>& parts, const AttentionWidths
       largest = std::max(largest, kBf16 * 2 * values);
     // Tokens sent to their experts, and those received back.
     if (part.kind == Kind::to_experts && plan.ep_degree > 1)
-      largest = std::max(largest, kBf16 * 2 * part.per_token * values);
+      largest = std::max(largest, kBf16 * 2 * routed_rows(part, plan) * values);
     if (part.kind == Kind::gather_latents) sent = attention.query + values;
   }
   if (plan.sequence.ulysses > 1) largest = std::max(largest, kBf16 * sent);
@@ -141,7 +148,7 @@ LayerActivations layer_activations(const Transformer& model, const ParallelPlan&
           .input_bytes = kBf16 * h,
           // Of the residual stream and the layer's output; of the activated gate, up and their product, less
           // the product itself.
-          .gradient_bytes = kBf16 * (2 * h + 2 * mlp_width(parts)),
+          .gradient_bytes = kBf16 * (2 * h + 2 * mlp_width(parts, plan)),
           .exchange_bytes = exchange_bytes(parts, attention, model, plan)};
 }
 

@@ -66,6 +66,8 @@ Json parallelism(const ParallelPlan& plan) {
                {"virtual_stages", plan.virtual_stages},
                {"chunk_layers", plan.chunk_layers},
                {"ep_degree", plan.ep_degree},
+               {"expert_dispatch", policy_name(kExpertDispatchNames, plan.expert_dispatch)},
+               {"expert_imbalance", plan.expert_imbalance},
                {"zero_stage", plan.zero_stage},
                {"shard_degree", plan.shard_degree},
                {"ring_layout", policy_name(kRingLayoutNames, plan.ring_layout)},

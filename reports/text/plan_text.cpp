@@ -37,6 +37,9 @@ std::string plan_text(const ParallelPlan& plan) {
   if (plan.offload.any())
     parts.push_back(fmt::format("{} in host memory", fmt::join(offload_names(plan.offload), ", ")));
   if (plan.latent_exchange) parts.emplace_back("latents exchanged");
+  if (plan.expert_dispatch == ExpertDispatch::deduplicated) parts.emplace_back("deduplicated dispatch");
+  if (plan.expert_imbalance > 1)
+    parts.push_back(fmt::format("the fullest GPU of experts has {:.4g} of the mean", plan.expert_imbalance));
   if (plan.uneven_heads) parts.emplace_back("uneven heads");
   parts.push_back(
       fmt::format("gradients in {} and weights {}", plan.execution.fp32_gradients ? "fp32" : "bf16",

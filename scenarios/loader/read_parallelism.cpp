@@ -28,6 +28,8 @@ ParallelPlan read_parallelism(JsonReader reader, ParallelPlan plan) {
   const std::vector<int> chunk_layers = reader.integers("chunk_layers", 0, kMostLayers);
   if (reader.has("chunk_layers")) plan.chunk_layers = chunk_layers;
   plan.ep_degree = reader.integer("ep_degree", 1, kMostGpus, plan.ep_degree);
+  plan.expert_dispatch = reader.one_of("expert_dispatch", kExpertDispatchNames, plan.expert_dispatch);
+  if (reader.has("expert_imbalance")) plan.expert_imbalance = reader.number("expert_imbalance", 1, kMostGpus);
   plan.shard_degree = reader.integer("shard_degree", 0, kMostGpus, plan.shard_degree);
   plan.ring_layout = reader.one_of("ring_layout", kRingLayoutNames, plan.ring_layout);
   plan.checkpointing = reader.one_of("checkpointing", kCheckpointingNames, plan.checkpointing);

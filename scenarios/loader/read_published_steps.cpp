@@ -59,6 +59,8 @@ ParallelPlan read_plan(JsonReader reader) {
   plan.virtual_stages = degree("virtual_stages");
   plan.chunk_layers = reader.integers("chunk_layers", 0, kMostLayers);
   plan.ep_degree = degree("ep_degree");
+  plan.expert_dispatch = reader.one_of("expert_dispatch", kExpertDispatchNames, standard.expert_dispatch);
+  if (reader.has("expert_imbalance")) plan.expert_imbalance = reader.number("expert_imbalance", 1, kMostGpus);
   plan.zero_stage = reader.integer("zero_stage", 0, 3);
   plan.shard_degree = reader.integer("shard_degree", 0, kMostGpus, 0);
   plan.execution.bucket_elements =

@@ -94,6 +94,12 @@ TEST_CASE("Each mistake is reported by itself") {
       {{.n_gpus = 8, .lora_rank = -1}, "lora_rank: expected 0..4096, got -1"},
       {{.n_gpus = 8, .latent_exchange = true},
        "latent_exchange: expected false for a model without latent attention, got true"}};
+  CHECK(
+      mistakes(kDeepseekV2, {.n_gpus = 8, .ep_degree = 4, .expert_imbalance = 4.5}) ==
+      Mistakes{"expert_imbalance: expected 1..4, as one of ep_degree GPUs has at most all tokens, got 4.5"});
+  CHECK(
+      mistakes(kLlama8b, {.n_gpus = 8, .expert_imbalance = 1.1}) ==
+      Mistakes{"expert_imbalance: expected 1..1, as one of ep_degree GPUs has at most all tokens, got 1.1"});
   CHECK(mistakes(kDeepseekV2, {.n_gpus = 8, .latent_exchange = true, .uneven_heads = true}) ==
         Mistakes{"uneven_heads: expected false where latents are sent instead of heads, got true"});
   for (const auto& [plan, mistake] : llama) CHECK(mistakes(kLlama8b, plan) == Mistakes{mistake});

@@ -15,10 +15,11 @@ namespace {
 
 constexpr const char* kHardware = "h100-sxm-public";
 
-bool has_larger_doubts(const PublishedStep& step) {
+bool has_own_doubts(const PublishedStep& step) {
   const std::vector<PlanTrait> traits = plan_traits(step.model, step.plan);
   return std::ranges::any_of(traits, [](PlanTrait trait) {
-    return trait == PlanTrait::experts || trait == PlanTrait::lora || trait == PlanTrait::offload;
+    return trait == PlanTrait::experts || trait == PlanTrait::lora || trait == PlanTrait::offload ||
+           trait == PlanTrait::hybrid_sharding;
   });
 }
 
@@ -67,7 +68,7 @@ ExecutionStyle any_stack_execution(const ExecutionStyle& of_step) {
 AnyStackFit::AnyStackFit(const std::vector<const PublishedStep*>& steps, ClusterHardware& hardware) {
   std::map<std::string_view, std::vector<StepError>> errors;
   for (const PublishedStep* step : steps) {
-    if (has_larger_doubts(*step) || !plan_mistakes(step->model, step->cluster, step->plan).empty()) continue;
+    if (has_own_doubts(*step) || !plan_mistakes(step->model, step->cluster, step->plan).empty()) continue;
     errors[stack_of(step->source).name].push_back(error_of(*step, hardware.on(step->cluster)));
     add_step(scope_, step->model, step->plan);
   }

@@ -36,8 +36,9 @@ inline constexpr std::array<StepStack, 9> kStepStacks = {{
 const StepStack& stack_of(std::string_view source);
 
 /// The profile for stacks that have none of their own: one factor on all computation, the geometric mean of
-/// those that make the steps of each stack right on average. Steps with experts, LoRA or offloading are left
-/// out, as their own errors are larger than those of stacks (kPlanTraits).
+/// those that make the steps of each stack right on average. Steps with experts, LoRA, offloading or hybrid
+/// sharding are left out, as their own errors are larger than those of stacks (kPlanTraits) or, with hybrid
+/// sharding, known from two steps only.
 class AnyStackFit {
  public:
   /// steps: kept by reference. hardware: of the profile.

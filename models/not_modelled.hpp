@@ -12,7 +12,7 @@ struct NotModelled {
 };
 
 /// Those that people ask for. `packsim list support` shows them.
-inline constexpr std::array<NotModelled, 10> kNotModelled = {{
+inline constexpr std::array<NotModelled, 11> kNotModelled = {{
     {"fp8, fp4, fp16",
      "All kernels are of bf16, with weights and moments of AdamW in fp32. Files of GPUs state other peaks, "
      "which no price uses."},
@@ -29,6 +29,10 @@ inline constexpr std::array<NotModelled, 10> kNotModelled = {{
      "GPU (ZeRO-Offload++), and of activations only the inputs of checkpointed layers (not keys and values "
      "in "
      "chunks, as Ulysses-Offload has it)."},
+    {"tiles of the sequence",
+     "The MLP and the loss take all tokens of a GPU at once, where ALST (TiledMLP, tiled loss) takes some at "
+     "a "
+     "time: at millions of tokens more memory is asked for than such runs need."},
     {"LoRA on chosen matrices",
      "Adapters are beside every matrix of every layer and have one rank. Embedding and head have none."},
     {"QLoRA", "The frozen weights are in bf16."},

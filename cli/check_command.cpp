@@ -15,6 +15,7 @@
 #include "experiment/search/base_plans.hpp"
 #include "packing/planner/options.hpp"
 #include "packing/schedule/schedule.hpp"
+#include "reports/text/network_text.hpp"
 #include "reports/text/plan_text.hpp"
 #include "reports/text/reliability_text.hpp"
 #include "reports/text/text_table.hpp"
@@ -25,6 +26,7 @@ namespace packsim {
 namespace {
 
 using formats_detail::failures_text;
+using formats_detail::network_text;
 using formats_detail::plan_text;
 using formats_detail::printable;
 using formats_detail::sequence_text;
@@ -128,6 +130,7 @@ void check(const std::string& path, const CommandContext& context) {
   fmt::print("train {} ({:.2f} G parameters) on {} GPU{}: {} node{} x {} of {}\n", scenario.model.name,
              scenario.model.parameters() / 1e9, cluster.n_gpus(), cluster.n_gpus() == 1 ? "" : "s",
              cluster.nodes, cluster.nodes == 1 ? "" : "s", cluster.gpus_per_node, cluster.name);
+  fmt::print("{}", network_text(cluster));
   fmt::print("{} tokens an iteration, {} epoch{}, profile {} on {}, seed {}\n",
              scenario.training.tokens_per_iteration, scenario.training.epochs,
              scenario.training.epochs == 1 ? "" : "s", scenario.profile.name, scenario.hardware.name,

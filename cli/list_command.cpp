@@ -112,6 +112,7 @@ constexpr Listing kListings[] = {
     {"models", [](const DataPaths& data) { print_rows(file_rows(list_models(data))); }},
     {"gpus", [](const DataPaths& data) { print_rows(gpu_rows(data)); }},
     {"clusters", [](const DataPaths& data) { print_rows(file_rows(list_clusters(data))); }},
+    {"networks", [](const DataPaths& data) { print_rows(file_rows(list_networks(data))); }},
     {"scenarios", [](const DataPaths& data) { print_rows(file_rows(list_scenarios(data))); }},
     {"profiles", [](const DataPaths& data) { print_rows(file_rows(list_profiles(data))); }},
     {"hardware-profiles", [](const DataPaths& data) { print_rows(file_rows(list_hardware_profiles(data))); }},
@@ -122,7 +123,8 @@ constexpr Listing kListings[] = {
 
 void add_list_command(CLI::App& app, const CommandContext& context) {
   CLI::App* command = app.add_subcommand(
-      "list", "List strategies, models, GPUs, clusters, scenarios and profiles, and what prices rest on");
+      "list",
+      "List strategies, models, GPUs, clusters, networks, scenarios and profiles, and what prices rest on");
   auto what = std::make_shared<std::string>();
   std::vector<std::string> names;
   for (const Listing& listing : kListings) names.emplace_back(listing.name);

@@ -5,11 +5,11 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(g++ cmake ninja-build python3 python3-venv libeigen3-dev nlohmann-json3-dev libcli11-dev libfmt-dev
-          libxxhash-dev pkg-config zlib1g-dev coinor-libcbc-dev
+          libxxhash-dev libboost-dev pkg-config zlib1g-dev coinor-libcbc-dev
           ccache)  # compiles nothing twice; everything works without it
 case ${1:-program} in
   program) ;;
-  tests) packages+=(catch2 libboost-dev python3-dev) ;;
+  tests) packages+=(catch2 python3-dev) ;;
   benchmarks) packages+=(libbenchmark-dev) ;;
   *) echo "install_deps.sh: expected program, tests or benchmarks, got \"$1\"" >&2; exit 2 ;;
 esac

@@ -21,6 +21,7 @@ endfunction()
 packsim_data(models/architectures *.json)
 packsim_data(models/clusters *.json)
 packsim_data(models/gpus *.json)
+packsim_data(models/networks *.json)
 packsim_data(calibration/profiles *.json)
 packsim_data(calibration/plans *.txt)   # named on the command line of packsim calibrate run
 packsim_data(calibration/steps *.py)    # what packsim calibrate run --with torch starts

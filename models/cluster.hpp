@@ -5,12 +5,13 @@
 #include <string>
 
 #include "models/gpu.hpp"
+#include "models/network/network_design.hpp"
 
 namespace packsim {
 
-/// The network of a cluster. Rates are of one direction, as the maker states them; what collectives reach of
-/// them is in the hardware profile. If all are 0, the network is not stated, and transfers do not slow each
-/// other down.
+/// The network of a cluster in numbers; network_of() draws it as a graph. Rates are of one direction, as the
+/// maker states them; what collectives reach of them is in the hardware profile. If all are 0, the network is
+/// not stated, and transfers do not slow each other down.
 struct Network {
   double nvlink_bytes_per_s = 0;  ///< of one GPU, to all others of its node together
   int nics_per_node = 0;          ///< a divisor or a multiple of the node's GPUs, which share them evenly
@@ -30,6 +31,7 @@ struct Cluster {
   int nodes = 1;
   int gpus_per_node = 8;
   Network network = {};
+  std::optional<NetworkDesign> design = {};      ///< the network as a graph, in place of numbers
   std::optional<double> host_memory_bytes = {};  ///< of a node
   /// Peak bandwidth of a node's host memory: channels of all its processors times the rate of one.
   std::optional<double> host_memory_bytes_per_s = {};

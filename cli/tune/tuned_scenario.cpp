@@ -56,6 +56,7 @@ void move_paths(Json& root, const Scenario& scenario, const std::string& to, con
   const PathMover mover(scenario, to, data);
   mover.move_named(root, "model", kModelFiles);
   mover.move_named(root["cluster"], "type", kClusterFiles);
+  mover.move_named(root["cluster"], "network", kNetworkFiles);
   mover.move_named(root, "profile", kProfileFiles);
   mover.move_named(root, "hardware", kHardwareProfileFiles);
   for (Json& source : root["lengths"]["mix"]) mover.move_lengths(source);

@@ -4,13 +4,13 @@
 
 #include "models/kernels/collectives.hpp"
 #include "models/kernels/kernel_times.hpp"
+#include "models/network/network_rates.hpp"
 
 namespace packsim {
 
 LinkRates link_rates(const Cluster& cluster) {
-  const Network& network = cluster.network;
-  return {.gpu_bytes_per_s = network.nvlink_bytes_per_s,
-          .nic_bytes_per_s = network.nics_per_node * network.nic_bytes_per_s / cluster.gpus_per_node};
+  const NetworkRates rates = network_rates(cluster);
+  return {.gpu_bytes_per_s = rates.gpu_bytes_per_s, .nic_bytes_per_s = rates.nic_bytes_per_s()};
 }
 
 double link_time_s(const LinkRates& rates, const KernelCase& kernel) {

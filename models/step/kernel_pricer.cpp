@@ -28,16 +28,10 @@ double or_else(double value, double other) {
   return value > 0 ? value : other;
 }
 
-double nic_bytes_per_s_of_gpu(const Cluster& cluster) {
-  const Network& network = cluster.network;
-  return or_else(network.nics_per_node * network.nic_bytes_per_s / cluster.gpus_per_node, kNicBytesPerS);
-}
-
 // What the slowest links take at their stated rates for what has to pass, whatever the algorithm: NVLink
-// inside a node, network cards between nodes, and uplinks between leaf switches, over as few of these as can
-// be. 0 where nothing has to, or the cluster does not say.
-double links_time_s(const Cluster& cluster, const KernelCase& kernel) {
-  const Network& network = cluster.network;
+// inside a node, network cards between nodes, and uplinks between switches, over as few of these as can be.
+// 0 where nothing has to, or the cluster does not say.
+double links_time_s(const NetworkRates& rates, const KernelCase& kernel) {
   const auto gpus = static_cast<double>(kernel.integer("gpus"));
   const auto nodes = static_cast<double>(kernel.integer("nodes"));
   const auto bytes = static_cast<double>(kernel.integer("bytes"));
@@ -51,11 +45,11 @@ double links_time_s(const Cluster& cluster, const KernelCase& kernel) {
     // What the GPUs of a part have in common passes once.
     return bytes * passing / ((is_each_own ? 1 : gpus / parts) * gpu_bytes_per_s);
   };
-  if (nodes < 2) return part_s(gpus, network.nvlink_bytes_per_s);
-  if (network.nic_bytes_per_s <= 0) return 0;
-  const double nic_bytes_per_s = nic_bytes_per_s_of_gpu(cluster);
-  const double leaves = network.nodes_per_leaf > 0 ? std::ceil(nodes / network.nodes_per_leaf) : 1;
-  return std::max(part_s(nodes, nic_bytes_per_s), part_s(leaves, nic_bytes_per_s / network.oversubscription));
+  if (nodes < 2) return part_s(gpus, rates.gpu_bytes_per_s);
+  double slowest_s = 0;
+  for (const PartRate& part : rates.parts)
+    slowest_s = std::max(slowest_s, part_s(std::ceil(nodes / part.nodes), part.gpu_bytes_per_s));
+  return slowest_s > 0 ? slowest_s + rates.latency_s : 0;
 }
 
 KernelTime extrapolated(double time_s, double relative_error, const std::string& basis) {
@@ -72,7 +66,7 @@ CurveName curve_name(const KernelCase& kernel) {
 }
 
 KernelPricer::KernelPricer(const HardwareProfile& profile, const Cluster& cluster)
-    : profile_(profile), cluster_(cluster), shapes_(profile_) {}
+    : profile_(profile), cluster_(cluster), network_(network_rates(cluster)), shapes_(profile_) {}
 
 // Most ops differ in these sizes alone.
 std::size_t KernelPricer::OpPassHash::operator()(const OpPass& pass) const {
@@ -107,7 +101,7 @@ PricedKernel KernelPricer::price(const KernelCase& kernel) {
     time.basis += ", raised to what the GPU's peak and memory rate allow";
   }
   const double kernel_s = time.time_s;
-  const double links_s = kernel.kernel() == "collective" ? links_time_s(cluster_, kernel) : 0;
+  const double links_s = kernel.kernel() == "collective" ? links_time_s(network_, kernel) : 0;
   if (kernel_s < links_s) {
     const double share = profile_.links ? 1 : kShareOfStatedRate;
     time = extrapolated(links_s / share, time.relative_error, "the cluster's links: " + time.basis);
@@ -157,7 +151,8 @@ KernelTime KernelPricer::extrapolate_collective(const KernelCase& kernel) {
   const auto nodes = static_cast<double>(kernel.integer("nodes"));
   const double bytes = static_cast<double>(kernel.integer("bytes")) * kernel.number("imbalance");
   const double gpus_in_node = gpus / nodes;
-  const double nvlink = kShareOfStatedRate * or_else(cluster_.network.nvlink_bytes_per_s, kNvlinkBytesPerS);
+  const double nvlink = kShareOfStatedRate * or_else(network_.gpu_bytes_per_s, kNvlinkBytesPerS);
+  const double nic = or_else(network_.nic_bytes_per_s(), kNicBytesPerS);
   if (nodes > 1 && !kind.half_of.empty()) {
     const KernelTime both = kernel_time(profile_, kernel.with("op", kind.half_of), shapes_);
     if (both.evidence != Evidence::missing)
@@ -169,16 +164,12 @@ KernelTime KernelPricer::extrapolate_collective(const KernelCase& kernel) {
     const KernelTime sent = kernel_time(
         profile_, collective_case("send_recv", 2, 2, std::max<std::int64_t>(1, std::llround(outside_bytes))));
     const double outside_s =
-        sent.evidence == Evidence::missing
-            ? kLaunchS + outside_bytes / (kShareOfStatedRate * nic_bytes_per_s_of_gpu(cluster_))
-            : sent.time_s;
+        sent.evidence == Evidence::missing ? kLaunchS + outside_bytes / (kShareOfStatedRate * nic) : sent.time_s;
     return extrapolated(std::max(inside_s, outside_s), sent.relative_error,
                         "what leaves the node, one send after another: " + sent.basis);
   }
   // The network cards of all its GPUs in a node carry what one ring sends.
-  const double rate =
-      nodes == 1 ? nvlink
-                 : std::min(nvlink, kShareOfStatedRate * gpus_in_node * nic_bytes_per_s_of_gpu(cluster_));
+  const double rate = nodes == 1 ? nvlink : std::min(nvlink, kShareOfStatedRate * gpus_in_node * nic);
   return extrapolated(kLaunchS * gpus + bytes * sent_per_payload_byte(kind.name, gpus) / rate, 0,
                       "the cluster's stated rates");
 }

@@ -11,6 +11,7 @@
 #include "models/kernels/gemm_shapes.hpp"
 #include "models/kernels/hardware_profile.hpp"
 #include "models/layers/layer_op.hpp"
+#include "models/network/network_rates.hpp"
 #include "models/step/price_account.hpp"
 
 namespace packsim {
@@ -94,6 +95,7 @@ class KernelPricer {
 
   const HardwareProfile& profile_;
   const Cluster& cluster_;
+  NetworkRates network_;
   GemmShapes shapes_;
   std::unordered_map<std::string, PricedKernel> known_;  // by text
   std::unordered_map<OpPass, std::vector<Use>, OpPassHash> known_uses_;

@@ -7,8 +7,7 @@
 namespace packsim {
 
 /// Where the files that come with packsim are: models/architectures, models/clusters, models/gpus,
-/// calibration/profiles,
-/// scenarios and scenarios/lengths under root.
+/// models/networks, calibration/profiles, scenarios and scenarios/lengths under root.
 struct DataPaths {
   std::string root;
 };
@@ -22,6 +21,7 @@ struct NamedFiles {
 inline constexpr NamedFiles kModelFiles = {"model", "models/architectures"};
 inline constexpr NamedFiles kClusterFiles = {"cluster type", "models/clusters"};
 inline constexpr NamedFiles kGpuFiles = {"GPU", "models/gpus"};
+inline constexpr NamedFiles kNetworkFiles = {"network", "models/networks"};
 inline constexpr NamedFiles kProfileFiles = {"profile", "calibration/profiles"};
 inline constexpr NamedFiles kScenarioFiles = {"scenario", "scenarios"};
 

@@ -30,6 +30,9 @@ std::vector<ListedFile> list_models(const DataPaths& data) {
 std::vector<ListedFile> list_clusters(const DataPaths& data) {
   return list(kClusterFiles, data);
 }
+std::vector<ListedFile> list_networks(const DataPaths& data) {
+  return list(kNetworkFiles, data);
+}
 std::vector<ListedFile> list_profiles(const DataPaths& data) {
   return list(kProfileFiles, data);
 }

@@ -17,6 +17,7 @@ struct ListedFile {
 /// Sorted by name. Throw ScenarioError for files that are not JSON objects, FileError for unreadable ones.
 std::vector<ListedFile> list_models(const DataPaths& data);
 std::vector<ListedFile> list_clusters(const DataPaths& data);
+std::vector<ListedFile> list_networks(const DataPaths& data);
 std::vector<ListedFile> list_profiles(const DataPaths& data);
 std::vector<ListedFile> list_hardware_profiles(const DataPaths& data);
 std::vector<ListedFile> list_scenarios(const DataPaths& data);

@@ -12,6 +12,7 @@
 #include "scenarios/loader/limits.hpp"
 #include "scenarios/loader/plan_checks.hpp"
 #include "scenarios/loader/profiles/read_hardware_profile.hpp"
+#include "scenarios/loader/read_network.hpp"
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {
@@ -162,6 +163,11 @@ Scenario read_scenario(JsonReader reader, const std::string& folder, const DataP
   const std::size_t before = problems.size();
   cluster.value.nodes = of_cluster.integer("nodes", 1, kMostNodes);
   cluster.value.gpu_hour_price = of_cluster.optional_positive("gpu_hour_price");
+  if (of_cluster.has("network") && cluster.good)
+    cluster.value.design = read_named_network(of_cluster, folder, cluster.value, data, problems);
+  of_cluster.value("network");  // which makes it a known key
+  if (cluster.value.design && cluster.good && problems.size() == before)
+    check_network_paths(of_cluster, of_cluster.has("network") ? "network" : "type", cluster.value);
   cluster.good = cluster.good && problems.size() == before;
   const auto profile =
       load_member<FrameworkProfile>(reader, "profile", kProfileFiles, read_profile, folder, data, problems);

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "scenarios/loader/read_network.hpp"
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {
@@ -56,6 +57,21 @@ Network read_network(JsonReader reader, int gpus_per_node, const Gpu& gpu) {
   return network;
 }
 
+// In numbers, as a graph, or the name of a file with a graph.
+void read_network_member(JsonReader& reader, const DataPaths& data, Problems& problems, Cluster& cluster) {
+  const Json* value = reader.value("network");
+  const std::size_t before = reader.n_problems();
+  if (value != nullptr && value->is_string()) {
+    const std::string folder = std::filesystem::path(reader.file()).parent_path().string();
+    cluster.design = read_named_network(reader, folder, cluster, data, problems);
+  } else if (value != nullptr && value->contains("vertices")) {
+    cluster.design = read_network_design(reader.object("network"), cluster.gpu, cluster.gpus_per_node);
+  } else {
+    cluster.network = read_network(reader.optional_object("network"), cluster.gpus_per_node, cluster.gpu);
+  }
+  if (cluster.design && reader.n_problems() == before) check_network_paths(reader, "network", cluster);
+}
+
 }  // namespace
 
 Cluster read_cluster_type(JsonReader reader, const DataPaths& data, Problems& problems) {
@@ -64,7 +80,7 @@ Cluster read_cluster_type(JsonReader reader, const DataPaths& data, Problems& pr
                   .source = reader.string("source"),
                   .gpu = read_gpu_file(reader, data, problems),
                   .gpus_per_node = reader.integer("gpus_per_node", 1, kMostGpusPerNode)};
-  cluster.network = read_network(reader.optional_object("network"), cluster.gpus_per_node, cluster.gpu);
+  read_network_member(reader, data, problems, cluster);
   cluster.host_memory_bytes = reader.optional_positive("host_memory_bytes");
   cluster.host_memory_bytes_per_s = reader.optional_positive("host_memory_bytes_per_s");
   cluster.host_link_bytes_per_s = reader.optional_positive("host_link_bytes_per_s");

@@ -89,7 +89,7 @@ std::vector<LinkUse> collective_links(const Topology& topology, std::string_view
 std::vector<LinkUse> representative_links(const Topology& topology, std::span<const LinkUse> uses, int gpu) {
   std::vector<LinkUse> kept;
   for (const LinkUse& use : uses) {
-    if (topology.is_link_of(use.link, gpu) || topology.is_uplink(use.link)) kept.push_back(use);
+    if (topology.is_link_of(use.link, gpu) || topology.is_shared(use.link)) kept.push_back(use);
   }
   return kept;
 }

@@ -28,7 +28,7 @@ std::vector<LinkUse> collective_links(const Topology& topology, std::string_view
                                       std::span<const int> gpus, double payload_bytes);
 
 /// The part of a group's link uses that counts where one of its GPUs is simulated for all, because all do the
-/// same: uses of that GPU's own links and NIC, and of the uplinks of leaf switches, which the group shares.
+/// same: uses of that GPU's own links and NIC, and of links between switches, which the group shares.
 std::vector<LinkUse> representative_links(const Topology& topology, std::span<const LinkUse> uses, int gpu);
 
 }  // namespace packsim

@@ -77,7 +77,7 @@ void GroupLinks::add_simulated(std::span<const LinkUse> all, std::span<const int
   for (const LinkUse& use : all) {
     const bool is_theirs =
         std::ranges::any_of(representatives, [&](int gpu) { return topology_.is_link_of(use.link, gpu); });
-    if (is_theirs || topology_.is_uplink(use.link)) uses.push_back(use);
+    if (is_theirs || topology_.is_shared(use.link)) uses.push_back(use);
   }
 }
 

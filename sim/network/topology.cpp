@@ -3,124 +3,297 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "models/network/cluster_network.hpp"
+
 namespace packsim {
 namespace {
 
-void check(const Cluster& cluster) {
+[[noreturn]] void refuse(const Cluster& cluster, const std::string& why) {
+  throw std::invalid_argument("cluster " + cluster.name + ": " + why);
+}
+
+void check_numbers(const Cluster& cluster) {
   const Network& network = cluster.network;
-  if (cluster.nodes > 1 && network.nics_per_node == 0) {
-    throw std::invalid_argument("cluster " + cluster.name + ": " + std::to_string(cluster.nodes) +
-                                " nodes without NICs");
-  }
+  if (cluster.nodes > 1 && network.nics_per_node == 0)
+    refuse(cluster, std::to_string(cluster.nodes) + " nodes without NICs");
   const bool divides = network.nics_per_node == 0 || cluster.gpus_per_node % network.nics_per_node == 0 ||
                        network.nics_per_node % cluster.gpus_per_node == 0;
   if (!divides) {
-    throw std::invalid_argument("cluster " + cluster.name + ": " + std::to_string(network.nics_per_node) +
-                                " NICs for " + std::to_string(cluster.gpus_per_node) +
-                                " GPUs, expected a divisor or a multiple");
+    refuse(cluster, std::to_string(network.nics_per_node) + " NICs for " +
+                        std::to_string(cluster.gpus_per_node) + " GPUs, expected a divisor or a multiple");
   }
   const bool has_rates = network.nvlink_bytes_per_s > 0 && network.oversubscription > 0 &&
                          (network.nics_per_node == 0 || network.nic_bytes_per_s > 0);
-  if (!has_rates)
-    throw std::invalid_argument("cluster " + cluster.name + ": rates of its network not over 0");
+  if (!has_rates) refuse(cluster, "rates of its network not over 0");
+}
+
+void check_design(const Cluster& cluster) {
+  std::string all;
+  for (const DesignMistake& mistake : mistakes_of(*cluster.design, cluster.gpus_per_node)) {
+    all += (all.empty() ? "" : "; ") + std::string(mistake.in_links ? "links " : "vertices ") +
+           std::to_string(mistake.index) + " " + mistake.member + ": expected " + mistake.expected +
+           ", got " + mistake.got;
+  }
+  if (!all.empty()) refuse(cluster, all);
 }
 
 }  // namespace
 
-Topology::Topology(const Cluster& cluster)
-    : n_nodes_(cluster.nodes), gpus_per_node_(cluster.gpus_per_node), rails_(cluster.network.rails) {
-  const Network& network = cluster.network;
-  if (network.nvlink_bytes_per_s == 0) return;
-  check(cluster);
-  ports_per_node_ = std::min(network.nics_per_node, gpus_per_node_);
-  nodes_per_leaf_ = network.nodes_per_leaf == 0 ? n_nodes_ : network.nodes_per_leaf;
+Topology::Topology(const Cluster& cluster) : n_nodes_(cluster.nodes), gpus_per_node_(cluster.gpus_per_node) {
+  if (cluster.design) {
+    check_design(cluster);
+  } else if (cluster.network.nvlink_bytes_per_s == 0) {
+    return;
+  } else {
+    check_numbers(cluster);
+  }
+  paths_ = std::make_shared<const Paths>(network_of(cluster), n_nodes_);
+  const NetworkGraph& graph = paths_->graph;
+  link_bytes_per_s_.resize(graph.n_rated_links());
+  link_places_.resize(graph.n_rated_links());
+  strides_.resize(graph.design().links.size());
+  for (std::uint32_t i = 0; i < graph.links().size(); ++i) {
+    const NetworkLink& link = graph.links()[i];
+    if (link.rated == NetworkLink::kNoRate) continue;
+    if (!(link.bytes_per_s > 0)) refuse(cluster, "rates of its network not over 0");
+    link_bytes_per_s_[link.rated] = link.bytes_per_s;
+    link_places_[link.rated] = i;
+    if (graph.block_of(std::min(link.from, link.to)) == 0) ++strides_[link.rule];
+  }
+  find_nics();
+  find_exits();
+  find_owners();
+  check_paths(cluster.name);
+}
 
-  const auto n_ports = static_cast<std::size_t>(n_nodes_ * ports_per_node_);
-  const int n_groups = (n_nodes_ + nodes_per_leaf_ - 1) / nodes_per_leaf_;
-  const int leaves_per_group = rails_ ? ports_per_node_ : 1;
-  // One leaf group needs no spine.
-  const std::size_t n_leaves = n_groups == 1 ? 0 : static_cast<std::size_t>(n_groups * leaves_per_group);
-  const double node_bytes_per_s = network.nics_per_node * network.nic_bytes_per_s;
-  const double leaf_bytes_per_s = nodes_per_leaf_ * node_bytes_per_s / leaves_per_group;
+void Topology::find_nics() {
+  const NetworkGraph& graph = paths_->graph;
+  const NodePaths& in_node = paths_->in_node;
+  const NetworkDesign& design = graph.design();
+  for (std::size_t group = 0; group < design.vertices.size(); ++group) {
+    const VertexGroup& of = design.vertices[group];
+    if (of.kind != VertexKind::nic) continue;
+    for (int i = 0; i < of.count; ++i)
+      nics_.push_back({graph.vertex(group, 0, i), static_cast<std::uint32_t>(of.count)});
+  }
+  own_nics_.resize(static_cast<std::size_t>(gpus_per_node_));
+  near_gpus_.resize(nics_.size());
+  const int n_nics = in_node.n_nics();
+  for (int gpu = 0; gpu < gpus_per_node_; ++gpu) {
+    PathCost least;
+    for (int nic = 0; nic < n_nics; ++nic) least = std::min(least, in_node.nic_cost(gpu, nic));
+    for (int nic = 0; nic < n_nics && least.reachable(); ++nic) {
+      if (in_node.nic_cost(gpu, nic) == least) own_nics_[static_cast<std::size_t>(gpu)].push_back(nic);
+    }
+  }
+  for (int nic = 0; nic < n_nics; ++nic) {
+    PathCost least;
+    for (int gpu = 0; gpu < gpus_per_node_; ++gpu) least = std::min(least, in_node.nic_cost(gpu, nic));
+    for (int gpu = 0; gpu < gpus_per_node_ && least.reachable(); ++gpu) {
+      if (in_node.nic_cost(gpu, nic) == least) near_gpus_[static_cast<std::size_t>(nic)].push_back(gpu);
+    }
+  }
+}
 
-  const auto add_pairs = [&](std::size_t n, double bytes_per_s) {
-    link_bytes_per_s_.insert(link_bytes_per_s_.end(), 2 * n, bytes_per_s);
-    return static_cast<LinkId>(link_bytes_per_s_.size());
+Topology::Exit Topology::exit_of(int gpu, int nic) const {
+  const NodePaths& in_node = paths_->in_node;
+  Exit exit{.nic = nic, .cost = in_node.nic_cost(gpu, nic)};
+  for (const int relay : near_gpus_[static_cast<std::size_t>(nic)]) {
+    if (relay == gpu) continue;
+    const PathCost cost = in_node.gpu_cost(gpu, relay) + in_node.nic_cost(relay, nic);
+    if (cost < exit.cost) exit = {nic, cost, true};
+  }
+  return exit;
+}
+
+void Topology::find_exits() {
+  exits_.resize(static_cast<std::size_t>(gpus_per_node_));
+  for (int gpu = 0; gpu < gpus_per_node_; ++gpu) {
+    std::vector<Exit>& exits = exits_[static_cast<std::size_t>(gpu)];
+    for (int nic = 0; nic < paths_->in_node.n_nics(); ++nic) {
+      const Exit exit = exit_of(gpu, nic);
+      if (exit.cost.reachable()) exits.push_back(exit);
+    }
+    std::ranges::stable_sort(exits, {}, &Exit::cost);
+  }
+}
+
+void Topology::find_owners() {
+  const NetworkGraph& graph = paths_->graph;
+  owners_.resize(link_places_.size());
+  for (std::size_t link = 0; link < owners_.size(); ++link) {
+    const NetworkLink& of = graph.links()[link_places_[link]];
+    Owner& owner = owners_[link];
+    for (const std::uint32_t end : {of.from, of.to}) {
+      const VertexKind kind = graph.kind_of(end);
+      if (kind == VertexKind::gpu) (owner.gpu < 0 ? owner.gpu : owner.other_gpu) = graph.index_of(end);
+      for (std::size_t nic = 0; kind == VertexKind::nic && nic < nics_.size(); ++nic) {
+        const bool is_it = nics_[nic].first <= end && (end - nics_[nic].first) % nics_[nic].stride == 0 &&
+                           graph.group_of(nics_[nic].first) == graph.group_of(end);
+        if (is_it) owner.nic = static_cast<int>(nic);
+      }
+      if (kind == VertexKind::gpu || kind == VertexKind::nic) owner.node = graph.block_of(end);
+    }
+  }
+}
+
+// A node is as well connected as every other node of its blocks, so one GPU's routes to the first node of
+// each block size are like those to all.
+void Topology::check_paths(const std::string& cluster) const {
+  const NodePaths& in_node = paths_->in_node;
+  int longest_in_node = 0;
+  for (int gpu = 0; gpu < gpus_per_node_; ++gpu) {
+    for (int other = 0; other < gpus_per_node_; ++other) {
+      const PathCost cost = in_node.gpu_cost(gpu, other);
+      if (cost.reachable()) longest_in_node = std::max(longest_in_node, cost.n_links);
+    }
+    for (const Exit& exit : exits_[static_cast<std::size_t>(gpu)])
+      longest_in_node = std::max(longest_in_node, exit.cost.n_links);
+  }
+  const int longest = 2 * longest_in_node + 2 + paths_->fabric.most_links();
+  if (longest > static_cast<int>(Route::kMostLinks)) {
+    throw std::invalid_argument("cluster " + cluster + ": paths of " + std::to_string(longest) +
+                                " links, expected at most " + std::to_string(Route::kMostLinks));
+  }
+  std::vector<int> nodes{0, 1};
+  for (const VertexGroup& group : paths_->graph.design().vertices) nodes.push_back(group.every_nodes);
+  const auto refuse_pair = [&](int from, int to) {
+    const auto name = [&](int gpu) {
+      return "node " + std::to_string(node_of(gpu)) + " gpu " + std::to_string(gpu % gpus_per_node_);
+    };
+    throw std::invalid_argument("cluster " + cluster + ": no path from " + name(from) + " to " + name(to));
   };
-  first_port_ = add_pairs(static_cast<std::size_t>(n_gpus()), network.nvlink_bytes_per_s);
-  first_leaf_ = add_pairs(n_ports, node_bytes_per_s / std::max(ports_per_node_, 1));
-  add_pairs(n_leaves, leaf_bytes_per_s / network.oversubscription);
+  for (const int node : nodes) {
+    if (node >= n_nodes_) continue;
+    for (int from = 0; from < gpus_per_node_; ++from) {
+      for (int in_its_node = 0; in_its_node < gpus_per_node_; ++in_its_node) {
+        const int to = node * gpus_per_node_ + in_its_node;
+        if (from == to || (node == 0 && in_node.gpu_cost(from, to).reachable())) continue;
+        if (choose_ports(from, to).exit == nullptr) refuse_pair(from, to);
+      }
+    }
+  }
 }
 
 std::string Topology::link_name(LinkId link) const {
   if (link >= link_bytes_per_s_.size()) throw std::logic_error("no link " + std::to_string(link));
-  const bool is_out = link % 2 == static_cast<LinkId>(Direction::out);
-  const auto within = [](LinkId index, int per_node, const std::string& what) {
-    const auto n = static_cast<LinkId>(per_node);
-    return "node " + std::to_string(index / n) + " " + what + " " + std::to_string(index % n);
-  };
-  if (link < first_port_)
-    return within(link / 2, gpus_per_node_, "gpu") + " nvlink " + (is_out ? "out" : "in");
-  if (link < first_leaf_) {
-    return within((link - first_port_) / 2, ports_per_node_, "nic") + (is_out ? " out" : " in");
-  }
-  const LinkId leaf = (link - first_leaf_) / 2;
-  const auto rails = static_cast<LinkId>(ports_per_node_);
-  return "leaf " +
-         (rails_ ? std::to_string(leaf / rails) + " rail " + std::to_string(leaf % rails)
-                 : std::to_string(leaf)) +
-         (is_out ? " up" : " down");
+  return paths_->graph.link_name(paths_->graph.links()[link_places_[link]]);
+}
+
+bool Topology::is_own_nic(int gpu_in_node, int nic) const {
+  return std::ranges::find(own_nics_[static_cast<std::size_t>(gpu_in_node)], nic) !=
+         own_nics_[static_cast<std::size_t>(gpu_in_node)].end();
 }
 
 bool Topology::is_link_of(LinkId link, int gpu) const {
-  if (link < first_port_) return link / 2 == static_cast<LinkId>(gpu);
-  return link < first_leaf_ && (link - first_port_) / 2 == static_cast<LinkId>(port_of(gpu));
+  const Owner& owner = owners_[link];
+  if (owner.node != node_of(gpu)) return false;
+  const int in_node = gpu % gpus_per_node_;
+  return owner.gpu == in_node || owner.other_gpu == in_node ||
+         (owner.nic >= 0 && is_own_nic(in_node, owner.nic));
+}
+
+std::uint32_t Topology::nic_vertex(int node, int nic) const {
+  const NicVertex& of = nics_[static_cast<std::size_t>(nic)];
+  return of.first + static_cast<std::uint32_t>(node) * of.stride;
+}
+
+Topology::Ports Topology::choose_ports(int from_gpu, int to_gpu) const {
+  const int from_node = node_of(from_gpu);
+  const int to_node = node_of(to_gpu);
+  const std::vector<Exit>& exits = exits_[static_cast<std::size_t>(from_gpu % gpus_per_node_)];
+  // The best so far, and others as good, from which the receiver's number chooses.
+  constexpr std::size_t kMostTies = 16;
+  std::array<Ports, kMostTies> best;
+  std::size_t n_best = 0;
+  int fewest = 0;
+  const auto consider = [&](const Ports& ports) {
+    const int n_links = paths_->fabric.n_links(ports.out.at, ports.in.at);
+    if (n_links == FabricPaths::kNoPath) return;
+    if (n_best > 0) {
+      if (n_links > fewest) return;
+      const bool is_tie = n_links == fewest && ports.exit->cost == best[0].exit->cost;
+      if (n_links == fewest && best[0].exit->cost < ports.exit->cost) return;
+      if (!is_tie) n_best = 0;
+    }
+    fewest = n_links;
+    if (n_best < kMostTies) best[n_best++] = ports;
+  };
+  for (const int in_nic : own_nics_[static_cast<std::size_t>(to_gpu % gpus_per_node_)]) {
+    for (const FabricPort& in : paths_->fabric.ports(nic_vertex(to_node, in_nic))) {
+      for (const Exit& exit : exits) {
+        if (n_best > 0 && fewest == 0 && best[0].exit->cost < exit.cost) break;
+        for (const FabricPort& out : paths_->fabric.ports(nic_vertex(from_node, exit.nic)))
+          consider({&exit, out, in_nic, in});
+      }
+    }
+  }
+  if (n_best == 0) return {};
+  return best[static_cast<std::size_t>(to_node) % n_best];
+}
+
+int Topology::relay_of(int from, const Exit& exit, int to) const {
+  const NodePaths& in_node = paths_->in_node;
+  const std::vector<int>& near = near_gpus_[static_cast<std::size_t>(exit.nic)];
+  const auto is_as_good = [&](int gpu) {
+    return gpu != from && in_node.gpu_cost(from, gpu) + in_node.nic_cost(gpu, exit.nic) == exit.cost;
+  };
+  auto left = to % std::ranges::count_if(near, is_as_good);
+  for (const int gpu : near) {
+    if (is_as_good(gpu) && left-- == 0) return gpu;
+  }
+  return from;
+}
+
+void Topology::add_link(Route& route, std::uint32_t link) const {
+  const std::uint32_t rated = paths_->graph.links()[link].rated;
+  if (rated != NetworkLink::kNoRate) route.add(rated);
+}
+
+void Topology::add_in_node(Route& route, std::span<const std::uint32_t> links, int node, bool is_back) const {
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const std::uint32_t link = is_back ? links[links.size() - 1 - i] ^ 1U : links[i];
+    const NetworkLink& of = paths_->graph.links()[link];
+    if (of.rated != NetworkLink::kNoRate)
+      route.add(of.rated + static_cast<std::uint32_t>(node) * strides_[of.rule]);
+  }
+}
+
+bool Topology::add_fabric_route(Route& route, int from_gpu, int to_gpu) const {
+  const Ports ports = choose_ports(from_gpu, to_gpu);
+  if (ports.exit == nullptr) return false;
+  const NodePaths& in_node = paths_->in_node;
+  const int from = from_gpu % gpus_per_node_;
+  const int to = to_gpu % gpus_per_node_;
+  int sender = from;
+  if (ports.exit->is_relayed) {
+    sender = relay_of(from, *ports.exit, to);
+    add_in_node(route, in_node.gpu_links(from, sender), node_of(from_gpu));
+  }
+  add_in_node(route, in_node.nic_links(sender, ports.exit->nic), node_of(from_gpu));
+  add_link(route, ports.out.out);
+  paths_->fabric.for_links(ports.out.at, ports.in.at, ports.in.rank,
+                           [&](std::uint32_t link) { add_link(route, link); });
+  add_link(route, ports.in.out ^ 1U);
+  add_in_node(route, in_node.nic_links(to, ports.in_nic), node_of(to_gpu), true);
+  return true;
 }
 
 Route Topology::route(int from_gpu, int to_gpu) const {
   for (const int gpu : {from_gpu, to_gpu}) {
-    if (gpu < 0 || gpu >= n_gpus()) {
+    if (gpu < 0 || gpu >= n_gpus())
       throw std::logic_error("no GPU " + std::to_string(gpu) + " among " + std::to_string(n_gpus()));
-    }
   }
   Route route;
-  if (from_gpu == to_gpu || link_bytes_per_s_.empty()) return route;
-  const auto over_nvlink = [&](int from, int to) {
-    route.add(link_of(0, from, Direction::out));
-    route.add(link_of(0, to, Direction::in));
-  };
-  if (node_of(from_gpu) == node_of(to_gpu)) {
-    over_nvlink(from_gpu, to_gpu);
-    return route;
+  if (from_gpu == to_gpu || !paths_) return route;
+  const int from = from_gpu % gpus_per_node_;
+  const int to = to_gpu % gpus_per_node_;
+  if (node_of(from_gpu) == node_of(to_gpu) && paths_->in_node.gpu_cost(from, to).reachable()) {
+    add_in_node(route, paths_->in_node.gpu_links(from, to), node_of(from_gpu));
+  } else if (!add_fabric_route(route, from_gpu, to_gpu)) {
+    throw std::logic_error("no path from GPU " + std::to_string(from_gpu) + " to " + std::to_string(to_gpu));
   }
-  int sender = from_gpu;
-  if (rails_ && port_of(from_gpu) % ports_per_node_ != port_of(to_gpu) % ports_per_node_) {
-    sender = node_of(from_gpu) * gpus_per_node_ + to_gpu % gpus_per_node_;
-    over_nvlink(from_gpu, sender);
-  }
-  const int out_port = port_of(sender);
-  const int in_port = port_of(to_gpu);
-  route.add(link_of(first_port_, out_port, Direction::out));
-  if (leaf_of(out_port) != leaf_of(in_port)) {
-    route.add(link_of(first_leaf_, leaf_of(out_port), Direction::out));
-    route.add(link_of(first_leaf_, leaf_of(in_port), Direction::in));
-  }
-  route.add(link_of(first_port_, in_port, Direction::in));
   return route;
-}
-
-// Through all nodes, as ports and leaf switches are counted.
-int Topology::port_of(int gpu) const {
-  return node_of(gpu) * ports_per_node_ + gpu % gpus_per_node_ * ports_per_node_ / gpus_per_node_;
-}
-
-int Topology::leaf_of(int port) const {
-  const int group = port / ports_per_node_ / nodes_per_leaf_;
-  return rails_ ? group * ports_per_node_ + port % ports_per_node_ : group;
-}
-
-LinkId Topology::link_of(LinkId first, int index, Direction direction) {
-  return first + 2 * static_cast<LinkId>(index) + static_cast<LinkId>(direction);
 }
 
 }  // namespace packsim

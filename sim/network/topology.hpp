@@ -2,47 +2,53 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "models/cluster.hpp"
+#include "models/network/fabric_paths.hpp"
+#include "models/network/network_graph.hpp"
+#include "models/network/node_paths.hpp"
 #include "sim/engine/flow_network.hpp"
 
 namespace packsim {
 
-/// The links from one GPU to another, in order. A route from a GPU to itself has no links.
+/// The links with a rate from one GPU to another, in order. A route from a GPU to itself has no links.
 class Route {
  public:
+  static constexpr std::size_t kMostLinks = 32;
+
   const LinkId* begin() const { return links_.data(); }
   const LinkId* end() const { return links_.data() + n_links_; }
   bool empty() const { return n_links_ == 0; }
   void add(LinkId link) { links_.at(n_links_++) = link; }
 
  private:
-  std::array<LinkId, 6> links_ = {};
+  std::array<LinkId, kMostLinks> links_ = {};
   std::size_t n_links_ = 0;
 };
 
-/// The links of a cluster, one for each direction, and the routes over them.
+/// The links of a cluster's network (network_of()), one for each direction, and the routes over them.
 ///
-/// Inside a node every GPU has a link to and one from a switch, which all GPUs can use at full speed at the
-/// same time. Between nodes, data goes through a NIC of the sender's node, a leaf switch, if needed the spine
-/// and another leaf switch, and a NIC of the receiver's node. If a node has fewer NICs than GPUs, consecutive
-/// GPUs share one; if it has more, the NICs of a GPU count as one. In a rail-optimised fabric the NICs with
-/// the same index in all nodes of a leaf group have a leaf switch of their own; in other fabrics all NICs of
-/// a leaf group share one. The uplinks of a leaf switch count as one link, as if traffic were spread evenly
-/// over them, with the bandwidth for a full leaf group.
+/// Inside a node, data takes the fastest path through NVSwitches, PCIe switches and the host. Between nodes
+/// it arrives at a NIC that the receiver reaches fastest, over as few links between switches as can be, and
+/// among NICs from which these are equally few it leaves through the one that the sender reaches fastest. To
+/// reach a NIC it may first go to another GPU of the sender's node: in a rail-optimised fabric it so stays on
+/// one rail after the NIC (NCCL's PXN: "Doubling all2all Performance with NVIDIA Collective Communication
+/// Library 2.12", NVIDIA developer blog, 2022). If several GPUs could pass it on equally well, the one with
+/// the receiver's number modulo theirs does; equally good NICs and links of the fabric are chosen as
+/// FabricPaths says.
 ///
-/// In a rail-optimised fabric, data for another rail first goes over NVLink to the GPU of the sender's node
-/// that has the receiver's index, so that it stays on one rail after the NIC (NCCL's PXN: "Doubling all2all
-/// Performance with NVIDIA Collective Communication Library 2.12", NVIDIA developer blog, 2022).
-///
-/// A cluster whose network is not stated (nvlink_bytes_per_s is 0) has no links, and all its routes are
-/// empty.
+/// A cluster whose network is not stated (neither a design nor nvlink_bytes_per_s) has no links, and all its
+/// routes are empty.
 class Topology {
  public:
-  /// Throws std::invalid_argument if neither of the numbers of NICs and GPUs of a node divides the other, if
-  /// nodes are not connected, and for rates that are not above 0.
+  /// Throws std::invalid_argument if neither of the numbers of NICs and GPUs of a node divides the other, for
+  /// mistakes in a design, if a GPU has no path to another, for paths of over Route::kMostLinks links, and
+  /// for rates that are not above 0.
   explicit Topology(const Cluster& cluster);
 
   int n_gpus() const { return n_nodes_ * gpus_per_node_; }
@@ -50,34 +56,76 @@ class Topology {
 
   /// [n_links], for a FlowNetwork.
   const std::vector<double>& link_bytes_per_s() const { return link_bytes_per_s_; }
-  /// Name of a link, such as "node 3 gpu 5 nvlink out", "node 3 nic 5 in", "leaf 0 rail 5 up" or "leaf 1
-  /// down".
+  /// As NetworkGraph::link_name() has it.
   std::string link_name(LinkId link) const;
-  /// Whether the link is the GPU's own or that of its NIC.
+  /// Whether the link is the GPU's own or that of its NIC: one that it reaches fastest.
   bool is_link_of(LinkId link, int gpu) const;
-  /// Whether the link leads from a leaf switch to the spine or back.
-  bool is_uplink(LinkId link) const { return link >= first_leaf_; }
+  /// Whether the link is no GPU's or NIC's, but between switches.
+  bool is_shared(LinkId link) const { return owners_[link].node < 0; }
 
   /// The route between two GPUs, which are numbered across all nodes. Throws std::logic_error for a GPU that
   /// does not exist.
   Route route(int from_gpu, int to_gpu) const;
 
  private:
-  enum class Direction : LinkId { out = 0, in = 1 };  // up and down of leaf switches
+  // Whose a link is: up to two GPUs, or a NIC, of a node. -1: none.
+  struct Owner {
+    int node = -1;
+    int gpu = -1;
+    int other_gpu = -1;
+    int nic = -1;
+  };
+  // A way from a GPU to a NIC of its node.
+  struct Exit {
+    int nic = 0;
+    PathCost cost = {};
+    bool is_relayed = false;  // by another GPU
+  };
+  // Both ports of a route between nodes.
+  struct Ports {
+    const Exit* exit = nullptr;
+    FabricPort out = {};
+    int in_nic = 0;
+    FabricPort in = {};
+  };
+  struct NicVertex {
+    std::uint32_t first = 0;   // of node 0
+    std::uint32_t stride = 0;  // from node to node
+  };
+  // What routes are made of; none where the network is not stated.
+  struct Paths {
+    explicit Paths(const NetworkDesign& design, int n_nodes)
+        : graph(design, n_nodes), in_node(graph), fabric(graph) {}
+    NetworkGraph graph;
+    NodePaths in_node;
+    FabricPaths fabric;
+  };
 
-  int port_of(int gpu) const;
-  int leaf_of(int port) const;
-  static LinkId link_of(LinkId first, int index, Direction direction);
+  void find_nics();
+  void find_owners();
+  void find_exits();
+  Exit exit_of(int gpu, int nic) const;
+  void check_paths(const std::string& cluster) const;
+  bool is_own_nic(int gpu_in_node, int nic) const;
+  std::uint32_t nic_vertex(int node, int nic) const;
+
+  Ports choose_ports(int from_gpu, int to_gpu) const;
+  int relay_of(int from, const Exit& exit, int to) const;
+  void add_in_node(Route& route, std::span<const std::uint32_t> links, int node, bool is_back = false) const;
+  void add_link(Route& route, std::uint32_t link) const;
+  bool add_fabric_route(Route& route, int from_gpu, int to_gpu) const;
 
   int n_nodes_ = 0;
   int gpus_per_node_ = 0;
-  int ports_per_node_ = 0;  // NICs, where several NICs of one GPU count as one
-  int nodes_per_leaf_ = 0;
-  bool rails_ = false;
-  // Links come in pairs, out and in: of GPUs, then of ports, then of leaf switches.
-  LinkId first_port_ = 0;
-  LinkId first_leaf_ = 0;
+  std::shared_ptr<const Paths> paths_;
   std::vector<double> link_bytes_per_s_;
+  std::vector<std::uint32_t> link_places_;  // of rated links: index in the graph
+  std::vector<std::uint32_t> strides_;      // by rule: rated links of a node
+  std::vector<Owner> owners_;
+  std::vector<NicVertex> nics_;
+  std::vector<std::vector<int>> own_nics_;   // of each GPU of a node: those that it reaches fastest
+  std::vector<std::vector<int>> near_gpus_;  // of each NIC of a node: those that reach it fastest
+  std::vector<std::vector<Exit>> exits_;     // of each GPU of a node, fastest first
 };
 
 }  // namespace packsim

@@ -68,27 +68,27 @@ TEST_CASE("all-to-all in a node: a GPU sends and receives n-1 of n parts over NV
   const Bytes used = bytes(topology, "all_to_all", first(8), 800);
   CHECK(used.size() == 16);
   for (int gpu = 0; gpu < 8; ++gpu) {
-    CHECK(used.at("node 0 gpu " + std::to_string(gpu) + " nvlink out") == Approx(700));
-    CHECK(used.at("node 0 gpu " + std::to_string(gpu) + " nvlink in") == Approx(700));
+    CHECK(used.at("node 0 gpu " + std::to_string(gpu) + " to nvswitch") == Approx(700));
+    CHECK(used.at("node 0 gpu " + std::to_string(gpu) + " from nvswitch") == Approx(700));
   }
 }
 
 TEST_CASE("all-to-all between nodes: what is for other nodes goes through the GPU's NIC") {
   // 4 nodes: of 32 parts of 100, 7 stay in the node and 24 leave it.
   const Bytes used = bytes(fabric(4, false, 1), "all_to_all", first(32), 3200);
-  CHECK(used.at("node 2 gpu 5 nvlink out") == Approx(700));
-  CHECK(used.at("node 2 nic 5 out") == Approx(2400));
-  CHECK(used.at("node 2 nic 5 in") == Approx(2400));
-  CHECK(used.at("leaf 2 up") == Approx(all_to_all_crossing_bytes(8, 32, 3200)));
-  CHECK(used.at("leaf 2 down") == Approx(8 * 2400));
+  CHECK(used.at("node 2 gpu 5 to nvswitch") == Approx(700));
+  CHECK(used.at("node 2 nic 5 to leaf") == Approx(2400));
+  CHECK(used.at("node 2 nic 5 from leaf") == Approx(2400));
+  CHECK(used.at("leaf 2 to spine") == Approx(all_to_all_crossing_bytes(8, 32, 3200)));
+  CHECK(used.at("leaf 2 from spine") == Approx(8 * 2400));
 
   // With rails, the parts for 7 of 8 GPUs of the 3 other nodes take NVLink first: 700 + 2100. They leave
   // through the NICs of the rails that they are for.
   const Bytes railed = bytes(fabric(4, true, 1), "all_to_all", first(32), 3200);
-  CHECK(railed.at("node 2 gpu 5 nvlink out") == Approx(2800));
-  CHECK(railed.at("node 2 gpu 5 nvlink in") == Approx(2800));
-  CHECK(railed.at("node 2 nic 5 out") == Approx(2400));
-  CHECK(railed.at("leaf 2 rail 5 up") == Approx(2400));
+  CHECK(railed.at("node 2 gpu 5 to nvswitch") == Approx(2800));
+  CHECK(railed.at("node 2 gpu 5 from nvswitch") == Approx(2800));
+  CHECK(railed.at("node 2 nic 5 to leaf") == Approx(2400));
+  CHECK(railed.at("leaf 2.5 to spine") == Approx(2400));
 }
 
 TEST_CASE("Every collective of the table has links, and a gradient that carries as much back") {
@@ -99,8 +99,8 @@ TEST_CASE("Every collective of the table has links, and a gradient that carries 
     // halves twice.
     const Bytes used = bytes(topology, std::string(kind.name), first(2), 800);
     const bool sends_all = kind.algorithm == CollectiveAlgorithm::pair || kind.name == "all_reduce";
-    CHECK(used.at("node 0 gpu 0 nvlink out") == Approx(sends_all ? 800 : 400));
-    CHECK(used.at("node 0 gpu 1 nvlink in") == Approx(sends_all ? 800 : 400));
+    CHECK(used.at("node 0 gpu 0 to nvswitch") == Approx(sends_all ? 800 : 400));
+    CHECK(used.at("node 0 gpu 1 from nvswitch") == Approx(sends_all ? 800 : 400));
     const CollectiveKind& gradient = collective_kind(kind.gradient);
     CHECK(gradient.gradient == kind.name);
     CHECK(gradient.passes == kind.passes);
@@ -115,23 +115,23 @@ TEST_CASE("rings in a node: every GPU passes (n-1)/n of the payload on over NVLi
     CHECK(expected == (std::string(op) == "all_reduce" ? 1400 : 700));
     CHECK(used.size() == 16);
     for (int gpu = 0; gpu < 8; ++gpu)
-      CHECK(used.at("node 0 gpu " + std::to_string(gpu) + " nvlink out") == Approx(expected));
+      CHECK(used.at("node 0 gpu " + std::to_string(gpu) + " to nvswitch") == Approx(expected));
   }
 }
 
 TEST_CASE("rings between nodes: (n-1)/n of the payload leaves a node, spread over its NICs") {
   // 16 GPUs: 15/16 of 1600, an eighth of it on each NIC. Each GPU is the last of one of the 8 rings.
   const Bytes used = bytes(fabric(2, false), "all_gather", first(16), 1600);
-  CHECK(used.sum("node 1 nic", "out") == Approx(ring_crossing_bytes(16, 1600, 1)));
-  CHECK(used.at("node 1 nic 3 out") == Approx(1500.0 / 8));
-  CHECK(used.at("node 1 nic 3 in") == Approx(1500.0 / 8));
-  CHECK(used.at("node 1 gpu 3 nvlink out") == Approx(1500.0 * 7 / 8));
+  CHECK(used.sum("node 1 nic", "to leaf") == Approx(ring_crossing_bytes(16, 1600, 1)));
+  CHECK(used.at("node 1 nic 3 to leaf") == Approx(1500.0 / 8));
+  CHECK(used.at("node 1 nic 3 from leaf") == Approx(1500.0 / 8));
+  CHECK(used.at("node 1 gpu 3 to nvswitch") == Approx(1500.0 * 7 / 8));
 
   // With rails the last GPU hands over to the NIC of the first one: NVLink in every ring.
   const Bytes railed = bytes(fabric(2, true), "all_reduce", first(16), 1600);
-  CHECK(railed.at("node 1 nic 3 out") == Approx(3000.0 / 8));
-  CHECK(railed.at("node 1 gpu 3 nvlink out") == Approx(3000.0));
-  CHECK(railed.at("node 1 gpu 3 nvlink in") == Approx(3000.0));
+  CHECK(railed.at("node 1 nic 3 to leaf") == Approx(3000.0 / 8));
+  CHECK(railed.at("node 1 gpu 3 to nvswitch") == Approx(3000.0));
+  CHECK(railed.at("node 1 gpu 3 from nvswitch") == Approx(3000.0));
 }
 
 TEST_CASE("a ring of one GPU a node stays on its rail") {
@@ -139,49 +139,49 @@ TEST_CASE("a ring of one GPU a node stays on its rail") {
   const Bytes used = bytes(fabric(4, true), "reduce_scatter", {2, 10, 18, 26}, 400);
   CHECK(used.size() == 8);
   for (int node = 0; node < 4; ++node)
-    CHECK(used.at("node " + std::to_string(node) + " nic 2 out") == Approx(300));
+    CHECK(used.at("node " + std::to_string(node) + " nic 2 to leaf") == Approx(300));
 }
 
 TEST_CASE("rings of nodes with different numbers of GPUs enter the smaller ones' GPUs in turn") {
   // Nodes have 3 and 2 GPUs: 3 rings of 1/3 of 4/5 of 1500. In the smaller node two enter GPU 0 and one GPU
   // 1, and leave from the other.
   const Bytes used = bytes(fabric(2, false), "all_gather", {0, 1, 2, 8, 9}, 1500);
-  CHECK(used.at("node 0 nic 1 out") == Approx(400));
-  CHECK(used.at("node 1 nic 0 in") == Approx(800));
-  CHECK(used.at("node 1 nic 0 out") == Approx(400));
-  CHECK(used.at("node 1 nic 1 out") == Approx(800));
+  CHECK(used.at("node 0 nic 1 to leaf") == Approx(400));
+  CHECK(used.at("node 1 nic 0 from leaf") == Approx(800));
+  CHECK(used.at("node 1 nic 0 to leaf") == Approx(400));
+  CHECK(used.at("node 1 nic 1 to leaf") == Approx(800));
 }
 
 TEST_CASE("the uplinks of an oversubscribed fabric carry what leaves a leaf group") {
   // 4 nodes, 2 a leaf group. Rings, in node order, leave each group once.
   const Bytes ring = bytes(fabric(4, false, 2), "all_gather", first(32), 3200);
-  for (const char* link : {"leaf 0 up", "leaf 0 down", "leaf 1 up", "leaf 1 down"})
+  for (const char* link : {"leaf 0 to spine", "leaf 0 from spine", "leaf 1 to spine", "leaf 1 from spine"})
     CHECK(ring.at(link) == Approx(ring_crossing_bytes(32, 3200, 1)));
   const Bytes railed = bytes(fabric(4, true, 2), "all_gather", first(32), 3200);
-  CHECK(railed.at("leaf 1 rail 6 up") == Approx(ring_crossing_bytes(32, 3200, 1) / 8));
+  CHECK(railed.at("leaf 1.6 to spine") == Approx(ring_crossing_bytes(32, 3200, 1) / 8));
   // All-to-all sends the half that is for the other group: 16 times as much.
   const Bytes exchange = bytes(fabric(4, false, 2), "all_to_all", first(32), 3200);
-  CHECK(exchange.at("leaf 0 up") == Approx(16 * 1600));
-  CHECK(exchange.at("leaf 0 up") == Approx(all_to_all_crossing_bytes(16, 32, 3200)));
+  CHECK(exchange.at("leaf 0 to spine") == Approx(16 * 1600));
+  CHECK(exchange.at("leaf 0 to spine") == Approx(all_to_all_crossing_bytes(16, 32, 3200)));
 }
 
 TEST_CASE("a copy takes one route, and a step of ring attention one from each GPU to the next") {
   const Topology topology = fabric(2, true);
   const Bytes copy(topology, transfer_links(topology, 1, 9, 64));
   CHECK(copy.size() == 2);
-  CHECK(copy.at("node 0 nic 1 out") == 64);
-  CHECK(copy.at("node 1 nic 1 in") == 64);
-  CHECK(bytes(topology, "send_recv", {1, 9}, 64).at("node 0 nic 1 out") == 64);
+  CHECK(copy.at("node 0 nic 1 to leaf") == 64);
+  CHECK(copy.at("node 1 nic 1 from leaf") == 64);
+  CHECK(bytes(topology, "send_recv", {1, 9}, 64).at("node 0 nic 1 to leaf") == 64);
 
   // 0 to 1 in its node; 1 to 8 changes to rail 0 by GPU 0; 8 to 9 in its node; 9 to 0 changes by GPU 8.
   const Bytes ring(topology, ring_exchange_links(topology, std::vector{0, 1, 8, 9}, 10));
-  CHECK(ring.at("node 0 gpu 0 nvlink out") == 10);
-  CHECK(ring.at("node 0 gpu 1 nvlink out") == 10);
-  CHECK(ring.at("node 0 gpu 1 nvlink in") == 10);
-  CHECK(ring.at("node 0 gpu 0 nvlink in") == 10);
-  CHECK(ring.at("node 0 nic 0 out") == 10);
-  CHECK(ring.at("node 0 nic 0 in") == 10);
-  CHECK(ring.sum("node 0 nic", "out") == 10);
+  CHECK(ring.at("node 0 gpu 0 to nvswitch") == 10);
+  CHECK(ring.at("node 0 gpu 1 to nvswitch") == 10);
+  CHECK(ring.at("node 0 gpu 1 from nvswitch") == 10);
+  CHECK(ring.at("node 0 gpu 0 from nvswitch") == 10);
+  CHECK(ring.at("node 0 nic 0 to leaf") == 10);
+  CHECK(ring.at("node 0 nic 0 from leaf") == 10);
+  CHECK(ring.sum("node 0 nic", "to leaf") == 10);
 }
 
 TEST_CASE("as much is received as is sent, by GPUs, NICs and leaf switches") {
@@ -194,18 +194,18 @@ TEST_CASE("as much is received as is sent, by GPUs, NICs and leaf switches") {
     for (const char* op : {"all_to_all", "all_gather", "reduce_scatter", "all_reduce"}) {
       INFO(round << " " << op);
       const Bytes used = bytes(topology, op, gpus, 1e6);
-      CHECK(used.sum("leaf", "up") == Approx(used.sum("leaf", "down")));
-      CHECK(used.sum("", "nvlink out") == Approx(used.sum("", "nvlink in")));
+      CHECK(used.sum("leaf", "to spine") == Approx(used.sum("leaf", "from spine")));
+      CHECK(used.sum("", "to nvswitch") == Approx(used.sum("", "from nvswitch")));
       for (int node = 0; node < 6; ++node) {
         const std::string name = "node " + std::to_string(node) + " ";
-        CHECK(used.sum(name + "gpu", "nvlink out") == Approx(used.sum(name + "gpu", "nvlink in")));
-        CHECK(used.sum(name + "nic", "out") == Approx(used.sum(name + "nic", "in")));
-        if (used.sum(name + "nic", "out") == 0) continue;
+        CHECK(used.sum(name + "gpu", "to nvswitch") == Approx(used.sum(name + "gpu", "from nvswitch")));
+        CHECK(used.sum(name + "nic", "to leaf") == Approx(used.sum(name + "nic", "from leaf")));
+        if (used.sum(name + "nic", "to leaf") == 0) continue;
         const auto inside =
             std::ranges::count_if(gpus, [&](int gpu) { return topology.node_of(gpu) == node; });
         const auto n = static_cast<int>(gpus.size());
         const std::string what = op;
-        CHECK(used.sum(name + "nic", "out") ==
+        CHECK(used.sum(name + "nic", "to leaf") ==
               Approx(what == "all_to_all" ? all_to_all_crossing_bytes(static_cast<int>(inside), n, 1e6)
                                           : ring_crossing_bytes(n, 1e6, what == "all_reduce" ? 2 : 1)));
       }
@@ -219,11 +219,11 @@ TEST_CASE("a representative has its own links, and the group's bytes on those th
   const std::vector<LinkUse> all = collective_links(topology, "all_to_all", first(16), 1600);
   const Bytes used(topology, representative_links(topology, all, 0));
   CHECK(used.size() == 8);
-  CHECK(used.at("node 0 gpu 0 nvlink out") == Approx(700));
-  CHECK(used.at("node 0 gpu 0 nvlink in") == Approx(700));
-  CHECK(used.at("node 0 nic 0 out") == Approx(2 * 800));  // of GPUs 0 and 1
-  CHECK(used.at("node 0 nic 0 in") == Approx(2 * 800));
-  for (const char* link : {"leaf 0 up", "leaf 0 down", "leaf 1 up", "leaf 1 down"})
+  CHECK(used.at("node 0 gpu 0 to nvswitch") == Approx(700));
+  CHECK(used.at("node 0 gpu 0 from nvswitch") == Approx(700));
+  CHECK(used.at("node 0 nic 0 to leaf") == Approx(2 * 800));  // of GPUs 0 and 1
+  CHECK(used.at("node 0 nic 0 from leaf") == Approx(2 * 800));
+  for (const char* link : {"leaf 0 to spine", "leaf 0 from spine", "leaf 1 to spine", "leaf 1 from spine"})
     CHECK(used.at(link) == Approx(8 * 800));
 }
 

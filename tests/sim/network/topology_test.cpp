@@ -46,12 +46,12 @@ class Drawing {
       for (int nic = 0; nic < nics; ++nic) {
         const std::string name = of_node + " nic " + std::to_string(nic);
         const int group = network.nodes_per_leaf == 0 ? 0 : node / network.nodes_per_leaf;
-        const std::string rail = rails_ ? " rail " + std::to_string(nic) : "";
+        const std::string rail = rails_ && nics > 1 ? "." + std::to_string(nic) : "";
         const std::string leaf = "leaf " + std::to_string(group) + rail;
-        add(name + " sends", leaf, name + " out", 10);
-        add(leaf, name + " receives", name + " in", 10);
-        add(leaf, "spine" + rail, leaf + " up", 10);
-        add("spine" + rail, leaf, leaf + " down", 10);
+        add(name + " sends", leaf, name + " to leaf", 10);
+        add(leaf, name + " receives", name + " from leaf", 10);
+        add(leaf, "spine" + rail, leaf + " to spine", 10);
+        add("spine" + rail, leaf, leaf + " from spine", 10);
       }
     }
   }
@@ -85,12 +85,12 @@ class Drawing {
     const std::string nvswitch = "node " + std::to_string(node) + " switch";
     const std::string nic_name = "node " + std::to_string(node) + " nic " + std::to_string(nic);
     const std::string gpu_name = name(node * gpus_ + gpu);
-    add(gpu_name + " sends", nvswitch, gpu_name + " nvlink out", 1);
-    add(nvswitch, gpu_name + " receives", gpu_name + " nvlink in", 1);
+    add(gpu_name + " sends", nvswitch, gpu_name + " to nvswitch", 1);
+    add(nvswitch, gpu_name + " receives", gpu_name + " from nvswitch", 1);
     add(gpu_name + " sends", nic_name + " sends", "", 0);
     add(nic_name + " receives", gpu_name + " receives", "", 0);
     if (!rails_) return;
-    add(nvswitch, gpu_name + " passes on", gpu_name + " nvlink in", 1);
+    add(nvswitch, gpu_name + " passes on", gpu_name + " from nvswitch", 1);
     add(gpu_name + " passes on", nic_name + " sends", "", 0);
   }
   Graph::vertex_descriptor vertex(const std::string& what) {
@@ -112,7 +112,7 @@ class Drawing {
 
 // GPUs that share a NIC can all pass data on to it: which one does is told apart by nothing.
 void forget_who_passes_on(Names& path) {
-  if (path.size() > 2 && path[1].ends_with("nvlink in")) path[1] = "nvlink in";
+  if (path.size() > 2 && path[1].ends_with("from nvswitch")) path[1] = "from nvswitch";
 }
 
 }  // namespace
@@ -145,21 +145,23 @@ TEST_CASE("routes are the shortest paths through the cluster") {
 
 TEST_CASE("data takes NVLink in a node, and NIC, leaf, spine, leaf, NIC between nodes") {
   const Topology topology(cluster(4, 2, {.nics_per_node = 2, .nodes_per_leaf = 2}));
-  CHECK(names(topology, topology.route(3, 2)) == Names{"node 1 gpu 1 nvlink out", "node 1 gpu 0 nvlink in"});
-  CHECK(names(topology, topology.route(0, 3)) == Names{"node 0 nic 0 out", "node 1 nic 1 in"});
+  CHECK(names(topology, topology.route(3, 2)) ==
+        Names{"node 1 gpu 1 to nvswitch", "node 1 gpu 0 from nvswitch"});
+  CHECK(names(topology, topology.route(0, 3)) == Names{"node 0 nic 0 to leaf", "node 1 nic 1 from leaf"});
   CHECK(names(topology, topology.route(0, 7)) ==
-        Names{"node 0 nic 0 out", "leaf 0 up", "leaf 1 down", "node 3 nic 1 in"});
+        Names{"node 0 nic 0 to leaf", "leaf 0 to spine", "leaf 1 from spine", "node 3 nic 1 from leaf"});
   CHECK(topology.route(5, 5).empty());
 }
 
 TEST_CASE("in a rail-optimised fabric data changes rails over NVLink, and needs no spine in a leaf group") {
   const Topology topology(cluster(4, 2, {.nics_per_node = 2, .rails = true, .nodes_per_leaf = 2}));
-  CHECK(names(topology, topology.route(0, 2)) == Names{"node 0 nic 0 out", "node 1 nic 0 in"});
-  CHECK(names(topology, topology.route(0, 3)) ==
-        Names{"node 0 gpu 0 nvlink out", "node 0 gpu 1 nvlink in", "node 0 nic 1 out", "node 1 nic 1 in"});
-  CHECK(names(topology, topology.route(0, 7)) == Names{"node 0 gpu 0 nvlink out", "node 0 gpu 1 nvlink in",
-                                                       "node 0 nic 1 out", "leaf 0 rail 1 up",
-                                                       "leaf 1 rail 1 down", "node 3 nic 1 in"});
+  CHECK(names(topology, topology.route(0, 2)) == Names{"node 0 nic 0 to leaf", "node 1 nic 0 from leaf"});
+  CHECK(names(topology, topology.route(0, 3)) == Names{"node 0 gpu 0 to nvswitch",
+                                                       "node 0 gpu 1 from nvswitch", "node 0 nic 1 to leaf",
+                                                       "node 1 nic 1 from leaf"});
+  CHECK(names(topology, topology.route(0, 7)) ==
+        Names{"node 0 gpu 0 to nvswitch", "node 0 gpu 1 from nvswitch", "node 0 nic 1 to leaf",
+              "leaf 0.1 to spine", "leaf 1.1 from spine", "node 3 nic 1 from leaf"});
 }
 
 TEST_CASE("links have the rates of what they stand for") {
@@ -168,17 +170,17 @@ TEST_CASE("links have the rates of what they stand for") {
   const Topology shared(cluster(3, 4, {.nics_per_node = 4, .nodes_per_leaf = 2, .oversubscription = 4}));
   const auto shared_rates = rates(shared);
   CHECK(shared_rates.size() == 2 * (12 + 12 + 2));
-  CHECK(shared_rates.at("node 2 gpu 3 nvlink in") == 450e9);
-  CHECK(shared_rates.at("node 0 nic 3 out") == 50e9);
-  CHECK(shared_rates.at("leaf 0 up") == 100e9);
-  CHECK(shared_rates.at("leaf 1 down") == 100e9);
+  CHECK(shared_rates.at("node 2 gpu 3 from nvswitch") == 450e9);
+  CHECK(shared_rates.at("node 0 nic 3 to leaf") == 50e9);
+  CHECK(shared_rates.at("leaf 0 to spine") == 100e9);
+  CHECK(shared_rates.at("leaf 1 from spine") == 100e9);
 
   // A rail's leaf has one NIC of each node.
   const Topology railed(
       cluster(4, 4, {.nics_per_node = 4, .rails = true, .nodes_per_leaf = 2, .oversubscription = 2}));
   const auto railed_rates = rates(railed);
   CHECK(railed_rates.size() == 2 * (16 + 16 + 8));
-  CHECK(railed_rates.at("leaf 1 rail 3 up") == 50e9);
+  CHECK(railed_rates.at("leaf 1.3 to spine") == 50e9);
 
   // One leaf group has no spine.
   CHECK(rates(Topology(cluster(3, 4, {.nics_per_node = 4}))).size() == 2 * (12 + 12));
@@ -186,11 +188,11 @@ TEST_CASE("links have the rates of what they stand for") {
 
 TEST_CASE("GPUs share NICs where there are fewer, and have several as one where there are more") {
   const Topology fewer(cluster(2, 8, {.nics_per_node = 2}));
-  CHECK(names(fewer, fewer.route(3, 12)) == Names{"node 0 nic 0 out", "node 1 nic 1 in"});
-  CHECK(rates(fewer).at("node 1 nic 1 in") == 50e9);
+  CHECK(names(fewer, fewer.route(3, 12)) == Names{"node 0 nic 0 to leaf", "node 1 nic 1 from leaf"});
+  CHECK(rates(fewer).at("node 1 nic 1 from leaf") == 50e9);
   const Topology more(cluster(2, 2, {.nics_per_node = 4}));
-  CHECK(names(more, more.route(1, 2)) == Names{"node 0 nic 1 out", "node 1 nic 0 in"});
-  CHECK(rates(more).at("node 0 nic 1 out") == 100e9);
+  CHECK(names(more, more.route(1, 2)) == Names{"node 0 nic 1 to leaf", "node 1 nic 0 from leaf"});
+  CHECK(rates(more).at("node 0 nic 1 to leaf") == 100e9);
 }
 
 TEST_CASE("a link belongs to its GPU, to the GPUs of its NIC, or to all that go to the spine") {
@@ -201,7 +203,7 @@ TEST_CASE("a link belongs to its GPU, to the GPUs of its NIC, or to all that go 
     // GPU 6 is GPU 2 of node 1, and with GPU 3 on its NIC 1.
     CHECK(topology.is_link_of(link, 6) ==
           (name.starts_with("node 1 gpu 2 ") || name.starts_with("node 1 nic 1 ")));
-    CHECK(topology.is_uplink(link) == name.starts_with("leaf"));
+    CHECK(topology.is_shared(link) == name.starts_with("leaf"));
   }
 }
 
@@ -217,9 +219,9 @@ TEST_CASE("10,000 GPUs have 40,640 links and 100,000,000 routes, none of which n
       cluster(1250, 8, {.nics_per_node = 8, .rails = true, .nodes_per_leaf = 32, .oversubscription = 2}));
   // 40 leaf groups (the last of 2 nodes) of 8 leaf switches.
   CHECK(topology.link_bytes_per_s().size() == 2 * (10'000 + 10'000 + 320));
-  CHECK(names(topology, topology.route(1, 9'999)).back() == "node 1249 nic 7 in");
+  CHECK(names(topology, topology.route(1, 9'999)).back() == "node 1249 nic 7 from leaf");
   CHECK(topology.link_name(static_cast<LinkId>(topology.link_bytes_per_s().size() - 1)) ==
-        "leaf 39 rail 7 down");
+        "leaf 39.7 from spine");
 }
 
 TEST_CASE("networks that cannot be, and GPUs and links that are not, are refused") {

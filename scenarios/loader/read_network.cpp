@@ -1,0 +1,107 @@
+#include "scenarios/loader/read_network.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <stdexcept>
+#include <vector>
+
+#include "sim/network/topology.hpp"
+
+namespace packsim {
+namespace {
+
+constexpr int kMostVertices = 4096;
+constexpr int kMostCables = 4096;
+constexpr int kMostNodesOfBlock = 65'536;
+
+constexpr std::array<PolicyName<Wiring>, 2> kWirings = {
+    {{Wiring::even, "even", "Each of the group with fewer has its equal share of the other, in order."},
+     {Wiring::all, "all", "Each is linked to every one of the other group."}}};
+
+VertexGroup read_vertices(JsonReader& reader, int gpus_per_node) {
+  std::vector<std::string> kinds;
+  for (const VertexKindRow& row : kVertexKinds) kinds.emplace_back(row.name);
+  VertexGroup group{.name = reader.string("name"), .kind = kVertexKinds[reader.one_of("kind", kinds)].kind};
+  const bool is_one_of_gpu = group.kind == VertexKind::gpu || group.kind == VertexKind::nic;
+  group.count = reader.integer("count", 1, kMostVertices, is_one_of_gpu ? gpus_per_node : 1);
+  if (!vertex_kind(group.kind).in_node)
+    group.every_nodes = reader.integer("every_nodes", 1, kMostNodesOfBlock, 0);
+  reader.describe_as(fmt::format("vertices of kind {}", vertex_kind(group.kind).name));
+  return group;
+}
+
+// A number, or the rate that the GPU's data sheet has for its links.
+std::optional<double> read_rate(JsonReader& reader, const Gpu& gpu) {
+  const Json* value = reader.value("bytes_per_s");
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_string()) return reader.positive("bytes_per_s");
+  static const std::vector<std::string> kWords{"nvlink", "pcie"};
+  const std::size_t before = reader.n_problems();
+  const std::size_t word = reader.one_of("bytes_per_s", kWords);
+  if (reader.n_problems() != before) return std::nullopt;
+  const double rate = (word == 0 ? gpu.nvlink_bytes_per_s : gpu.pcie_bytes_per_s).value_or(0);
+  if (rate > 0) return rate;
+  reader.refuse("bytes_per_s", "number > 0",
+                fmt::format("{}, of which the GPU {} has no rate", kWords[word], gpu.driver_name));
+  return std::nullopt;
+}
+
+LinkRule read_links(JsonReader& reader, const std::vector<std::string>& names, const Gpu& gpu) {
+  LinkRule rule;
+  rule.from = reader.one_of("from", names);
+  rule.to = reader.one_of("to", names);
+  rule.wiring = reader.one_of("wiring", kWirings, Wiring::even);
+  rule.cables = reader.integer("count", 1, kMostCables, 1);
+  rule.bytes_per_s = read_rate(reader, gpu);
+  rule.latency_s = reader.has("latency_s") ? reader.number("latency_s", 0) : 0;
+  return rule;
+}
+
+}  // namespace
+
+NetworkDesign read_network_design(JsonReader reader, const Gpu& gpu, int gpus_per_node) {
+  if (reader.silent()) return {};
+  const std::size_t before = reader.n_problems();
+  reader.integer("format", 1, 1);
+  NetworkDesign design{.name = reader.string("name"), .source = reader.string("source")};
+  std::vector<JsonReader> vertices = reader.objects("vertices");
+  std::vector<std::string> names;
+  for (JsonReader& of : vertices) {
+    design.vertices.push_back(read_vertices(of, gpus_per_node));
+    names.push_back(design.vertices.back().name);
+  }
+  std::vector<JsonReader> links = reader.objects("links");
+  if (!names.empty()) {
+    for (JsonReader& of : links) design.links.push_back(read_links(of, names, gpu));
+  }
+  if (reader.n_problems() != before) return design;
+  for (const DesignMistake& mistake : mistakes_of(design, gpus_per_node)) {
+    JsonReader& place = mistake.in_links ? links[mistake.index] : vertices[mistake.index];
+    place.refuse(mistake.member, mistake.expected, mistake.got);
+  }
+  return design;
+}
+
+NetworkDesign read_named_network(JsonReader& reader, const std::string& from_folder, const Cluster& cluster,
+                                 const DataPaths& data, Problems& problems) {
+  const std::string name = reader.string("network");
+  if (name.empty()) return {};
+  const FoundFile file = find_named_file(kNetworkFiles, name, from_folder, data);
+  if (!file.found()) {
+    reader.refuse("network", file.expected, file.got);
+    return {};
+  }
+  const JsonDocument document = read_json(file.path, problems);
+  return read_network_design(JsonReader(document, problems), cluster.gpu, cluster.gpus_per_node);
+}
+
+void check_network_paths(JsonReader& reader, std::string_view key, const Cluster& cluster) {
+  try {
+    const Topology topology(cluster);
+  } catch (const std::invalid_argument& why) {
+    reader.refuse(key, "a network with a path from every GPU to every other", why.what());
+  }
+}
+
+}  // namespace packsim

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "models/cluster.hpp"
+#include "scenarios/loader/data_paths.hpp"
+#include "scenarios/loader/json/json_reader.hpp"
+
+namespace packsim {
+
+/// A network: a file of models/networks, or an object of the same form. gpus_per_node: of the cluster. Its
+/// GPU gives the rates of links that say "nvlink" or "pcie".
+NetworkDesign read_network_design(JsonReader reader, const Gpu& gpu, int gpus_per_node);
+
+/// The member "network" of a cluster type or of a scenario's cluster where it names a network: a file of
+/// models/networks, or a path, which may be relative to from_folder. problems: the reader's.
+NetworkDesign read_named_network(JsonReader& reader, const std::string& from_folder, const Cluster& cluster,
+                                 const DataPaths& data, Problems& problems);
+
+/// Reports at `key` if some GPU of the cluster has no path to another.
+void check_network_paths(JsonReader& reader, std::string_view key, const Cluster& cluster);
+
+}  // namespace packsim

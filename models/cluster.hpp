@@ -5,7 +5,7 @@
 #include <string>
 
 #include "models/gpu.hpp"
-#include "models/network/network_design.hpp"
+#include "models/network_design.hpp"
 
 namespace packsim {
 

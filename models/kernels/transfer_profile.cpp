@@ -9,6 +9,7 @@
 
 #include "models/kernels/kernel_times.hpp"
 #include "models/kernels/link_rates.hpp"
+#include "models/network/network_rates.hpp"
 
 namespace packsim {
 namespace {
@@ -199,7 +200,7 @@ class ProfileTransfer {
     const auto is_nvlink = [](double bytes_per_s, const Gpu& gpu) {
       return bytes_per_s > gpu.pcie_bytes_per_s.value_or(0);
     };
-    const double cluster_nvlink = cluster_.network.nvlink_bytes_per_s;
+    const double cluster_nvlink = network_rates(cluster_).gpu_bytes_per_s;
     const double cluster_rate = cluster_nvlink > 0 ? cluster_nvlink : gpu_rate(cluster_.gpu);
     const bool are_alike = is_nvlink(gpu_rate(measured_), measured_) == is_nvlink(cluster_rate, cluster_.gpu);
     return {.measured = {.gpu_bytes_per_s = gpu_rate(measured_)},

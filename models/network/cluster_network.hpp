@@ -1,7 +1,7 @@
 #pragma once
 
 #include "models/cluster.hpp"
-#include "models/network/network_design.hpp"
+#include "models/network_design.hpp"
 
 namespace packsim {
 

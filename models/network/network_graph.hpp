@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "models/network/network_design.hpp"
+#include "models/network_design.hpp"
 
 namespace packsim {
 

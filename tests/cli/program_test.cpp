@@ -249,7 +249,7 @@ TEST_CASE("Every shipped scenario is valid, and list shows it") {
     CHECK(run_shell(folder, "packsim check " + name).exit_code == 0);
   }
   CHECK(n_scenarios >= 4);
-  for (const char* what : {"strategies", "models", "clusters", "profiles", "hardware-profiles"}) {
+  for (const char* what : {"strategies", "models", "clusters", "networks", "profiles", "hardware-profiles"}) {
     const ProgramRun run = run_shell(folder, std::string("packsim list ") + what);
     CHECK(run.exit_code == 0);
     CHECK_FALSE(run.out.empty());

@@ -5,6 +5,7 @@
 #include "messages.hpp"
 #include "models/network/cluster_network.hpp"
 #include "models/network/network_rates.hpp"
+#include "scenario_text.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "sim/network/topology.hpp"
 #include "temp_folder.hpp"
@@ -182,6 +183,33 @@ TEST_CASE("vertices without links and GPUs without a path are refused") {
           .mistakes() ==
       Messages{"c.json: /network: expected a network with a path from every GPU to every other, got cluster "
                "c: no path from node 0 gpu 0 to node 0 gpu 2"});
+}
+
+TEST_CASE(
+    "a scenario may give its cluster another network, by name or path, and every node then has a path") {
+  const TempFolder folder;
+  const auto load = [&](const std::string& network) {
+    std::string text = scenario_text(R"({"strategy": "isf", "capacity_tokens": 131072, "sp_degree": 8})");
+    text.replace(text.find(R"("nodes": 4)"), 10, R"("nodes": 4, "network": ")" + network + '"');
+    folder.write("lengths.csv", "length_tokens\n100\n");
+    return load_scenario(folder.write("s.json", text), kData);
+  };
+  CHECK(load("ethernet").cluster.design->name == "ethernet");
+  folder.write(
+      "islands.json",
+      network(
+          kNode + R"(, {"name": "nic", "kind": "nic"},
+                                    {"name": "leaf", "kind": "switch", "every_nodes": 2})",
+          kNvlink + R"(, {"from": "gpu", "to": "nic"}, {"from": "nic", "to": "leaf", "bytes_per_s": 1})"));
+  const Messages islands = messages_of([&] { load("./islands.json"); });
+  REQUIRE(islands.size() == 1);
+  CHECK_THAT(islands[0],
+             Catch::EndsWith("s.json: /cluster/network: expected a network with a path from every "
+                             "GPU to every other, got cluster h100-sxm-80gb: no path from node 0 gpu 0 "
+                             "to node 2 gpu 0"));
+  const Messages unknown = messages_of([&] { load("token-ring"); });
+  REQUIRE(unknown.size() == 1);
+  CHECK_THAT(unknown[0], Catch::Contains("/cluster/network: expected"));
 }
 
 }  // namespace packsim

@@ -34,10 +34,10 @@ TEST_CASE("Replicas reduce all shards of a group over the same uplinks") {
   std::iota(gpus.begin(), gpus.end(), 0);
   const std::span<const LinkUse> all = links.of_replicas(replicas, gpus, 300);
   // Both rings go up from leaf 0 and come down to leaf 1 once, and the other way.
-  CHECK(bytes_of(all, [&](LinkId link) { return topology.is_uplink(link); }) == Approx(4 * 2 * 400.0));
+  CHECK(bytes_of(all, [&](LinkId link) { return topology.is_shared(link); }) == Approx(4 * 2 * 400.0));
   for (const int gpu : gpus) {
     const auto is_its = [&](LinkId link) {
-      return topology.is_link_of(link, gpu) && !topology.is_uplink(link);
+      return topology.is_link_of(link, gpu) && !topology.is_shared(link);
     };
     CHECK(bytes_of(all, is_its) == Approx(2 * 400.0));  // out and in
   }

@@ -1,4 +1,4 @@
-#include "models/network/network_design.hpp"
+#include "models/network_design.hpp"
 
 #include <algorithm>
 #include <set>

@@ -160,8 +160,8 @@ TEST_CASE("what a strategy that chooses its groups cannot carry out is refused, 
   const Scenario scenario = scenario_of(
       {.lengths = mixed_lengths(30),
        .strategies = R"({"name": "a", "strategy": "planner", "over_long": "own_pack", "padding": "capacity"},
-      {"name": "b", "strategy": "planner", "window_samples": 50, "zero_stages": [1, 2]})",
-       .parallelism = R"("pp_degree": 2)"},
+      {"name": "b", "strategy": "planner", "window_samples": 50, "zero_stages": [1, 0]})",
+       .parallelism = R"("offload": "optimizer")"},
       folder);
   std::string what;
   try {
@@ -176,7 +176,7 @@ TEST_CASE("what a strategy that chooses its groups cannot carry out is refused, 
         "/strategies/0/padding: a: expected none for a strategy that chooses pack lengths, got \"capacity\"",
         "/strategies/1/window_samples: b: expected 0 for a strategy with windows of its own "
         "(window_iterations), got 50",
-        "/strategies/1/zero_stages: b: expected stages that the parallel plan can have, got 2 "
+        "/strategies/1/zero_stages: b: expected stages that the parallel plan can have, got 0 "
         "(zero_stage: "}) {
     CAPTURE(part, what);
     CHECK(what.find(part) != std::string::npos);

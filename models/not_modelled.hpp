@@ -12,10 +12,10 @@ struct NotModelled {
 };
 
 /// Those that people ask for. `packsim list support` shows them.
-inline constexpr std::array<NotModelled, 11> kNotModelled = {{
-    {"fp8, fp4, fp16",
-     "All kernels are of bf16, with weights and moments of AdamW in fp32. Files of GPUs state other peaks, "
-     "which no price uses."},
+inline constexpr std::array<NotModelled, 9> kNotModelled = {{
+    {"fp4, fp16, fp8 of other parts",
+     "Matrix products of layers are in bf16 or fp8 (\"precision\"). Attention, the head, gradients and what "
+     "is sent between GPUs are in bf16 or fp32, but for gathers of weights (\"fp8_gather\")."},
     {"pipelines that gather often",
      "With a pipeline, ZeRO 3 gathers weights once a step and keeps them, and ZeRO 2 and 3 reduce gradients "
      "in the last micro-batch. Doing so in every micro-batch (torchtitan's reshard_after_forward \"always\") "
@@ -27,18 +27,12 @@ inline constexpr std::array<NotModelled, 11> kNotModelled = {{
     {"offload to disks, of parts",
      "Of what \"offload\" names all is in host memory: no NVMe (ZeRO-Infinity), no part that stays on the "
      "GPU (ZeRO-Offload++), and of activations only the inputs of checkpointed layers (not keys and values "
-     "in "
-     "chunks, as Ulysses-Offload has it)."},
+     "in chunks, as Ulysses-Offload has it)."},
     {"tiles of the sequence",
      "The MLP and the loss take all tokens of a GPU at once, where ALST (TiledMLP, tiled loss) takes some at "
-     "a "
-     "time: at millions of tokens more memory is asked for than such runs need."},
-    {"LoRA on chosen matrices",
-     "Adapters are beside every matrix of every layer and have one rank. Embedding and head have none."},
-    {"QLoRA", "The frozen weights are in bf16."},
-    {"checkpointing by operation",
-     "A checkpointed layer keeps its input alone (\"full\") or all but the inside of attention "
-     "(\"selective\")."},
+     "a time: at millions of tokens more memory is asked for than such runs need."},
+    {"adapters of several ranks, DoRA",
+     "Adapters have one rank, and are those of LoRA. Embedding and head have none."},
     {"tensor-parallel experts", "Each expert is whole on one GPU; ep_degree spreads experts over GPUs."},
     {"experts close to their tokens",
      "Experts are chosen at random. Routers that keep a token's experts on a few nodes, as DeepSeek's, send "

@@ -263,6 +263,60 @@ void check_offload(Mistakes& mistakes, const ParallelPlan& plan) {
          "activations only where checkpointing is full, as inputs of such layers alone are offloaded");
 }
 
+void check_precision(Mistakes& mistakes, const Cluster& cluster, const ParallelPlan& plan) {
+  if (is_fp8(plan.precision) && !cluster.gpu.peak("fp8")) {
+    mistakes.push_back({{"precision"},
+                        "bf16 on a GPU whose file states no peak of fp8",
+                        std::string(precision_kind(plan.precision).name)});
+  }
+  if (plan.fp8_gather && !(is_fp8(plan.precision) && shards_weights(plan)))
+    mistakes.push_back({{"fp8_gather"}, "false without an fp8 precision and ZeRO 3", "true"});
+}
+
+// Every model has an output projection and an MLP or experts.
+bool has_target(const Transformer& model, std::string_view name) {
+  const bool is_latent = model.has_latent_attention();
+  const bool has_query_latent = is_latent && model.latent.q_lora_rank > 0;
+  if (name == "q_proj") return !has_query_latent;
+  if (name == "q_a_proj" || name == "q_b_proj") return has_query_latent;
+  if (name == "k_proj" || name == "v_proj") return !is_latent;
+  if (name == "kv_a_proj_with_mqa" || name == "kv_b_proj") return is_latent;
+  return true;
+}
+
+void check_lora(Mistakes& mistakes, const Transformer& model, const ParallelPlan& plan) {
+  const bool is_lora = plan.lora_rank > 0;
+  if (!is_lora && !plan.lora_targets.is_all())
+    mistakes.push_back({{"lora_target_modules"}, "none without a lora_rank", "some"});
+  if (!is_lora && plan.frozen_weights != FrozenWeights::bf16)
+    mistakes.push_back({{"frozen_weights"}, "bf16 without a lora_rank", "nf4"});
+  if (plan.frozen_weights == FrozenWeights::nf4 && is_fp8(plan.precision))
+    mistakes.push_back({{"frozen_weights"}, "bf16 with an fp8 precision", "nf4"});
+  for (std::size_t i = 0; i < kLoraTargets.size(); ++i) {
+    if (!plan.lora_targets.has(i) || has_target(model, kLoraTargets[i].name)) continue;
+    mistakes.push_back(
+        {{"lora_target_modules"}, "modules that the model has", std::string(kLoraTargets[i].name)});
+  }
+}
+
+void check_modules(Mistakes& mistakes, const Transformer& model, const ParallelPlan& plan) {
+  if (plan.checkpointing != Checkpointing::modules) return;
+  const auto has = [&](LayerModule module) { return plan.recomputed_modules.has(module); };
+  const auto expect_none = [&](std::string_view name, const std::string& model_lacks) {
+    mistakes.push_back({{"checkpointing"},
+                        "no " + std::string(name) + " for a model without " + model_lacks,
+                        std::string(name)});
+  };
+  if (plan.recomputed_modules.empty()) mistakes.push_back({{"checkpointing"}, "at least one module", "none"});
+  if (has(LayerModule::mla_up_proj) && !model.has_latent_attention())
+    expect_none("mla_up_proj", "latent attention");
+  if (has(LayerModule::mlp) && model.n_layers_of(LayerKind::dense) == 0) expect_none("mlp", "dense layers");
+  for (const LayerModule module : {LayerModule::moe, LayerModule::moe_act}) {
+    if (has(module) && !model.has_experts())
+      expect_none(kLayerModules[static_cast<std::size_t>(module)].name, "experts");
+  }
+}
+
 void check_states(Mistakes& mistakes, const ParallelPlan& plan) {
   const Product zero = {{"zero_stage", plan.zero_stage}};
   if (!is_zero_stage(plan.zero_stage)) {
@@ -296,6 +350,9 @@ std::vector<PlanMistake> plan_mistakes(const Transformer& model, const Cluster& 
   check_experts(mistakes, model, plan, ranks_are_good);
   check_states(mistakes, plan);
   if (ranks_are_good) check_shards(mistakes, plan);
+  check_modules(mistakes, model, plan);
+  check_lora(mistakes, model, plan);
+  check_precision(mistakes, cluster, plan);
   expect_range(mistakes, "gc_layers", plan.gc_layers, 0, model.n_layers);
   expect_range(mistakes, "lora_rank", plan.lora_rank, 0, model.hidden_size);
   if (plan.uneven_heads && plan.latent_exchange)

@@ -7,7 +7,10 @@
 
 #include "models/cluster.hpp"
 #include "models/execution_style.hpp"
+#include "models/layer_modules.hpp"
+#include "models/lora_targets.hpp"
 #include "models/pipeline/pipeline_schedule.hpp"
+#include "models/precision.hpp"
 #include "models/transformer.hpp"
 #include "packing/sequence_parallelism.hpp"
 
@@ -17,8 +20,20 @@ namespace packsim {
 /// either end, which balances causal attention work.
 enum class RingLayout { contiguous, zigzag };
 
-/// What a checkpointed layer keeps: only its input, or everything except the inside of attention.
-enum class Checkpointing { full, selective };
+/// What a checkpointed layer recomputes.
+///   full        everything: it keeps only its input
+///   selective   the inside of attention
+///   operations  what torchtitan's selective checkpointing by operation does: it keeps its input and the
+///               outputs of attention, of every second matrix product beginning with the first, of
+///               reduce-scatters and of all-to-alls. Products of routed experts and adapters' are recomputed.
+///   modules     ParallelPlan::recomputed_modules, as Megatron's --recompute-modules
+enum class Checkpointing { full, selective, operations, modules };
+
+/// How weights that LoRA freezes are kept. nf4: QLoRA's 4-bit NormalFloat (arXiv 2305.14314) of the matrices
+/// of layers, in blocks of 64 values whose scales are quantised to 8 bits in blocks of 256.
+enum class FrozenWeights { bf16, nf4 };
+/// 4 bits, an 8-bit scale for 64 values, and an fp32 one for 256 of these scales.
+inline constexpr double kNf4Bytes = 0.5 + 1.0 / 64 + 4.0 / (64 * 256);
 
 /// What is kept in host memory and crosses the bus in every step.
 struct Offload {
@@ -73,6 +88,7 @@ struct ParallelPlan {
 
   int gc_layers = 0;  ///< number of checkpointed layers of the whole model
   Checkpointing checkpointing = Checkpointing::full;
+  LayerModules recomputed_modules = {};  ///< only with Checkpointing::modules
 
   RingLayout ring_layout = RingLayout::zigzag;
   /// With latent attention, Ulysses sends the latents, not the heads.
@@ -82,6 +98,11 @@ struct ParallelPlan {
   bool uneven_heads = false;
   Offload offload = {};
   int lora_rank = 0;  ///< 0: full fine-tuning
+  LoraTargets lora_targets = {};
+  FrozenWeights frozen_weights = FrozenWeights::bf16;
+  Precision precision = Precision::bf16;
+  /// ZeRO 3 gathers the matrices of layers in fp8, quantised by their shards once a step.
+  bool fp8_gather = false;
 
   /// GPUs that hold one copy of the model.
   int rank_gpus() const { return tp_degree * sequence.gpus_per_pack() * pp_degree; }
@@ -99,6 +120,14 @@ struct ParallelPlan {
   int sequence_gpus() const { return tp_degree * sequence.gpus_per_pack(); }
   /// GPUs that hold the same weights.
   int state_gpus() const { return n_gpus / (tp_degree * pp_degree); }
+
+  /// Whether every pass quantises the weights that it uses, instead of once a step.
+  bool casts_weights_in_passes() const { return is_fp8(precision) && zero_stage == 3 && !fp8_gather; }
+  /// Whether checkpointed layers run the attention kernel once more.
+  bool recomputes_attention() const {
+    return checkpointing == Checkpointing::modules ? recomputed_modules.has(LayerModule::core_attn)
+                                                   : checkpointing != Checkpointing::operations;
+  }
 
   bool operator==(const ParallelPlan&) const = default;
 };

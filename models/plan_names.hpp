@@ -21,9 +21,16 @@ inline constexpr std::array<PolicyName<ExpertDispatch>, 2> kExpertDispatchNames 
     {ExpertDispatch::deduplicated, "deduplicated",
      "a token is sent once to each GPU or node with any of them"},
 }};
-inline constexpr std::array<PolicyName<Checkpointing>, 2> kCheckpointingNames = {{
+/// Checkpointing::modules has no name: files list the modules.
+inline constexpr std::array<PolicyName<Checkpointing>, 3> kCheckpointingNames = {{
     {Checkpointing::full, "full", "a layer keeps its input"},
     {Checkpointing::selective, "selective", "a layer keeps all but the inside of attention"},
+    {Checkpointing::operations, "operations",
+     "a layer keeps its input and the outputs of attention and every second matrix product"},
+}};
+inline constexpr std::array<PolicyName<FrozenWeights>, 2> kFrozenWeightsNames = {{
+    {FrozenWeights::bf16, "bf16", "frozen weights are in bf16"},
+    {FrozenWeights::nf4, "nf4", "frozen weights are in 4 bits, as QLoRA's"},
 }};
 
 struct OffloadName {

@@ -16,12 +16,18 @@ std::vector<PlanTrait> plan_traits(const Transformer& model, const ParallelPlan&
   add(plan.zero_stage == 2, PlanTrait::zero_2);
   add(plan.zero_stage == 3, PlanTrait::zero_3);
   add(shard_replicas(plan) > 1, PlanTrait::hybrid_sharding);
-  const bool is_full = plan.checkpointing == Checkpointing::full;
-  add(plan.gc_layers > 0 && is_full, PlanTrait::checkpointing);
-  add(plan.gc_layers > 0 && !is_full, PlanTrait::selective_checkpointing);
+  const auto checkpoints = [&](Checkpointing kind) {
+    return plan.gc_layers > 0 && plan.checkpointing == kind;
+  };
+  add(checkpoints(Checkpointing::full), PlanTrait::checkpointing);
+  add(checkpoints(Checkpointing::selective), PlanTrait::selective_checkpointing);
+  add(checkpoints(Checkpointing::operations), PlanTrait::operation_checkpointing);
+  add(checkpoints(Checkpointing::modules), PlanTrait::module_checkpointing);
   add(model.has_experts(), PlanTrait::experts);
   add(plan.lora_rank > 0, PlanTrait::lora);
   add(plan.offload.any(), PlanTrait::offload);
+  add(is_fp8(plan.precision), PlanTrait::fp8);
+  add(plan.frozen_weights == FrozenWeights::nf4, PlanTrait::qlora);
   return traits;
 }
 

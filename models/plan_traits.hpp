@@ -21,9 +21,13 @@ enum class PlanTrait : std::uint8_t {
   hybrid_sharding,
   checkpointing,
   selective_checkpointing,
+  operation_checkpointing,
+  module_checkpointing,
   experts,
   lora,
   offload,
+  fp8,
+  qlora,
 };
 
 struct PlanTraitKind {
@@ -35,10 +39,11 @@ struct PlanTraitKind {
   double error;
 };
 
-/// The errors of experts and LoRA follow published steps that went into no fit: those with experts are 7 to
-/// 41 % off, those with LoRA, all of one stack, 1 to 9 % (docs/accuracy/held_out_steps.md). The others are
-/// assumed. That of states in host memory is the largest, because no measurement of AdamW on a host is known.
-inline constexpr std::array<PlanTraitKind, 12> kPlanTraits = {{
+/// The errors of experts, LoRA and fp8 follow published steps that went into no fit: those with experts are 6
+/// to 40 % off, those with LoRA, all of one stack, 1 to 9 %, those in fp8 on GPUs as priced 0.3 to 11 %
+/// (docs/accuracy/held_out_steps.md). The others are assumed. That of states in host memory is the largest,
+/// because no measurement of AdamW on a host is known.
+inline constexpr std::array<PlanTraitKind, 16> kPlanTraits = {{
     {PlanTrait::tensor, "tensor", "tensor parallelism", 0.08},
     {PlanTrait::ulysses, "ulysses", "Ulysses sequence parallelism", 0.08},
     {PlanTrait::ring, "ring", "ring attention", 0.08},
@@ -48,9 +53,13 @@ inline constexpr std::array<PlanTraitKind, 12> kPlanTraits = {{
     {PlanTrait::hybrid_sharding, "hybrid_sharding", "hybrid sharding", 0.08},
     {PlanTrait::checkpointing, "checkpointing", "checkpointed layers", 0.08},
     {PlanTrait::selective_checkpointing, "selective_checkpointing", "selective checkpointing", 0.08},
+    {PlanTrait::operation_checkpointing, "operation_checkpointing", "checkpointing by operation", 0.08},
+    {PlanTrait::module_checkpointing, "module_checkpointing", "recomputed modules", 0.08},
     {PlanTrait::experts, "experts", "experts", 0.25},
     {PlanTrait::lora, "lora", "LoRA", 0.1},
     {PlanTrait::offload, "offload", "states in host memory", 0.5},
+    {PlanTrait::fp8, "fp8", "products in fp8", 0.1},
+    {PlanTrait::qlora, "qlora", "frozen weights in 4 bits", 0.15},
 }};
 
 constexpr const PlanTraitKind& plan_trait_kind(PlanTrait trait) {

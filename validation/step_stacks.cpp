@@ -15,11 +15,19 @@ namespace {
 
 constexpr const char* kHardware = "h100-sxm-public";
 
-bool has_own_doubts(const PublishedStep& step) {
-  const std::vector<PlanTrait> traits = plan_traits(step.model, step.plan);
-  return std::ranges::any_of(traits, [](PlanTrait trait) {
-    return trait == PlanTrait::experts || trait == PlanTrait::lora || trait == PlanTrait::offload ||
-           trait == PlanTrait::hybrid_sharding;
+// Steps with these are left out of the fit: their own errors are larger than those of stacks, or they are to
+// show what the fit says of such steps.
+constexpr std::array kLeftOutTraits = {PlanTrait::experts,
+                                       PlanTrait::lora,
+                                       PlanTrait::offload,
+                                       PlanTrait::hybrid_sharding,
+                                       PlanTrait::operation_checkpointing,
+                                       PlanTrait::module_checkpointing,
+                                       PlanTrait::fp8};
+
+bool is_left_out(const PublishedStep& step) {
+  return std::ranges::any_of(plan_traits(step.model, step.plan), [](PlanTrait trait) {
+    return std::ranges::find(kLeftOutTraits, trait) != kLeftOutTraits.end();
   });
 }
 
@@ -68,7 +76,7 @@ ExecutionStyle any_stack_execution(const ExecutionStyle& of_step) {
 AnyStackFit::AnyStackFit(const std::vector<const PublishedStep*>& steps, ClusterHardware& hardware) {
   std::map<std::string_view, std::vector<StepError>> errors;
   for (const PublishedStep* step : steps) {
-    if (has_own_doubts(*step) || !plan_mistakes(step->model, step->cluster, step->plan).empty()) continue;
+    if (is_left_out(*step) || !plan_mistakes(step->model, step->cluster, step->plan).empty()) continue;
     errors[stack_of(step->source).name].push_back(error_of(*step, hardware.on(step->cluster)));
     add_step(scope_, step->model, step->plan);
   }

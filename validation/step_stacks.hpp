@@ -20,10 +20,11 @@ struct StepStack {
   std::string_view profile;  ///< of calibration/profiles, fitted to steps of this stack; empty: there is none
 };
 
-inline constexpr std::array<StepStack, 9> kStepStacks = {{
+inline constexpr std::array<StepStack, 10> kStepStacks = {{
     {"llm_foundry", "LLM Foundry", "llm-foundry-fsdp-h100"},
     {"dgxc_", "NeMo", "nemo-megatron-h100"},
     {"gcp_", "NeMo", "nemo-megatron-h100"},
+    {"nemo_", "NeMo", "nemo-megatron-h100"},
     {"mbridge_", "Megatron-Bridge", ""},
     {"automodel", "NeMo AutoModel", ""},
     {"torchtitan", "torchtitan", ""},
@@ -36,9 +37,10 @@ inline constexpr std::array<StepStack, 9> kStepStacks = {{
 const StepStack& stack_of(std::string_view source);
 
 /// The profile for stacks that have none of their own: one factor on all computation, the geometric mean of
-/// those that make the steps of each stack right on average. Steps with experts, LoRA, offloading or hybrid
-/// sharding are left out, as their own errors are larger than those of stacks (kPlanTraits) or, with hybrid
-/// sharding, known from two steps only.
+/// those that make the steps of each stack right on average. Steps with experts, LoRA, offloading or fp8 are
+/// left out, as their own errors are larger than those of stacks (kPlanTraits), and so are those with hybrid
+/// sharding, known from two steps only, and those that are checkpointed by operation or module, which show
+/// how well the fit does without them.
 class AnyStackFit {
  public:
   /// steps: kept by reference. hardware: of the profile.

@@ -16,7 +16,14 @@ _COPIES = ("device", "host_to_device", "device_to_host")
 
 # Kernel: its keys in order, each with what it may be: the name of a kind of value, or the words it may be.
 KERNEL_KINDS: dict[str, dict[str, str | tuple[str, ...]]] = {
-    "gemm": {"m": "count", "n": "count", "k": "count", "layout": ("tn", "nn", "nt"), "cache": _CACHES},
+    "gemm": {
+        "m": "count",
+        "n": "count",
+        "k": "count",
+        "layout": ("tn", "nn", "nt"),
+        "cache": _CACHES,
+        "dtype": ("bf16", "fp8", "fp8_block"),
+    },
     "attention": {
         "pass": _PASSES,
         "docs": "documents",
@@ -54,6 +61,9 @@ KERNEL_KINDS: dict[str, dict[str, str | tuple[str, ...]]] = {
         "packs": "packs",
     },
 }
+
+# Values of keys that a case need not give, and that its text leaves out.
+STANDARD = {"dtype": "bf16"}
 
 _INTEGER = re.compile(r"0|[1-9][0-9]*")
 
@@ -122,6 +132,7 @@ class KernelCase:
                     given[key] = _canonical(keys[key], value)
                 except ValueError as expected:
                     mistakes.append(f'{key}: {expected}, got "{value}"')
+        given = {key: value for key, value in STANDARD.items() if key in keys} | given
         mistakes += [f"expected a value of {key}, got none" for key in keys if key not in given]
         if mistakes:
             raise ValueError(f"kernel {kernel}: " + "; ".join(mistakes))
@@ -129,8 +140,9 @@ class KernelCase:
 
     @property
     def text(self) -> str:
-        keys = KERNEL_KINDS[self.kernel]
-        return " ".join([self.kernel, *(f"{key}={value}" for key, value in zip(keys, self.values))])
+        given = zip(KERNEL_KINDS[self.kernel], self.values)
+        shown = (f"{key}={value}" for key, value in given if STANDARD.get(key) != value)
+        return " ".join([self.kernel, *shown])
 
     def value(self, key: str) -> str:
         return self.values[list(KERNEL_KINDS[self.kernel]).index(key)]

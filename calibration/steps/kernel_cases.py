@@ -51,6 +51,8 @@ def _sets(case: KernelCase, toolbox: Toolbox, size_bytes: int, make: Callable[[]
 
 def _gemm(case: KernelCase, toolbox: Toolbox) -> PreparedKernel:
     m, n, k, layout = case.integer("m"), case.integer("n"), case.integer("k"), case.value("layout")
+    if case.value("dtype") != "bf16":
+        raise Unavailable(f'products of dtype {case.value("dtype")} are not measured here')
 
     def make() -> Call:
         left = _random(toolbox, k, m).t() if layout == "nt" else _random(toolbox, m, k)

@@ -28,7 +28,8 @@ std::string not_modelled_text() {
 
 std::string support_text(const DataPaths& data) {
   const KernelSources sources = load_kernel_sources(data);
-  return "What the times of kernels rest on; all are of bf16\n\n" + kernel_support_text(sources, data) +
+  return "What the times of kernels rest on; all are of bf16, from which a rule makes those of fp8\n\n" +
+         kernel_support_text(sources, data) +
          "\nFramework profiles that were fitted to such steps, and the error that the others add\n\n" +
          trait_support_text(data) +
          "\nHow well the attention kernels of models are known on the measured GPU, and profiles fitted to "

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <span>
 
+#include "models/layers/recomputed_parts.hpp"
+
 namespace packsim {
 namespace {
 
@@ -63,9 +65,12 @@ Utilisation utilisation(const Scenario& scenario, const PlannedStrategy& plan, d
   double hardware_flop = 0;
   for (std::size_t group = 0; group < plan.groups.size(); ++group) {
     const Work work = work_of(model, plan, group);
+    const ParallelPlan& parallel = plan.plans[group];
     const double recomputed_part = static_cast<double>(plan.groups[group].gc_layers) / model.n_layers;
-    const double recomputed_flop = recomputed_part * (work.computed_tokens * model.layers_flop_per_token() +
-                                                      work.computed_attention_flop);
+    const double recomputed_flop =
+        recomputed_part *
+        (recomputed_product_share(model, parallel) * work.computed_tokens * model.layers_flop_per_token() +
+         (parallel.recomputes_attention() ? work.computed_attention_flop : 0));
     tokens += work.tokens;
     samples += work.samples;
     model_flop += model.training_flop(work.tokens, work.attention_flop);

@@ -121,6 +121,13 @@ void compare_execution(const StrategyResult& reference, StrategyResult& run) {
     run.differences.push_back(fmt::format("trains adapters of rank {}, {} of rank {} (0: all weights)",
                                           run.plan.lora_rank, reference.name, reference.plan.lora_rank));
   }
+  if (run.plan.lora_targets != reference.plan.lora_targets)
+    run.differences.push_back(fmt::format("has adapters beside other modules than {}", reference.name));
+  if (run.plan.frozen_weights != reference.plan.frozen_weights ||
+      run.plan.precision != reference.plan.precision) {
+    run.differences.push_back(
+        fmt::format("trains in another number format than {} (precision, frozen_weights)", reference.name));
+  }
   if (own_style(run) != own_style(reference)) {
     run.differences.push_back(
         fmt::format("executes steps in another way than {} (its own keys of parallelism)", reference.name));

@@ -49,7 +49,9 @@ ParallelPlan without_groups(ParallelPlan plan) {
 // Whether steps are executed in the same way, but for what follows from the ZeRO stage.
 bool are_executed_alike(const ParallelPlan& one, ParallelPlan other) {
   other.execution.overlaps_states = one.execution.overlaps_states;
-  return one.execution == other.execution && one.lora_rank == other.lora_rank;
+  return one.execution == other.execution && one.lora_rank == other.lora_rank &&
+         one.lora_targets == other.lora_targets && one.frozen_weights == other.frozen_weights &&
+         one.precision == other.precision;
 }
 
 }  // namespace

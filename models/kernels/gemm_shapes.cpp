@@ -18,8 +18,11 @@ const std::vector<GemmNeighbour>& GemmShapes::measured(const KernelModel& model,
   if (!is_new) return place->second;
   const std::string_view layout = key_value(model.key, "layout");
   const std::string_view cache = key_value(model.key, "cache");
+  const std::string_view dtype = key_value(model.key, "dtype");
   for (const KernelCurve* curve : profile_->curves_of("gemm ")) {
-    if (key_value(curve->key, "layout") != layout || key_value(curve->key, "cache") != cache) continue;
+    if (key_value(curve->key, "layout") != layout || key_value(curve->key, "cache") != cache ||
+        key_value(curve->key, "dtype") != dtype)
+      continue;
     GemmNeighbour& neighbour = place->second.emplace_back();
     neighbour.curve = curve;
     neighbour.sides.over_k = over_k;

@@ -73,6 +73,7 @@ std::string kernel_family(std::string_view text) {
     return " " + std::string(key) + "=" + std::string(key_value(text, key));
   };
   if (kind == "attention") return kind + with("pass");
+  if (kind == "gemm" && !key_value(text, "dtype").empty()) return kind + with("dtype");
   if (kind == "elementwise") return kind + with("op") + with("pass");
   if (kind == "copy") return kind + with("kind");
   // A network is another thing than the links of a node, and mostly measured by somebody else.

@@ -30,8 +30,10 @@ const std::vector<KernelKind> kKinds = {
       {"n", count},
       {"k", count},
       {"layout", word, {"tn", "nn", "nt"}},
-      {"cache", word, kCaches}},
-     "bf16 matrix product, m x k by k x n. tn: forward; nn: gradient of the input; nt: of the weights"},
+      {"cache", word, kCaches},
+      {"dtype", word, {"bf16", "fp8", "fp8_block"}, "bf16"}},
+     "matrix product, m x k by k x n. tn: forward; nn: gradient of the input; nt: of the weights. fp8: one "
+     "scale a tensor; fp8_block: a scale for each block of 128"},
     {"attention",
      {{"pass", word, kPasses},
       {"docs", documents},
@@ -212,7 +214,9 @@ KernelCase KernelCase::parse(std::string_view text) {
     }
   }
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    if (!given[i]) report("expected a value of " + std::string(keys[i].name) + ", got none");
+    if (given[i]) continue;
+    result.values_[i] = keys[i].standard;
+    if (keys[i].standard.empty()) report("expected a value of " + std::string(keys[i].name) + ", got none");
   }
   if (!mistakes.empty())
     throw std::invalid_argument("kernel " + std::string(result.kernel()) + ": " + mistakes);
@@ -223,11 +227,13 @@ KernelCase KernelCase::of(std::string_view kernel, const std::vector<std::string
   KernelCase result;
   result.kind_ = &kernel_kind(kernel);
   const std::vector<KernelKey>& keys = result.kind_->keys;
-  if (values.size() != keys.size())
+  const std::size_t n_required =
+      static_cast<std::size_t>(std::ranges::count(keys, std::string_view{}, &KernelKey::standard));
+  if (values.size() < n_required || values.size() > keys.size())
     throw std::logic_error("kernel " + std::string(kernel) + " has " + std::to_string(keys.size()) +
                            " keys, got " + std::to_string(values.size()) + " values");
   std::string mistakes;
-  for (std::size_t i = 0; i < keys.size(); ++i) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
     const std::string expected = expected_of(keys[i], values[i]);
     if (expected.empty()) {
       result.values_.push_back(canonical(keys[i], values[i]));
@@ -236,6 +242,7 @@ KernelCase KernelCase::of(std::string_view kernel, const std::vector<std::string
     }
   }
   if (!mistakes.empty()) throw std::invalid_argument("kernel " + std::string(kernel) + ": " + mistakes);
+  for (std::size_t i = values.size(); i < keys.size(); ++i) result.values_.emplace_back(keys[i].standard);
   return result;
 }
 
@@ -246,7 +253,8 @@ std::string KernelCase::text() const {
 std::string KernelCase::text_without(std::initializer_list<std::string_view> keys) const {
   std::string text(kernel());
   for (std::size_t i = 0; i < values_.size(); ++i) {
-    const std::string_view key = kind_->keys[i].name;
+    const auto& [key, kind, words, standard] = kind_->keys[i];
+    if (!standard.empty() && values_[i] == standard) continue;
     if (std::ranges::find(keys, key) == keys.end()) text += " " + std::string(key) + "=" + values_[i];
   }
   return text;
@@ -303,7 +311,9 @@ double kernel_flop(const KernelCase& kernel) {
 double kernel_bytes(const KernelCase& kernel) {
   const auto size = [&](std::string_view key) { return static_cast<double>(kernel.integer(key)); };
   if (kernel.kernel() == "gemm") {
-    return kBf16Bytes * (size("m") * size("k") + size("k") * size("n") + size("m") * size("n"));
+    const double operand_bytes = kernel.value("dtype") == "bf16" ? kBf16Bytes : 1;
+    return operand_bytes * (size("m") * size("k") + size("k") * size("n")) +
+           kBf16Bytes * size("m") * size("n");
   }
   if (kernel.kernel() == "elementwise") {
     return kBf16Bytes * elementwise_values(kernel.value("op"), kernel.value("pass") == "bwd") * size("rows") *

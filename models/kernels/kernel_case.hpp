@@ -25,6 +25,9 @@ struct KernelKey {
   std::string_view name;
   KeyKind kind;
   std::vector<std::string_view> words = {};  ///< only for KeyKind::word
+  /// What a case that does not give the key has; texts leave this value out. Empty: the key is required. Keys
+  /// with such a value are a kind's last ones.
+  std::string_view standard = {};
 };
 
 /// One kind of kernel that can be measured and predicted: a row of kernel_kinds().
@@ -47,7 +50,8 @@ class KernelCase {
   /// Parses a text, whose keys may be in any order. Throws std::invalid_argument that names every key that is
   /// missing, unknown, given twice, or has a wrong value.
   static KernelCase parse(std::string_view text);
-  /// Makes a case of values, which are in the order of the kind's keys.
+  /// Makes a case of values, which are in the order of the kind's keys. The last ones may be left out if they
+  /// have a standard value.
   static KernelCase of(std::string_view kernel, const std::vector<std::string>& values);
 
   std::string_view kernel() const { return kind_->name; }

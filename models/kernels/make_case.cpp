@@ -3,22 +3,26 @@
 namespace packsim {
 namespace {
 
-KernelCase gemm_case(std::int64_t m, std::int64_t n, std::int64_t k, const std::string& layout) {
-  return KernelCase::of("gemm", {std::to_string(m), std::to_string(n), std::to_string(k), layout, "cold"});
+KernelCase gemm_case(std::int64_t m, std::int64_t n, std::int64_t k, const std::string& layout,
+                     std::string_view dtype) {
+  return KernelCase::of(
+      "gemm", {std::to_string(m), std::to_string(n), std::to_string(k), layout, "cold", std::string(dtype)});
 }
 
 }  // namespace
 
-KernelCase forward_gemm(std::int64_t tokens, std::int64_t out, std::int64_t in) {
-  return gemm_case(tokens, out, in, "tn");
+KernelCase forward_gemm(std::int64_t tokens, std::int64_t out, std::int64_t in, std::string_view dtype) {
+  return gemm_case(tokens, out, in, "tn", dtype);
 }
 
-KernelCase input_gradient_gemm(std::int64_t tokens, std::int64_t out, std::int64_t in) {
-  return gemm_case(tokens, in, out, "nn");
+KernelCase input_gradient_gemm(std::int64_t tokens, std::int64_t out, std::int64_t in,
+                               std::string_view dtype) {
+  return gemm_case(tokens, in, out, "nn", dtype);
 }
 
-KernelCase weight_gradient_gemm(std::int64_t tokens, std::int64_t out, std::int64_t in) {
-  return gemm_case(out, in, tokens, "nt");
+KernelCase weight_gradient_gemm(std::int64_t tokens, std::int64_t out, std::int64_t in,
+                                std::string_view dtype) {
+  return gemm_case(out, in, tokens, "nt", dtype);
 }
 
 KernelCase attention_case(std::string_view pass, const Documents& documents, int n_heads, int n_kv_heads,

@@ -14,9 +14,12 @@ namespace packsim {
 // smaller micro-batches the truth lies between cold and hot.
 
 /// The three matrix products of a linear layer y[tokens, out] = x[tokens, in] W[out, in]^T.
-KernelCase forward_gemm(std::int64_t tokens, std::int64_t out, std::int64_t in);
-KernelCase input_gradient_gemm(std::int64_t tokens, std::int64_t out, std::int64_t in);
-KernelCase weight_gradient_gemm(std::int64_t tokens, std::int64_t out, std::int64_t in);
+KernelCase forward_gemm(std::int64_t tokens, std::int64_t out, std::int64_t in,
+                        std::string_view dtype = "bf16");
+KernelCase input_gradient_gemm(std::int64_t tokens, std::int64_t out, std::int64_t in,
+                               std::string_view dtype = "bf16");
+KernelCase weight_gradient_gemm(std::int64_t tokens, std::int64_t out, std::int64_t in,
+                                std::string_view dtype = "bf16");
 
 KernelCase attention_case(std::string_view pass, const Documents& documents, int n_heads, int n_kv_heads,
                           int head_dim);

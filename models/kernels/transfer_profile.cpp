@@ -20,6 +20,11 @@ constexpr GemmNumbers kUsualGemm = {.launch_s = 3e-6, .s_per_flop = 1 / 700e12, 
 // Of a GPU whose file does not say.
 constexpr double kUsualL2Bytes = 50e6;
 
+// The peak that counts for products of a case or curve.
+std::string_view peak_format(std::string_view dtype) {
+  return dtype.starts_with("fp8") ? "fp8" : "bf16";
+}
+
 // How often the time of its work a kernel takes on another GPU.
 struct WorkFactors {
   double product = 1;    // of flop in matrix products
@@ -41,8 +46,8 @@ double ratio(std::optional<double> from, std::optional<double> to) {
 }
 
 WorkFactors work_factors(const Gpu& from, const Gpu& to, std::optional<double> host_bytes_per_s,
-                         std::string_view library, double compute_exponent) {
-  const double peaks = ratio(from.peak("bf16"), to.peak("bf16"));
+                         std::string_view library, std::string_view format, double compute_exponent) {
+  const double peaks = ratio(from.peak(format), to.peak(format));
   const double shares = issues_warp_products(library) ? from.warp_product_share / to.warp_product_share : 1;
   return {.product = std::pow(peaks, compute_exponent),
           .attention = std::pow(peaks * shares, compute_exponent),
@@ -102,9 +107,11 @@ class ProfileTransfer {
  private:
   bool is_same_gpu() const { return measured_.driver_name == cluster_.gpu.driver_name; }
 
-  WorkFactors factors(std::string_view library) const {
-    return work_factors(measured_, cluster_.gpu, cluster_.host_link_bytes_per_s, library,
-                        numbers_.compute_exponent);
+  // of: a curve or a model.
+  template <typename Item>
+  WorkFactors factors(const Item& of) const {
+    return work_factors(measured_, cluster_.gpu, cluster_.host_link_bytes_per_s, of.library,
+                        peak_format(key_value(of.key, "dtype")), numbers_.compute_exponent);
   }
 
   static void scale(KernelModel& model, std::string_view name, double factor) {
@@ -116,7 +123,7 @@ class ProfileTransfer {
 
   void change(KernelModel& model) const {
     const std::string_view kind = std::string_view(model.key).substr(0, model.key.find(' '));
-    const WorkFactors work = factors(model.library);
+    const WorkFactors work = factors(model);
     if (kind == "gemm" && !is_same_gpu()) {
       scale(model, "flop_per_s", 1 / work.product);
       scale(model, "s_per_output", work.product);
@@ -139,7 +146,7 @@ class ProfileTransfer {
   void change(KernelCurve& curve) const {
     const std::string_view kind = std::string_view(curve.key).substr(0, curve.key.find(' '));
     if (is_same_gpu() || kind == "collective" || kind == "launch_gap" || kind == "step") return;
-    const WorkFactors work = factors(curve.library);
+    const WorkFactors work = factors(curve);
     if (kind == "gemm") {
       const GemmNumbers from = gemm_of(curve);
       const GemmNumbers to = slower(from, work);
@@ -163,8 +170,12 @@ class ProfileTransfer {
   }
 
   GemmNumbers gemm_of(const KernelCurve& curve) const {
-    const KernelModel* model = profile_.model("gemm layout=" + std::string(key_value(curve.key, "layout")) +
-                                              " cache=" + std::string(key_value(curve.key, "cache")));
+    std::string key = "gemm";
+    for (const char* name : {"layout", "cache", "dtype"}) {
+      const std::string value(key_value(curve.key, name));
+      if (!value.empty()) key += " " + std::string(name) + "=" + value;
+    }
+    const KernelModel* model = profile_.model(key);
     return model == nullptr ? kUsualGemm : gemm_numbers(*model);
   }
 
@@ -260,7 +271,7 @@ double least_kernel_s(const Gpu& gpu, const KernelCase& kernel) {
   const std::string_view kind = kernel.kernel();
   if (kind == "collective" || kind == "overlap" || (kind == "copy" && kernel.value("kind") != "device"))
     return 0;
-  const std::optional<double> peak = gpu.peak("bf16");
+  const std::optional<double> peak = gpu.peak(kind == "gemm" ? peak_format(kernel.value("dtype")) : "bf16");
   const double flop_s = peak ? kernel_flop(kernel) / *peak : 0;
   if (!gpu.memory_bytes_per_s) return flop_s;
   const double bytes = std::max(0.0, kernel_bytes(kernel) - gpu.l2_bytes.value_or(kUsualL2Bytes));

@@ -14,12 +14,33 @@ std::vector<CountedKernel> exchange_kernels(const LayerOp& op, std::string_view 
   return {{collective_case(collective, op.gpus, op.nodes, op.bytes), op.count}};
 }
 
+void add_cast(std::vector<CountedKernel>& kernels, std::int64_t bytes, double count) {
+  if (bytes > 0) kernels.push_back({copy_case("device", bytes), count});
+}
+
+std::vector<CountedKernel> linear_forward(const LayerOp& op) {
+  std::vector<CountedKernel> kernels;
+  add_cast(kernels, op.casts.input, 1);
+  add_cast(kernels, op.casts.weight, op.count);
+  kernels.push_back({forward_gemm(op.rows, op.out, op.in, op.dtype), op.count});
+  return kernels;
+}
+
+std::vector<CountedKernel> linear_backward(const LayerOp& op) {
+  std::vector<CountedKernel> kernels;
+  add_cast(kernels, op.casts.gradient, op.count);
+  add_cast(kernels, op.casts.weight, op.count);
+  kernels.push_back({input_gradient_gemm(op.rows, op.out, op.in, op.dtype), op.count});
+  if (!op.frozen) kernels.push_back({weight_gradient_gemm(op.rows, op.out, op.in, op.dtype), op.count});
+  return kernels;
+}
+
 }  // namespace
 
 std::vector<CountedKernel> forward_kernels(const LayerOp& op) {
   switch (op.kind) {
     case LayerOp::Kind::linear:
-      return {{forward_gemm(op.rows, op.out, op.in), op.count}};
+      return linear_forward(op);
     case LayerOp::Kind::elementwise:
       return {{elementwise_case(op.op, "fwd", op.rows, op.out), op.count}};
     case LayerOp::Kind::copy:
@@ -34,11 +55,8 @@ std::vector<CountedKernel> forward_kernels(const LayerOp& op) {
 
 std::vector<CountedKernel> backward_kernels(const LayerOp& op) {
   switch (op.kind) {
-    case LayerOp::Kind::linear: {
-      std::vector<CountedKernel> kernels = {{input_gradient_gemm(op.rows, op.out, op.in), op.count}};
-      if (!op.frozen) kernels.push_back({weight_gradient_gemm(op.rows, op.out, op.in), op.count});
-      return kernels;
-    }
+    case LayerOp::Kind::linear:
+      return linear_backward(op);
     case LayerOp::Kind::elementwise:
       return {{elementwise_case(op.op, "bwd", op.rows, op.out), op.count}};
     case LayerOp::Kind::copy:

@@ -11,6 +11,15 @@
 
 namespace packsim {
 
+/// Bytes of device copies that take as long as bringing what the products of a linear layer work on into
+/// their number format. All 0 in bf16.
+struct ProductCasts {
+  std::int64_t input = 0;     ///< of its input, in the forward pass; 0 if an earlier layer has the same input
+  std::int64_t weight = 0;    ///< of its weight, in each pass; 0 if that is done once a step
+  std::int64_t gradient = 0;  ///< of the gradient of its output, in the backward pass
+  bool operator==(const ProductCasts&) const = default;
+};
+
 /// One operation of a layer on one GPU in its forward pass. The backward pass follows from it.
 struct LayerOp {
   enum class Kind : std::uint8_t {
@@ -26,11 +35,13 @@ struct LayerOp {
   std::int64_t rows = 0;
   std::int64_t out = 0;
   std::int64_t in = 0;
-  std::int64_t bytes = 0;    ///< of a copy; of an exchange the payload, as nccl-tests counts it
-  std::string_view op = {};  ///< of elementwise and exchange
-  int gpus = 1;              ///< of an exchange
-  int nodes = 1;             ///< over which the exchange's GPUs are spread
-  bool frozen = false;       ///< of linear: no gradient of the weight
+  std::int64_t bytes = 0;           ///< of a copy; of an exchange the payload, as nccl-tests counts it
+  std::string_view op = {};         ///< of elementwise and exchange
+  int gpus = 1;                     ///< of an exchange
+  int nodes = 1;                    ///< over which the exchange's GPUs are spread
+  bool frozen = false;              ///< of linear: no gradient of the weight
+  std::string_view dtype = "bf16";  ///< of linear: the number format of its products
+  ProductCasts casts = {};          ///< of linear
 };
 
 /// A kernel and how often it runs.

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "models/layers/head_shares.hpp"
 #include "models/layers/layer_parts.hpp"
+#include "models/layers/recomputed_parts.hpp"
 #include "models/value_bytes.hpp"
 
 namespace packsim {
@@ -34,17 +36,19 @@ struct OpList {
   void add(const LayerOp& op) { ops.push_back(op); }
 
   // With LoRA the weight is frozen and the adapter's two products follow.
-  void linear(int64_t rows, int64_t out, int64_t in, double count) {
-    const bool is_adapted = plan.lora_rank > 0;
-    add({.kind = LayerOp::Kind::linear,
-         .count = count,
-         .rows = rows,
-         .out = out,
-         .in = in,
-         .frozen = is_adapted});
+  void linear(const LayerOp& product, bool is_adapted) {
+    add(product);
+    if (plan.lora_rank == 0) return;
+    ops.back().frozen = true;
     if (!is_adapted) return;
-    add({.kind = LayerOp::Kind::linear, .count = count, .rows = rows, .out = plan.lora_rank, .in = in});
-    add({.kind = LayerOp::Kind::linear, .count = count, .rows = rows, .out = out, .in = plan.lora_rank});
+    LayerOp narrow{.kind = LayerOp::Kind::linear,
+                   .count = product.count,
+                   .rows = product.rows,
+                   .out = plan.lora_rank,
+                   .in = product.in};
+    add(narrow);
+    narrow.in = std::exchange(narrow.out, product.out);
+    add(narrow);
   }
 
   void elementwise(std::string_view op, int64_t rows, int64_t cols, double count = 1) {
@@ -119,25 +123,52 @@ struct OpList {
     return std::llround(std::ceil(plan.expert_imbalance * static_cast<double>(even)));
   }
 
+  bool is_adapted_as(const LayerPart& one, const LayerPart& other) const {
+    return plan.lora_targets.adapts(one.linear.name) == plan.lora_targets.adapts(other.linear.name);
+  }
+
   // Of equal layers or activations, those that this GPU has.
   int n_local(int copies) const { return copies > 1 ? copies / plan.ep_degree : 1; }
 
-  void linear(const LayerPart& part, int n_alike) {
+  // In fp8, unless it is the router's or a gate's. shares_input: with the product before it.
+  void linear(const LayerPart& part, int n_alike, bool shares_input) {
     const LinearLayer& layer = part.linear;
     // All tokens of the sequence go through the heads that the GPU has.
     const int shares = part.tokens == LayerPart::Tokens::sequence ? plan.sequence.ulysses : 1;
-    linear(rows(part.tokens), layer.out_width().on_gpu(plan.tp_degree) / shares,
-           layer.in_width().on_gpu(plan.tp_degree), n_alike * n_local(layer.copies));
+    LayerOp product{.kind = LayerOp::Kind::linear,
+                    .count = 1.0 * n_alike * n_local(layer.copies),
+                    .rows = rows(part.tokens),
+                    .out = layer.out_width().on_gpu(plan.tp_degree) / shares,
+                    .in = layer.in_width().on_gpu(plan.tp_degree)};
+    if (is_fp8(plan.precision) && part.tokens != LayerPart::Tokens::own)
+      quantise(product, shares_input ? 0 : n_local(layer.copies));
+    // Reads 4 bits and writes bf16; a device copy reads and writes every byte.
+    if (plan.frozen_weights == FrozenWeights::nf4)
+      product.casts.weight =
+          std::llround((kNf4Bytes + kBf16Bytes) / 2 * static_cast<double>(product.out * product.in));
+    linear(product, plan.lora_targets.adapts(layer.name));
   }
 
-  // n_alike: linear layers of the same shape that run one after another.
-  void add_part(const LayerPart& part, int n_alike) {
+  // n_inputs: how many inputs it casts.
+  void quantise(LayerOp& product, int n_inputs) const {
+    const PrecisionKind& kind = precision_kind(plan.precision);
+    product.dtype = kind.dtype;
+    // A device copy reads and writes every byte.
+    const auto copy_bytes = [&](std::int64_t values) { return kind.cast_bytes * values / 2; };
+    product.casts = {.input = n_inputs * copy_bytes(product.rows * product.in),
+                     .weight = plan.casts_weights_in_passes() ? copy_bytes(product.out * product.in) : 0,
+                     .gradient = copy_bytes(product.rows * product.out)};
+  }
+
+  // n_alike: linear layers of the same shape that run one after another. shares_input: of linear, with the
+  // linear layer before it.
+  void add_part(const LayerPart& part, int n_alike, bool shares_input) {
     const int64_t width = part.width.on_gpu(plan.tp_degree);
     switch (part.kind) {
       case LayerPart::Kind::norm:
         return elementwise("rms_norm", rows(part.tokens) * width / part.norm_values, part.norm_values);
       case LayerPart::Kind::linear:
-        return linear(part, n_alike);
+        return linear(part, n_alike, shares_input);
       case LayerPart::Kind::rope:
         return elementwise("rope", rows(part.tokens), width);
       case LayerPart::Kind::attention:
@@ -174,31 +205,42 @@ OpList op_list(const Transformer& model, const ParallelPlan& plan, int gpus_per_
           .gathered = tokens * plan.tp_degree};
 }
 
-}  // namespace
-
-std::vector<LayerOp> layer_forward(const Transformer& model, const ParallelPlan& plan, int gpus_per_node,
-                                   LayerKind kind, int64_t tokens) {
-  OpList list = op_list(model, plan, gpus_per_node, tokens);
-  const std::vector<LayerPart> parts = layer_parts(model, kind, sends_latents(model, plan));
+std::vector<LayerOp> ops_of(const std::vector<LayerPart>& parts, OpList list) {
   for (std::size_t i = 0; i < parts.size();) {
     const LayerPart& first = parts[i];
+    const bool shares_input =
+        i > 0 && parts[i - 1].kind == LayerPart::Kind::linear && parts[i - 1].linear.in == first.linear.in;
     int n_alike = 1;
-    while (++i < parts.size() && parts[i].linear.is_like_previous) ++n_alike;
-    list.add_part(first, n_alike);
+    while (++i < parts.size() && parts[i].linear.is_like_previous && list.is_adapted_as(first, parts[i]))
+      ++n_alike;
+    list.add_part(first, n_alike, shares_input);
   }
   return list.ops;
 }
 
+// The backward pass needs nothing of the last product's output, unless that is normed.
+void stop_early(const Transformer& model, std::vector<LayerOp>& ops) {
+  const auto ends_with = [&](const auto& is_such) { return !ops.empty() && is_such(ops.back()); };
+  if (ends_with([](const LayerOp& op) { return op.op == "residual_add"; })) ops.pop_back();
+  if (model.output_norms) return;
+  if (ends_with([](const LayerOp& op) { return op.op == "reduce_scatter"; })) ops.pop_back();
+  if (ends_with([](const LayerOp& op) { return op.kind == LayerOp::Kind::linear; })) ops.pop_back();
+}
+
+}  // namespace
+
+std::vector<LayerOp> layer_forward(const Transformer& model, const ParallelPlan& plan, int gpus_per_node,
+                                   LayerKind kind, int64_t tokens) {
+  return ops_of(layer_parts(model, kind, sends_latents(model, plan)),
+                op_list(model, plan, gpus_per_node, tokens));
+}
+
 std::vector<LayerOp> layer_recompute(const Transformer& model, const ParallelPlan& plan, int gpus_per_node,
                                      LayerKind kind, int64_t tokens) {
-  std::vector<LayerOp> ops = layer_forward(model, plan, gpus_per_node, kind, tokens);
-  if (plan.checkpointing == Checkpointing::selective) {
-    std::erase_if(ops, [](const LayerOp& op) { return op.kind != LayerOp::Kind::attention; });
-  } else if (plan.execution.recompute_stops_early && kind == LayerKind::dense) {
-    // The backward pass needs nothing of the last product's output, unless that is normed.
-    while (!model.output_norms && ops.back().kind != LayerOp::Kind::linear) ops.pop_back();
-    ops.pop_back();
-  }
+  std::vector<LayerOp> ops =
+      ops_of(recomputed_parts(plan, layer_parts(model, kind, sends_latents(model, plan))),
+             op_list(model, plan, gpus_per_node, tokens));
+  if (plan.execution.recompute_stops_early && kind == LayerKind::dense) stop_early(model, ops);
   for (LayerOp& op : ops) {
     if (op.cause == Cause::linear || op.cause == Cause::attention) op.cause = Cause::recompute;
   }

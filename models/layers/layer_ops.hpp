@@ -6,7 +6,7 @@
 
 namespace packsim {
 
-/// The forward pass of one layer on one GPU, in order, bf16. tokens: of one micro-batch that the GPU holds
+/// The forward pass of one layer on one GPU, in order. tokens: of one micro-batch that the GPU holds
 /// between the blocks, a 1 / plan.sequence_gpus() of its pack.
 ///
 ///   rms_norm, queries, keys, values, rope, exchange, attention, exchange, o, residual_add,
@@ -21,14 +21,17 @@ namespace packsim {
 /// Experts: router, copy and all-to-all of the tokens to the GPUs of their experts (balanced), gate, up,
 /// swiglu, down of each expert that the GPU holds, and back; shared experts as an MLP.
 /// Ring attention exchanges nothing here: its transfers go on beside attention.
-/// LoRA: every linear layer is frozen and has two products of the rank behind it.
+/// fp8: the products of layers but the router's and gates', with kernels that quantise their inputs, the
+/// gradients of their outputs, and under ZeRO 3 without fp8_gather their weights.
+/// LoRA: every linear layer is frozen, and those that lora_targets names have two products of the rank behind
+/// them. Weights of 4 bits are made bf16 in each pass, by kernels that read the one and write the other.
 std::vector<LayerOp> layer_forward(const Transformer& model, const ParallelPlan& plan, int gpus_per_node,
                                    LayerKind kind, std::int64_t tokens);
 
-/// What a checkpointed layer runs once more before its backward pass. This is all of it; with selective
-/// checkpointing it is attention alone. Where plan.execution.recompute_stops_early, a dense layer stops
-/// before its last product, which is the down projection or, under LoRA, its adapter's second product. With
-/// output_norms it stops behind the norm of that product's output.
+/// What a checkpointed layer runs once more before its backward pass: recomputed_parts() of it. Where
+/// plan.execution.recompute_stops_early, a dense layer stops before its last product if it would recompute
+/// that, which is the down projection or, under LoRA, its adapter's second product. With output_norms it
+/// stops behind the norm of that product's output.
 std::vector<LayerOp> layer_recompute(const Transformer& model, const ParallelPlan& plan, int gpus_per_node,
                                      LayerKind kind, std::int64_t tokens);
 

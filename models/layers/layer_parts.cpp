@@ -16,9 +16,10 @@ Width split_heads(int64_t heads, int64_t head_dim) {
 struct PartList {
   const Transformer& model;
   std::vector<LayerPart> parts = {};
+  LayerModules modules = {};  // of the parts that are added next
 
   Width hidden() const { return {.whole = model.hidden_size}; }
-  void add(const LayerPart& part) { parts.push_back(part); }
+  void add(const LayerPart& part) { parts.emplace_back(part).modules = modules; }
   void linear(const LinearLayer& layer, Tokens tokens = Tokens::gathered) {
     add({.kind = Kind::linear, .tokens = tokens, .linear = layer});
   }
@@ -27,6 +28,11 @@ struct PartList {
          .tokens = Tokens::own,
          .width = hidden(),
          .norm_values = kind == Kind::norm ? model.hidden_size : 0});
+  }
+  void input_norm() {
+    modules.add(LayerModule::layernorm);
+    between_blocks(Kind::norm);
+    modules = {};
   }
   // Ends a block: what it put out is added to its input.
   void add_output() {
@@ -99,19 +105,25 @@ void add_latent(PartList& list, bool sends_latents) {
   if (latent.q_lora_rank > 0) {
     list.linear({.name = "q_a", .out = latent.q_lora_rank, .in = hidden, .replicated = true});
     list.latent_norm(latent.q_lora_rank);
+    list.modules.add(LayerModule::mla_up_proj);
     list.linear({.name = "q_b", .out = query, .in = latent.q_lora_rank});
+    list.modules = {};
   } else {
     list.linear({.name = "q", .out = query, .in = hidden});
   }
   list.linear({.name = "kv_a", .out = latent_width, .in = hidden, .replicated = true});
   list.latent_norm(latent.kv_lora_rank);
+  list.modules.add(LayerModule::mla_up_proj);
   list.rope(split_heads(model.n_heads, latent.qk_rope_head_dim));
   list.rope({.whole = latent.qk_rope_head_dim});
   if (!sends_latents) add_keys_and_values(list, Tokens::gathered);
+  list.modules = {};
   list.to_heads(model.n_heads, model.head_dim);
   if (sends_latents) {
     list.add({.kind = Kind::gather_latents, .tokens = Tokens::sequence, .width = {.whole = latent_width}});
+    list.modules.add(LayerModule::mla_up_proj);
     add_keys_and_values(list, Tokens::sequence);
+    list.modules = {};
   } else {
     list.to_heads(model.n_heads, model.head_dim);
     list.to_heads(model.n_heads, latent.v_head_dim);
@@ -119,14 +131,16 @@ void add_latent(PartList& list, bool sends_latents) {
 }
 
 void add_attention_block(PartList& list, bool sends_latents) {
-  list.between_blocks(Kind::norm);
+  list.input_norm();
   list.tensor_exchange(Kind::gather_tokens);
   if (list.model.has_latent_attention()) {
     add_latent(list, sends_latents);
   } else {
     add_grouped_query(list);
   }
+  list.modules.add(LayerModule::core_attn);
   list.add({.kind = Kind::attention});
+  list.modules = {};
   list.output_to_tokens();
   list.output_product();
   list.tensor_exchange(Kind::scatter_tokens);
@@ -174,11 +188,13 @@ void add_routed_experts(PartList& list) {
   exchange(Kind::to_experts);
   expert("expert_gate", experts.ffn_size, hidden);
   expert("expert_up", experts.ffn_size, hidden, true);
+  list.modules.add(LayerModule::moe_act);
   list.add({.kind = Kind::activation,
             .tokens = Tokens::routed,
             .width = {.whole = experts.ffn_size},
             .copies = experts.n_routed,
             .per_token = experts.per_token});
+  list.modules = LayerModules(LayerModule::moe);
   expert("expert_down", hidden, experts.ffn_size);
   exchange(Kind::from_experts);
 }
@@ -202,13 +218,15 @@ std::vector<LayerPart> layer_parts(const Transformer& model, LayerKind kind, boo
     throw std::invalid_argument(model.name + " has no layers with experts");
   PartList list{.model = model};
   add_attention_block(list, sends_latents);
-  list.between_blocks(Kind::norm);
+  list.input_norm();
+  list.modules.add(kind == LayerKind::expert ? LayerModule::moe : LayerModule::mlp);
   if (kind == LayerKind::expert) {
     add_routed_experts(list);
     add_shared_experts(list);
   } else {
     add_split_mlp(list, {"gate", "up", "down"}, model.ffn_size);
   }
+  list.modules = {};
   list.add_output();
   return list.parts;
 }

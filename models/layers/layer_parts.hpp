@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/layer_modules.hpp"
 #include "models/layers/linear_layer.hpp"
 #include "models/transformer.hpp"
 
@@ -57,6 +58,7 @@ struct LayerPart {
   int copies = 1;  ///< only for activation: one for each expert
   /// Only for activation, choose_experts and the expert exchange: experts of a token.
   int per_token = 1;
+  LayerModules modules = {};  ///< of which it is a part
 };
 
 /// The parts of one decoder layer, in the order of the forward pass.

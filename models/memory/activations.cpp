@@ -5,6 +5,7 @@
 #include "models/layers/head_shares.hpp"
 #include "models/layers/layer_ops.hpp"
 #include "models/layers/layer_parts.hpp"
+#include "models/layers/recomputed_parts.hpp"
 #include "models/memory/value_bytes.hpp"
 
 namespace packsim {
@@ -27,6 +28,9 @@ Kept kept_tensors(bool fused_kernels) {
 
 // Values of one token in all heads of a tensor-parallel and sequence group, with copies and padding.
 struct AttentionWidths {
+  int n_heads = 0;    // of the model's queries
+  double padded = 1;  // what padding multiplies queries and outputs by
+  double copies = 1;  // what copies multiply keys and values by
   double query = 0;
   double key = 0;
   double value = 0;
@@ -38,7 +42,10 @@ AttentionWidths attention_widths(const Transformer& model, const ParallelPlan& p
   const double gpus = plan.tp_degree * plan.sequence.ulysses;
   const double copies = gpus * shares.kv_heads / model.n_kv_heads;
   const double padded = gpus * shares.heads / model.n_heads;
-  return {.query = model.query_width() * padded,
+  return {.n_heads = model.n_heads,
+          .padded = padded,
+          .copies = copies,
+          .query = model.query_width() * padded,
           .key = model.kv_width() * copies,
           .value = 1.0 * model.n_kv_heads * model.value_head_dim() * copies,
           .output = model.attention_width() * padded};
@@ -87,11 +94,63 @@ double kept_bytes(const LayerPart& part, const AttentionWidths& attention, const
   }
 }
 
+// Of a part that checkpointing by modules runs again, those of its kept bytes that it does not keep then.
+double dropped_bytes(const LayerPart& part, const AttentionWidths& attention, const ParallelPlan& plan,
+                     const Kept& kept) {
+  const LayerModules& modules = plan.recomputed_modules;
+  if (part.kind == Kind::attention) {
+    const bool makes_heads = modules.has(LayerModule::mla_up_proj);
+    return kBf16 * ((modules.has(LayerModule::core_attn) ? attention.output : 0) +
+                    (makes_heads ? attention.query + attention.key + attention.value : 0));
+  }
+  if (!part.modules.has_any_of(modules)) return 0;
+  const double all = kept_bytes(part, attention, plan, kept);
+  if (part.kind == Kind::norm) return all - kBf16 * values_of(part, plan);
+  const bool is_activation_alone = part.modules.has(LayerModule::moe_act) && !modules.has(LayerModule::moe);
+  return is_activation_alone ? all - kBf16 * 2 * routed_rows(part, plan) * values_of(part, plan) : all;
+}
+
+// Of a part whose output checkpointing by operation keeps.
+double output_bytes(const LayerPart& part, const AttentionWidths& attention, const ParallelPlan& plan) {
+  switch (part.kind) {
+    case Kind::linear: {
+      const Width width = part.linear.out_width();
+      return kBf16 * plan.tp_degree * width.share(plan.tp_degree);
+    }
+    case Kind::attention:
+      return kBf16 * attention.output;
+    case Kind::scatter_tokens:
+      return plan.tp_degree > 1 ? kBf16 * static_cast<double>(part.width.whole) : 0;
+    case Kind::tokens_to_heads:
+      if (plan.sequence.ulysses == 1) return 0;
+      return kBf16 * values_of(part, plan) *
+             (part.heads == attention.n_heads ? attention.padded : attention.copies);
+    case Kind::heads_to_tokens:
+      return plan.sequence.ulysses > 1 ? kBf16 * values_of(part, plan) : 0;
+    case Kind::to_experts:
+    case Kind::from_experts:
+      return plan.ep_degree > 1 ? kBf16 * routed_rows(part, plan) * values_of(part, plan) : 0;
+    default:
+      return 0;
+  }
+}
+
+// What a layer that is checkpointed by operation keeps beside its input.
+double kept_outputs_bytes(const std::vector<LayerPart>& parts, const AttentionWidths& attention,
+                          const ParallelPlan& plan) {
+  const auto sum = [&](const std::vector<LayerPart>& some) {
+    double bytes = 0;
+    for (const LayerPart& part : some) bytes += output_bytes(part, attention, plan);
+    return bytes;
+  };
+  return sum(parts) - sum(recomputed_parts(plan, parts));
+}
+
 // The narrow tensor between the two matrices of every adapter.
 double adapter_bytes(const std::vector<LayerPart>& parts, const ParallelPlan& plan) {
   double tokens = 0;
   for (const LayerPart& part : parts) {
-    if (part.kind != Kind::linear) continue;
+    if (part.kind != Kind::linear || !plan.lora_targets.adapts(part.linear.name)) continue;
     const LinearLayer& layer = part.linear;
     tokens += layer.copies > 1 ? layer.copies * layer.token_share() : plan.tp_degree;
   }
@@ -141,11 +200,26 @@ LayerActivations layer_activations(const Transformer& model, const ParallelPlan&
   const std::vector<LayerPart> parts = layer_parts(model, kind, sends_latents(model, plan));
   const AttentionWidths attention = attention_widths(model, plan);
   double kept = 0;
-  for (const LayerPart& part : parts) kept += kept_bytes(part, attention, plan, tensors);
+  double dropped = 0;
+  for (const LayerPart& part : parts) {
+    kept += kept_bytes(part, attention, plan, tensors);
+    dropped += dropped_bytes(part, attention, plan, tensors);
+  }
   kept += adapter_bytes(parts, plan);
+  const double input = kBf16 * h;
+  double checkpointed = input;
+  double recomputed = kept;
+  if (plan.checkpointing == Checkpointing::operations) {
+    const double outputs = kept_outputs_bytes(parts, attention, plan);
+    checkpointed = input + outputs;
+    recomputed = std::max(0.0, kept - outputs);
+  } else if (plan.checkpointing != Checkpointing::full) {
+    recomputed = plan.checkpointing == Checkpointing::modules ? dropped : kBf16 * attention.output;
+    checkpointed = kept - recomputed;
+  }
   return {.kept_bytes = kept,
-          .selective_bytes = kept - kBf16 * attention.output,
-          .input_bytes = kBf16 * h,
+          .checkpointed_bytes = checkpointed,
+          .recomputed_bytes = recomputed,
           // Of the residual stream and the layer's output; of the activated gate, up and their product, less
           // the product itself.
           .gradient_bytes = kBf16 * (2 * h + 2 * mlp_width(parts, plan)),

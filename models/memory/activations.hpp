@@ -26,10 +26,9 @@ namespace packsim {
 /// bytes for each value, and an MLP keeps gate, up and the activated product. A sliding window changes
 /// nothing.
 struct LayerActivations {
-  double kept_bytes = 0;       ///< if the layer is not checkpointed
-  double selective_bytes = 0;  ///< if the layer is checkpointed selectively
-  /// If the layer is checkpointed in full: only its input, between the blocks.
-  double input_bytes = 0;
+  double kept_bytes = 0;          ///< if the layer is not checkpointed
+  double checkpointed_bytes = 0;  ///< if the layer is checkpointed as the plan says
+  double recomputed_bytes = 0;    ///< what a checkpointed layer makes anew for its backward pass
   /// Gradients of activations during the backward pass of its MLP, beyond the activations that this pass has
   /// freed by then.
   double gradient_bytes = 0;
@@ -37,9 +36,12 @@ struct LayerActivations {
   double exchange_bytes = 0;
 };
 
-/// The activations of a layer of this kind. Selective checkpointing is Megatron's: the inside of attention is
-/// recomputed, which flash attention does anyway. Here it saves only one copy of the kernel's output; if
-/// sp_degree is 1, frameworks that do not copy that output after attention save nothing at all.
+/// The activations of a layer of this kind. A layer that is checkpointed in full keeps only its input,
+/// between the blocks; by operation, also the outputs that Checkpointing::operations names; by modules, all
+/// but what is inside of these. A norm that is recomputed keeps its input, and an activation gate and up.
+/// Selective checkpointing is Megatron's: the inside of attention is recomputed, which flash attention does
+/// anyway. Here it saves only one copy of the kernel's output; if sp_degree is 1, frameworks that do not copy
+/// that output after attention save nothing at all.
 /// recompute_stops_early does not change memory, because nothing keeps the output of the last matrix product.
 LayerActivations layer_activations(const Transformer& model, const ParallelPlan& plan, LayerKind kind,
                                    bool fused_kernels = false);

@@ -28,6 +28,7 @@ struct Job {
 struct LayerCost {
   LayerActivations per_token;
   double gathered_bytes = 0;
+  double made_bytes = 0;  // what its backward pass makes of weights that are there
 };
 using LayerCosts = std::array<LayerCost, 2>;
 
@@ -36,13 +37,34 @@ const LayerCost& cost_of(const LayerCosts& costs, const StageLayer& layer) {
 }
 
 // Weights that ZeRO-3 has to gather before they can be used, and their shards if these come from the host.
-double gathered_bytes(const ParallelPlan& plan, const GpuWeights& weights) {
+double gathered_bytes(const ParallelPlan& plan, const GpuWeights& weights, double element_bytes = kBf16) {
   if (!shards_weights(plan)) return 0;
   const auto of = [&](double elements, int n_gpus) {
     if (n_gpus == 1) return plan.offload.weights ? elements : 0;
     return elements + (plan.offload.weights ? elements / n_gpus : 0);
   };
-  return kBf16 * (of(weights.dense, shard_gpus(plan)) + of(weights.experts, expert_shard_gpus(plan)));
+  return element_bytes * (of(weights.dense, shard_gpus(plan)) + of(weights.experts, expert_shard_gpus(plan)));
+}
+
+constexpr double kFp8 = 1;
+
+// Of a layer's weight as it arrives: in 4 bits where it is kept so.
+double arriving_bytes(const ParallelPlan& plan) {
+  if (plan.frozen_weights == FrozenWeights::nf4) return kNf4Bytes;
+  return plan.fp8_gather ? kFp8 : kBf16;
+}
+
+// Of what a pass makes of an arrived weight in fp8: it as it is, unless it arrived so, and transposed.
+double quantised_bytes(const ParallelPlan& plan) {
+  if (!is_fp8(plan.precision)) return 0;
+  return plan.fp8_gather ? kFp8 : 2 * kFp8;
+}
+
+// A layer that is gathered for each pass has its quantised copies among what is gathered.
+double made_bytes(const Transformer& model, const ParallelPlan& plan, LayerKind kind) {
+  if (plan.frozen_weights == FrozenWeights::nf4) return kBf16 * largest_matrix(model, plan, kind);
+  if (!gathers_every_step(plan)) return 0;
+  return gathered_bytes(plan, layer_matrices(model, plan, kind), quantised_bytes(plan));
 }
 
 LayerCosts layer_costs(const Transformer& model, const ParallelPlan& plan, bool fused_kernels) {
@@ -51,7 +73,9 @@ LayerCosts layer_costs(const Transformer& model, const ParallelPlan& plan, bool 
     if (model.n_layers_of(kind) == 0) continue;
     costs[kind == LayerKind::dense ? 0 : 1] = {
         .per_token = layer_activations(model, plan, kind, fused_kernels),
-        .gathered_bytes = gathered_bytes(plan, layer_weights(model, plan, kind))};
+        .gathered_bytes = gathered_bytes(plan, layer_weights(model, plan, kind),
+                                         arriving_bytes(plan) + quantised_bytes(plan)),
+        .made_bytes = made_bytes(model, plan, kind)};
   }
   return costs;
 }
@@ -63,7 +87,10 @@ void add_kept_states(const Job& job, int stage, MemoryPeak& held) {
   if (gathers_every_step(plan)) {
     GpuWeights weights = stage_weights(job.model, plan, stage);
     if (plan.lora_rank > 0) weights += stage_adapters(job.model, plan, stage);
-    held.gathered_weights_bytes = gathered_bytes(plan, weights);
+    const GpuWeights matrices = stage_matrices(job.model, plan, stage);
+    const GpuWeights others = {weights.dense - matrices.dense, weights.experts - matrices.experts};
+    held.gathered_weights_bytes =
+        gathered_bytes(plan, matrices, arriving_bytes(plan)) + gathered_bytes(plan, others);
   }
   if (shards_gradients(plan) && !reduces_every_micro_batch(plan)) {
     held.gradients_bytes =
@@ -86,10 +113,10 @@ void add_layer(const Job& job, const LayerCosts& costs, const StageLayer& layer,
   const double tokens = job.tokens_per_gpu * n_micro_batches;
   if (!layer.is_checkpointed) {
     peak.activations_bytes += tokens * per_token.kept_bytes;
-  } else if (job.plan.checkpointing == Checkpointing::selective) {
-    peak.activations_bytes += tokens * per_token.selective_bytes;
+  } else if (job.plan.checkpointing != Checkpointing::full) {
+    peak.activations_bytes += tokens * per_token.checkpointed_bytes;
   } else if (!job.plan.offload.activations) {
-    peak.checkpoints_bytes += tokens * per_token.input_bytes;
+    peak.checkpoints_bytes += tokens * per_token.checkpointed_bytes;
   }
 }
 
@@ -109,7 +136,7 @@ OffloadedInputs offloaded_inputs(const Job& job, const LayerCosts& costs,
   for (const LayerChunk& chunk : chunks) {
     for (const StageLayer& layer : chunk) {
       if (!layer.is_checkpointed) continue;
-      const double bytes = job.tokens_per_gpu * cost_of(costs, layer).per_token.input_bytes;
+      const double bytes = job.tokens_per_gpu * cost_of(costs, layer).per_token.checkpointed_bytes;
       inputs.all_bytes += bytes;
       inputs.on_gpu_bytes = std::min(inputs.all_bytes, 2 * bytes);
     }
@@ -146,15 +173,12 @@ MemoryPeak at_backward(const Job& job, const LayerCosts& costs, const LayerChunk
   const StageLayer& layer = chunk[index];
   const LayerActivations& per_token = cost_of(costs, layer).per_token;
   held.moment = PeakMoment::backward;
-  if (layer.is_checkpointed) {
-    const bool is_selective = job.plan.checkpointing == Checkpointing::selective;
-    held.recomputed_bytes =
-        job.tokens_per_gpu * (per_token.kept_bytes - (is_selective ? per_token.selective_bytes : 0));
-  }
+  if (layer.is_checkpointed) held.recomputed_bytes = job.tokens_per_gpu * per_token.recomputed_bytes;
   held.activation_gradient_bytes = job.tokens_per_gpu * per_token.gradient_bytes;
   held.exchange_bytes = job.tokens_per_gpu * per_token.exchange_bytes;
+  held.gathered_weights_bytes += cost_of(costs, layer).made_bytes;
   if (gathers_every_step(job.plan)) return held;
-  held.gathered_weights_bytes = cost_of(costs, layer).gathered_bytes;
+  held.gathered_weights_bytes += cost_of(costs, layer).gathered_bytes;
   if (index > 0) held.gathered_weights_bytes += cost_of(costs, chunk[index - 1]).gathered_bytes;
   return held;
 }

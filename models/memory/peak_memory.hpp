@@ -41,7 +41,8 @@ struct MemoryPeak {
   double recomputed_bytes = 0;
   double activation_gradient_bytes = 0;  ///< of the layer in its backward pass
   double logits_bytes = 0;
-  /// Under ZeRO 3, of the current layer and the next; with a pipeline, of the whole stage.
+  /// Under ZeRO 3, of the current layer and the next; with a pipeline, of the whole stage. Of frozen weights
+  /// in 4 bits also a matrix in bf16.
   double gathered_weights_bytes = 0;
   /// Under ZeRO 2 and 3, gradients on their way to their shards, or to the host.
   double bucket_bytes = 0;

@@ -7,7 +7,8 @@
 namespace packsim {
 namespace {
 
-constexpr double kAdam = 12;  // fp32 master weights and two moments
+constexpr double kFp8Copies = 2;  // quantised weights, as they are and transposed
+constexpr double kAdam = 12;      // fp32 master weights and two moments
 
 // Adds the states of weights that n_gpus GPUs of a shard group hold alike.
 void add_states(const ParallelPlan& plan, double weights, double trained, int n_gpus, StateBytes& states) {
@@ -43,6 +44,15 @@ StateBytes stage_states(const Transformer& model, const ParallelPlan& plan, int 
   StateBytes states;
   add_states(plan, weights.dense, trained.dense, shard_gpus(plan), states);
   add_states(plan, weights.experts, trained.experts, expert_shard_gpus(plan), states);
+  if (plan.frozen_weights == FrozenWeights::nf4) {
+    const GpuWeights frozen = stage_matrices(model, plan, stage);
+    const bool is_sharded = shards_weights(plan);
+    (plan.offload.weights ? states.host_bytes : states.weights_bytes) -=
+        (kBf16 - kNf4Bytes) * (frozen.dense / (is_sharded ? shard_gpus(plan) : 1) +
+                               frozen.experts / (is_sharded ? expert_shard_gpus(plan) : 1));
+  }
+  if (is_fp8(plan.precision) && !shards_weights(plan))
+    states.weights_bytes += kFp8Copies * stage_matrices(model, plan, stage).total();
   return states;
 }
 

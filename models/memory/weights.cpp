@@ -1,5 +1,6 @@
 #include "models/memory/weights.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -10,15 +11,15 @@
 namespace packsim {
 namespace {
 
-// elements: of one copy of a linear layer on a GPU, from the rows and columns of the GPU's part of its
-// matrix.
+// elements: of one copy of a linear layer on a GPU, from the layer, and the rows and columns of the GPU's
+// part of its matrix.
 template <typename Elements>
 GpuWeights sum_over_matrices(const Transformer& model, const ParallelPlan& plan, LayerKind kind,
                              Elements elements) {
   GpuWeights weights;
   for (const LinearLayer& layer : linear_layers(model, kind)) {
     const double of_one =
-        elements(layer.out_width().share(plan.tp_degree), layer.in_width().share(plan.tp_degree));
+        elements(layer, layer.out_width().share(plan.tp_degree), layer.in_width().share(plan.tp_degree));
     if (layer.copies > 1) {
       weights.experts += of_one * layer.copies / plan.ep_degree;
     } else {
@@ -53,19 +54,37 @@ int expert_shard_gpus(const ParallelPlan& plan) {
   return expert_state_gpus(plan) / shard_replicas(plan);
 }
 
+GpuWeights layer_matrices(const Transformer& model, const ParallelPlan& plan, LayerKind kind) {
+  return sum_over_matrices(model, plan, kind,
+                           [](const LinearLayer&, double out, double in) { return out * in; });
+}
+
 GpuWeights layer_weights(const Transformer& model, const ParallelPlan& plan, LayerKind kind) {
-  GpuWeights weights = sum_over_matrices(model, plan, kind, [](double out, double in) { return out * in; });
+  GpuWeights weights = layer_matrices(model, plan, kind);
   weights.dense += model.layer_norm_and_bias_parameters(kind);
   return weights;
 }
 
 GpuWeights layer_adapters(const Transformer& model, const ParallelPlan& plan, LayerKind kind) {
-  return sum_over_matrices(model, plan, kind,
-                           [&](double out, double in) { return plan.lora_rank * (out + in); });
+  return sum_over_matrices(model, plan, kind, [&](const LinearLayer& layer, double out, double in) {
+    return plan.lora_targets.adapts(layer.name) ? plan.lora_rank * (out + in) : 0.0;
+  });
+}
+
+double largest_matrix(const Transformer& model, const ParallelPlan& plan, LayerKind kind) {
+  double largest = 0;
+  for (const LinearLayer& layer : linear_layers(model, kind))
+    largest =
+        std::max(largest, layer.out_width().share(plan.tp_degree) * layer.in_width().share(plan.tp_degree));
+  return largest;
 }
 
 double vocabulary_weights(const Transformer& model, const ParallelPlan& plan) {
   return static_cast<double>(model.vocab_size) * model.hidden_size / plan.tp_degree;
+}
+
+GpuWeights stage_matrices(const Transformer& model, const ParallelPlan& plan, int stage) {
+  return sum_over_layers(model, plan, stage, layer_matrices);
 }
 
 GpuWeights stage_weights(const Transformer& model, const ParallelPlan& plan, int stage) {

@@ -29,8 +29,13 @@ int expert_shard_gpus(const ParallelPlan& plan);
 /// are on every GPU. kind: one that the model has.
 GpuWeights layer_weights(const Transformer& model, const ParallelPlan& plan, LayerKind kind);
 
-/// LoRA's two matrices beside each matrix of a layer (arXiv 2106.09685): lora_rank x (in + out), where in and
-/// out are of the GPU's shard.
+/// The same without norms and biases.
+GpuWeights layer_matrices(const Transformer& model, const ParallelPlan& plan, LayerKind kind);
+/// The elements of the GPU's part of the layer's largest matrix.
+double largest_matrix(const Transformer& model, const ParallelPlan& plan, LayerKind kind);
+
+/// LoRA's two matrices beside each matrix of a layer that plan.lora_targets names (arXiv 2106.09685):
+/// lora_rank x (in + out), where in and out are of the GPU's shard.
 GpuWeights layer_adapters(const Transformer& model, const ParallelPlan& plan, LayerKind kind);
 
 /// The embedding of one GPU, or its output head: both are split by vocabulary.
@@ -39,6 +44,8 @@ double vocabulary_weights(const Transformer& model, const ParallelPlan& plan);
 /// Of all layers of a pipeline stage; the first one has the embedding as well, the last one the head and the
 /// norm before it. A tied head is a second copy where it is not on the embedding's stage.
 GpuWeights stage_weights(const Transformer& model, const ParallelPlan& plan, int stage);
+/// The matrices of its layers alone.
+GpuWeights stage_matrices(const Transformer& model, const ParallelPlan& plan, int stage);
 GpuWeights stage_adapters(const Transformer& model, const ParallelPlan& plan, int stage);
 
 }  // namespace packsim

@@ -6,6 +6,7 @@
 
 #include "models/kernels/collectives.hpp"
 #include "models/kernels/curve_time.hpp"
+#include "models/kernels/fp8_gemm_time.hpp"
 #include "models/kernels/kernel_times.hpp"
 #include "models/kernels/make_case.hpp"
 #include "models/kernels/transfer_profile.hpp"
@@ -85,8 +86,9 @@ const PricedKernel& KernelPricer::time(const KernelCase& kernel) {
 }
 
 const std::vector<KernelPricer::Use>& KernelPricer::uses(const LayerOp& op, bool is_backward) {
-  const auto [place, is_new] = known_uses_.try_emplace({op.kind, is_backward, op.frozen, op.gpus, op.nodes,
-                                                        op.count, op.rows, op.out, op.in, op.bytes, op.op});
+  const auto [place, is_new] =
+      known_uses_.try_emplace({op.kind, is_backward, op.frozen, op.gpus, op.nodes, op.count, op.rows, op.out,
+                               op.in, op.bytes, op.op, op.dtype, op.casts});
   if (!is_new) return place->second;
   for (const CountedKernel& kernel : is_backward ? backward_kernels(op) : forward_kernels(op))
     place->second.push_back({&time(kernel.kernel), kernel.count});
@@ -95,6 +97,9 @@ const std::vector<KernelPricer::Use>& KernelPricer::uses(const LayerOp& op, bool
 
 PricedKernel KernelPricer::price(const KernelCase& kernel) {
   KernelTime time = kernel_time(profile_, kernel, shapes_);
+  const bool is_fp8_gemm = kernel.kernel() == "gemm" && kernel.value("dtype") != "bf16";
+  if (time.evidence == Evidence::missing && is_fp8_gemm)
+    time = fp8_gemm_time(profile_, cluster_.gpu, kernel, shapes_);
   if (time.evidence == Evidence::missing && kernel.kernel() != "launch_gap") time = extrapolate(kernel);
   if (const double least_s = least_kernel_s(cluster_.gpu, kernel); time.time_s < least_s) {
     time.time_s = least_s;
@@ -163,8 +168,9 @@ KernelTime KernelPricer::extrapolate_collective(const KernelCase& kernel) {
     const double outside_bytes = bytes * (gpus - gpus_in_node) / gpus;
     const KernelTime sent = kernel_time(
         profile_, collective_case("send_recv", 2, 2, std::max<std::int64_t>(1, std::llround(outside_bytes))));
-    const double outside_s =
-        sent.evidence == Evidence::missing ? kLaunchS + outside_bytes / (kShareOfStatedRate * nic) : sent.time_s;
+    const double outside_s = sent.evidence == Evidence::missing
+                                 ? kLaunchS + outside_bytes / (kShareOfStatedRate * nic)
+                                 : sent.time_s;
     return extrapolated(std::max(inside_s, outside_s), sent.relative_error,
                         "what leaves the node, one send after another: " + sent.basis);
   }

@@ -38,6 +38,8 @@ struct PricedKernel : KernelTime {
 /// time rests on such prices.
 ///
 ///   elementwise backward  the forward kernel of the same op, times the ratio of the bytes that the two move
+///   fp8 products          those of bf16 by the peaks of formats (models/kernels/fp8_gemm_time.hpp), which
+///                         count as extrapolated
 ///   memory-bound          their bytes at the rate of the profile's fastest copies, else of its fastest
 ///                         elementwise kernels, else at the share of the stated rate that an H100 reaches
 ///   matrix products       the longer of their flop at half of the GPU's stated peak (an H100's, if the
@@ -82,6 +84,8 @@ class KernelPricer {
     std::int64_t in;
     std::int64_t bytes;
     std::string_view op;
+    std::string_view dtype;
+    ProductCasts casts;
     bool operator==(const OpPass&) const = default;
   };
   struct OpPassHash {

@@ -53,8 +53,9 @@ WorkTime layer_backward_time(const MicroBatchPrice& price, bool has_experts, boo
   WorkTime time = phase_time(layer_of(price, has_experts).backward, slow_down);
   time += attention_time(price.attention_backward, Cause::attention, slow_down);
   if (!is_checkpointed) return time;
-  time += phase_time(layer_of(price, has_experts).recompute, slow_down);
-  time += attention_time(price.attention_forward, Cause::recompute, slow_down);
+  const PricedPhase& recompute = layer_of(price, has_experts).recompute;
+  time += phase_time(recompute, slow_down);
+  if (recompute.has_attention) time += attention_time(price.attention_forward, Cause::recompute, slow_down);
   time.add(Cause::states, price.from_host_ns[has_experts ? 1 : 0]);
   return time;
 }

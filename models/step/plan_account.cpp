@@ -15,6 +15,7 @@ PlanAccount::PlanAccount(StepPricer& pricer)
       Layers& layers = layers_[static_cast<std::size_t>(kind)];
       layers.all += shape.n_layers_of(kind);
       layers.recomputed += shape.n_checkpointed_of(kind);
+      if (shape.recomputes_attention) layers.attention_recomputed += shape.n_checkpointed_of(kind);
     }
   }
 }
@@ -31,7 +32,8 @@ void PlanAccount::add_micro_batches(const MicroBatchPrice& price, double times) 
   add_tokens(*tokens.above, times * tokens.part_above);
 
   const double all = gpus_ * times * (layers_[0].all + layers_[1].all);
-  const double recomputed = gpus_ * times * (layers_[0].recomputed + layers_[1].recomputed);
+  const double recomputed =
+      gpus_ * times * (layers_[0].attention_recomputed + layers_[1].attention_recomputed);
   const RingPrice& forward = price.attention_forward;
   const RingPrice& backward = price.attention_backward;
   account_.add(Cause::attention, curves_.attention_forward, forward.computed, all);

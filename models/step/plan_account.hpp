@@ -29,6 +29,7 @@ class PlanAccount {
   struct Layers {
     double all = 0;
     double recomputed = 0;
+    double attention_recomputed = 0;
   };
 
   struct TimesRun {

@@ -85,6 +85,17 @@ class StateUnits {
   std::vector<Unit> units_;
 };
 
+// Of each element of a layer's weights between passes, QLoRA's adapters aside.
+double kept_layer_bytes(const ParallelPlan& plan) {
+  return plan.frozen_weights == FrozenWeights::nf4 ? kNf4Bytes : kBf16Bytes;
+}
+
+// Of each element of a layer that is gathered. LoRA gathers adapters alone where weights are not sharded.
+double gathered_layer_bytes(const ParallelPlan& plan) {
+  if (plan.fp8_gather) return 1;
+  return shards_weights(plan) ? kept_layer_bytes(plan) : kBf16Bytes;
+}
+
 }  // namespace
 
 const StatesPrice& StepPricer::states(int chunk_index) {
@@ -131,15 +142,17 @@ StatesPrice StepPricer::price_states(int chunk_index) {
     if (shards_optimizer(plan_)) {
       // What passes compute with, or what the optimizer has changed.
       const GpuWeights& gathered = shards_weights(plan_) ? part.weights : part.trained;
-      unit.gather_ns = travel_ns("all_gather", gathered, kBf16Bytes, states.gathers);
-      unit.gather_bytes = std::llround(gathered.total() * kBf16Bytes);
+      const double element_bytes = unit.n_layers > 0 ? gathered_layer_bytes(plan_) : kBf16Bytes;
+      unit.gather_ns = travel_ns("all_gather", gathered, element_bytes, states.gathers);
+      unit.gather_bytes = std::llround(gathered.total() * element_bytes);
     }
     unit.sum_ns = gradient_sum_ns(states, part.trained.dense, part.trained.experts);
     const auto shard = [&](const GpuWeights& of) {
       return of.dense / states.gpus + of.experts / expert_gpus;
     };
     if (plan_.offload.weights) {
-      unit.fetch_ns = host_copy_ns("host_to_device", kBf16Bytes * shard(part.weights), states.gathers);
+      const double element_bytes = unit.n_layers > 0 ? kept_layer_bytes(plan_) : kBf16Bytes;
+      unit.fetch_ns = host_copy_ns("host_to_device", element_bytes * shard(part.weights), states.gathers);
     }
     if (plan_.offload.gradients)
       unit.drain_ns =
@@ -147,9 +160,25 @@ StatesPrice StepPricer::price_states(int chunk_index) {
           host_sum_ns(shard(part.trained), states.reductions);
     states.units.push_back(unit);
   }
-  price_optimizer(states, trained.dense, trained.experts);
+  price_optimizer(states, trained.dense, trained.experts, cast_weights(chunk_index));
   states.step_ns = nanoseconds(factors_.step_s);
   return states;
+}
+
+// Where passes do not quantise weights themselves, all matrices of the GPU's layers once a step, or its
+// shards.
+double StepPricer::cast_weights(int chunk_index) const {
+  if (!is_fp8(plan_.precision) || plan_.lora_rank > 0 || plan_.casts_weights_in_passes()) return 0;
+  const ChunkShape shape = chunk(chunk_index);
+  double elements = 0;
+  for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {
+    if (shape.n_layers_of(kind) == 0) continue;
+    const GpuWeights weights = layer_weights(model_, plan_, kind);
+    const bool is_shard = shards_weights(plan_);
+    elements += shape.n_layers_of(kind) * (weights.dense / (is_shard ? shard_gpus(plan_) : 1) +
+                                           weights.experts / (is_shard ? expert_shard_gpus(plan_) : 1));
+  }
+  return elements;
 }
 
 // One elementwise kernel that reads both and writes their sum, of the GPU's share where gradients are sharded
@@ -205,7 +234,7 @@ std::int64_t StepPricer::host_sum_ns(double elements, PriceAccount& account) {
   return nanoseconds(known.time_s);
 }
 
-void StepPricer::price_optimizer(StatesPrice& states, double dense, double experts) {
+void StepPricer::price_optimizer(StatesPrice& states, double dense, double experts, double cast_elements) {
   const bool is_sharded = shards_optimizer(plan_);
   const double updated =
       dense / (is_sharded ? states.gpus : 1) + experts / (is_sharded ? expert_shard_gpus(plan_) : 1);
@@ -233,6 +262,11 @@ void StepPricer::price_optimizer(StatesPrice& states, double dense, double exper
         host_memory_time(kAdamBytes * static_cast<double>(n_updated)));
   } else {
     add_kernel(adamw_case(n_updated), factors_.linear_factor);
+  }
+  if (cast_elements > 0) {
+    // A device copy reads and writes every byte.
+    const double copy_bytes = 0.5 * precision_kind(plan_.precision).cast_bytes * cast_elements;
+    add_kernel(copy_case("device", std::llround(copy_bytes)), factors_.linear_factor);
   }
   states.optimizer_ns = nanoseconds(time_s);
 }

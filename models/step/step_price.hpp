@@ -43,6 +43,7 @@ struct PricedPhase {
   std::vector<PricedStage> stages;
   NsByCause by_cause_ns = {};
   std::int64_t total_ns = 0;
+  bool has_attention = false;  ///< whether one of its stages is attention
 };
 
 /// Prices of one layer of a kind.
@@ -126,11 +127,13 @@ struct MicroBatchCurves {
 /// with experts.
 struct ChunkShape {
   int n_dense = 0;
-  int n_experts = 0;       ///< layers with experts
-  int n_checkpointed = 0;  ///< checkpointed layers, which are the first of the chunk
+  int n_experts = 0;                 ///< layers with experts
+  int n_checkpointed = 0;            ///< checkpointed layers, which are the first of the chunk
+  bool recomputes_attention = true;  ///< whether these run attention once more
   bool has_embedding = false;
   bool has_head = false;
   int n_layers() const { return n_dense + n_experts; }
+  int n_attention_recomputed() const { return recomputes_attention ? n_checkpointed : 0; }
   int n_layers_of(LayerKind kind) const { return kind == LayerKind::expert ? n_experts : n_dense; }
   /// Dense layers come first.
   int n_checkpointed_of(LayerKind kind) const {

@@ -139,6 +139,7 @@ PricedPhase StepPricer::price_phase(const std::vector<LayerOp>& ops, bool is_bac
     const LayerOp& op = ops[at];
     if (op.kind == LayerOp::Kind::attention) {
       phase.stages.push_back({.kind = PricedStage::Kind::attention, .cause = op.cause});
+      phase.has_attention = true;
       continue;
     }
     add_op(phase, op, is_backward, overlaps ? exposed_part(ops, at, is_backward) : 1, account);
@@ -348,6 +349,7 @@ ChunkShape StepPricer::chunk(int index) const {
   return {.n_dense = chunk.n_dense,
           .n_experts = chunk.n_layers - chunk.n_dense,
           .n_checkpointed = chunk.n_checkpointed,
+          .recomputes_attention = plan_.recomputes_attention(),
           .has_embedding = index == 0,
           .has_head = index == plan_.n_chunks() - 1};
 }

@@ -92,7 +92,8 @@ class StepPricer {
   TimeEstimate host_memory_time(double bytes_per_gpu) const;
   void price_host_copies(MicroBatchPrice& price, std::int64_t tokens_per_gpu);
   std::int64_t gradient_sum_ns(StatesPrice& states, double dense, double experts);
-  void price_optimizer(StatesPrice& states, double dense, double experts);
+  void price_optimizer(StatesPrice& states, double dense, double experts, double cast_elements);
+  double cast_weights(int chunk_index) const;
   double factor_of(const LayerOp& op) const;
 
   const Transformer& model_;

@@ -39,10 +39,12 @@ ProductsBeside products_beside(const std::vector<LayerOp>& ops, std::size_t at, 
   beside.piece_first = !gathers && !is_backward;
   for (std::size_t i = is_behind ? at + 1 : at - 1; i < ops.size() && ops[i].kind == LayerOp::Kind::linear;
        is_behind ? ++i : --i) {
-    LayerOp piece = ops[i];
+    LayerOp whole = ops[i];
+    whole.casts = {};  // run before the exchange
+    LayerOp piece = whole;
     std::int64_t& cut = gathers ? piece.rows : piece.out;
     if (beside.n_pieces > 1) cut = part(cut, beside.n_pieces);
-    add_kernel(ops[i], product, beside.whole);
+    add_kernel(whole, product, beside.whole);
     add_kernel(piece, product, beside.piece);
   }
   return beside;

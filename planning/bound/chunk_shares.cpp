@@ -55,7 +55,7 @@ OfChunks time_attention(const std::vector<ChunkShape>& chunks) {
   OfChunks times;
   for (const ChunkShape& chunk : chunks) {
     times.chunks_s.push_back({static_cast<double>(chunk.n_layers()),
-                              static_cast<double>(chunk.n_layers() + chunk.n_checkpointed)});
+                              static_cast<double>(chunk.n_layers() + chunk.n_attention_recomputed())});
   }
   return times;
 }

@@ -51,7 +51,7 @@ void PackFloor::set_intervals(const Job& job) {
     for (int chunk = setting_.stage; chunk < setting_.plan.n_chunks(); chunk += setting_.plan.pp_degree) {
       const ChunkShape& shape = interval.chunks.emplace_back(pricer_.chunk(chunk));
       interval.n_layers += shape.n_layers();
-      interval.n_checkpointed += shape.n_checkpointed;
+      interval.n_attention_recomputed += shape.n_attention_recomputed();
     }
   }
 }
@@ -77,9 +77,9 @@ PackFloor::Point PackFloor::price(std::int64_t tokens, std::size_t interval) con
       1e-9 * static_cast<double>(forward.total_ns) + of_tokens.n_layers * launch_.forward_s - lost_s;
   point.passes_s.backward = 1e-9 * static_cast<double>(backward.total_ns) +
                             of_tokens.n_layers * launch_.backward_s +
-                            of_tokens.n_checkpointed * launch_.forward_s - lost_s;
+                            of_tokens.n_attention_recomputed * launch_.forward_s - lost_s;
   of(point.by_cause_s, Cause::attention) += of_tokens.n_layers * (launch_.forward_s + launch_.backward_s);
-  of(point.by_cause_s, Cause::recompute) += of_tokens.n_checkpointed * launch_.forward_s;
+  of(point.by_cause_s, Cause::recompute) += of_tokens.n_attention_recomputed * launch_.forward_s;
   of(point.by_cause_s, Cause::linear) += setting_.sums_s - lost_s;
   of(point.by_cause_s, Cause::states) += setting_.states_s;
   for (const double cause_s : point.by_cause_s) point.pack_s += cause_s;
@@ -167,7 +167,7 @@ PackFloor::Attention PackFloor::attention(std::int32_t length_tokens) const {
   const StepPricer::AttentionCost layer = pricer_.document_cost(length_tokens);
   return {.forward_s = interval.n_layers * layer.forward_s,
           .backward_s = interval.n_layers * layer.backward_s,
-          .recompute_s = interval.n_checkpointed * layer.forward_s};
+          .recompute_s = interval.n_attention_recomputed * layer.forward_s};
 }
 
 double PackFloor::gpu_s(std::int32_t length_tokens) const {
@@ -204,7 +204,7 @@ double PackFloor::attention_alone_s(std::int32_t length_tokens) const {
     layer.forward_s = fourth_power_sum(layer.forward_s, longest_s_per_token_.forward_s * length_tokens);
     layer.backward_s = fourth_power_sum(layer.backward_s, longest_s_per_token_.backward_s * length_tokens);
   }
-  return (interval.n_layers + interval.n_checkpointed) * layer.forward_s +
+  return (interval.n_layers + interval.n_attention_recomputed) * layer.forward_s +
          interval.n_layers * layer.backward_s;
 }
 

@@ -65,8 +65,8 @@ class PackFloor {
   struct Interval {
     std::int64_t first_tokens = 1;
     std::int64_t last_tokens = 0;
-    int n_layers = 0;  // number of layers of the stage
-    int n_checkpointed = 0;
+    int n_layers = 0;                // number of layers of the stage
+    int n_attention_recomputed = 0;  // number of its layers that run attention once more
     std::vector<ChunkShape> chunks = {};
   };
   struct Point {

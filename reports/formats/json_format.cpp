@@ -59,6 +59,20 @@ Json offload(const Offload& offloaded) {
   return names;
 }
 
+Json checkpointing(const ParallelPlan& plan) {
+  if (plan.checkpointing != Checkpointing::modules)
+    return policy_name(kCheckpointingNames, plan.checkpointing);
+  Json modules = Json::array();
+  for (const LayerModuleKind& kind : kLayerModules)
+    if (plan.recomputed_modules.has(kind.module)) modules.push_back(kind.name);
+  return modules;
+}
+
+Json lora_targets(const ParallelPlan& plan) {
+  if (plan.lora_targets.is_all()) return kAllLinear;
+  return plan.lora_targets.names();
+}
+
 // In the words of a scenario.
 Json parallelism(const ParallelPlan& plan) {
   Json json = {{"tp_degree", plan.tp_degree},
@@ -71,9 +85,13 @@ Json parallelism(const ParallelPlan& plan) {
                {"zero_stage", plan.zero_stage},
                {"shard_degree", plan.shard_degree},
                {"ring_layout", policy_name(kRingLayoutNames, plan.ring_layout)},
-               {"checkpointing", policy_name(kCheckpointingNames, plan.checkpointing)},
+               {"checkpointing", checkpointing(plan)},
                {"offload", offload(plan.offload)},
                {"lora_rank", plan.lora_rank},
+               {"lora_target_modules", lora_targets(plan)},
+               {"frozen_weights", policy_name(kFrozenWeightsNames, plan.frozen_weights)},
+               {"precision", precision_kind(plan.precision).name},
+               {"fp8_gather", plan.fp8_gather},
                {"latent_exchange", plan.latent_exchange},
                {"uneven_heads", plan.uneven_heads},
                {"overlaps_states", plan.execution.overlaps_states},

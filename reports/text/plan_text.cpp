@@ -23,6 +23,23 @@ std::string model_parallel_text(const ParallelPlan& plan) {
   return text;
 }
 
+std::string checkpointing_text(const ParallelPlan& plan) {
+  if (plan.checkpointing == Checkpointing::selective) return "selective checkpointing";
+  if (plan.checkpointing == Checkpointing::operations) return "checkpointing by operation";
+  std::vector<std::string_view> modules;
+  for (const LayerModuleKind& kind : kLayerModules)
+    if (plan.recomputed_modules.has(kind.module)) modules.push_back(kind.name);
+  return fmt::format("recomputes {}", fmt::join(modules, ", "));
+}
+
+std::string lora_text(const ParallelPlan& plan) {
+  std::string text = fmt::format("LoRA of rank {}", plan.lora_rank);
+  if (!plan.lora_targets.is_all())
+    text += fmt::format(" beside {}", fmt::join(plan.lora_targets.names(), ", "));
+  if (plan.frozen_weights == FrozenWeights::nf4) text += ", frozen weights in 4 bits";
+  return text;
+}
+
 }  // namespace
 
 std::string zero_text(const ParallelPlan& plan) {
@@ -32,8 +49,11 @@ std::string zero_text(const ParallelPlan& plan) {
 
 std::string plan_text(const ParallelPlan& plan) {
   std::vector<std::string> parts = {model_parallel_text(plan), zero_text(plan)};
-  if (plan.lora_rank > 0) parts.push_back(fmt::format("LoRA of rank {}", plan.lora_rank));
-  if (plan.checkpointing == Checkpointing::selective) parts.emplace_back("selective checkpointing");
+  if (plan.lora_rank > 0) parts.push_back(lora_text(plan));
+  if (is_fp8(plan.precision))
+    parts.push_back(fmt::format("products in {}{}", precision_kind(plan.precision).name,
+                                plan.fp8_gather ? ", weights gathered in fp8" : ""));
+  if (plan.checkpointing != Checkpointing::full) parts.push_back(checkpointing_text(plan));
   if (plan.offload.any())
     parts.push_back(fmt::format("{} in host memory", fmt::join(offload_names(plan.offload), ", ")));
   if (plan.latent_exchange) parts.emplace_back("latents exchanged");

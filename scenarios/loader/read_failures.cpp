@@ -66,7 +66,7 @@ double checkpoint_bytes(JsonReader& reader, const PlanContext& context) {
     return reader.number("size_bytes", 1, kMost_bytes);
   const double each = number_or(reader, "bytes_per_parameter", 1, kMostPerParameter, kBytesPerParameter);
   if (context.model == nullptr) return 0;
-  const ParallelPlan one_gpu{.lora_rank = context.plan.lora_rank};
+  const ParallelPlan one_gpu{.lora_rank = context.plan.lora_rank, .lora_targets = context.plan.lora_targets};
   return each * trained_elements(*context.model, one_gpu, 0);
 }
 

@@ -32,9 +32,10 @@ ParallelPlan read_parallelism(JsonReader reader, ParallelPlan plan) {
   if (reader.has("expert_imbalance")) plan.expert_imbalance = reader.number("expert_imbalance", 1, kMostGpus);
   plan.shard_degree = reader.integer("shard_degree", 0, kMostGpus, plan.shard_degree);
   plan.ring_layout = reader.one_of("ring_layout", kRingLayoutNames, plan.ring_layout);
-  plan.checkpointing = reader.one_of("checkpointing", kCheckpointingNames, plan.checkpointing);
+  read_checkpointing(reader, plan);
   plan.offload = read_offload(reader, plan.offload);
-  plan.lora_rank = reader.integer("lora_rank", 0, kMostRank, plan.lora_rank);
+  read_lora(reader, kMostRank, plan);
+  read_precision(reader, plan);
   plan.latent_exchange = reader.boolean("latent_exchange", plan.latent_exchange);
   plan.uneven_heads = reader.boolean("uneven_heads", plan.uneven_heads);
   ExecutionStyle& execution = plan.execution;

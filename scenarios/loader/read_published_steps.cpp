@@ -69,14 +69,15 @@ ParallelPlan read_plan(JsonReader reader) {
   plan.execution.overlaps_tensor = reader.boolean("overlaps_tensor", standard.execution.overlaps_tensor);
   plan.execution.fp32_gradients = reader.boolean("fp32_gradients", standard.execution.fp32_gradients);
   plan.gc_layers = reader.integer("gc_layers", 0, kMostGpus, 0);
-  plan.checkpointing = reader.one_of("checkpointing", kCheckpointingNames, standard.checkpointing);
+  read_checkpointing(reader, plan);
   plan.execution.recompute_stops_early =
       reader.boolean("recompute_stops_early", standard.execution.recompute_stops_early);
   plan.ring_layout = reader.one_of("ring_layout", kRingLayoutNames, standard.ring_layout);
   plan.latent_exchange = reader.boolean("latent_exchange", standard.latent_exchange);
   plan.uneven_heads = reader.boolean("uneven_heads", standard.uneven_heads);
   plan.offload = read_offload(reader, standard.offload);
-  plan.lora_rank = reader.integer("lora_rank", 0, kMostGpus, 0);
+  read_precision(reader, plan);
+  read_lora(reader, kMostGpus, plan);
   return plan;
 }
 

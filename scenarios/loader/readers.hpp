@@ -32,6 +32,14 @@ TrainingSpec read_training(JsonReader reader);
 ParallelPlan read_parallelism(JsonReader reader, ParallelPlan plan);
 /// "offload" of a plan: a name of kOffloadNames, "none", or an array of names.
 Offload read_offload(JsonReader& reader, const Offload& before);
+/// The key "checkpointing": a word of kCheckpointingNames, or an array of names of kLayerModules. Without it
+/// the plan stays as it is.
+void read_checkpointing(JsonReader& reader, ParallelPlan& plan);
+/// The keys "lora_rank", at most most_rank, "lora_target_modules", "all-linear" or an array of names of
+/// kLoraTargets, and "frozen_weights". Without them the plan stays as it is.
+void read_lora(JsonReader& reader, int most_rank, ParallelPlan& plan);
+/// The keys "precision", a name of kPrecisions, and "fp8_gather". Without them the plan stays as it is.
+void read_precision(JsonReader& reader, ParallelPlan& plan);
 /// "variability": of the cluster's n_gpus GPUs. seed: the scenario's, unless it says its own.
 Variability read_variability(JsonReader reader, std::uint32_t seed, int n_gpus);
 LengthSpec read_length_spec(JsonReader reader, const std::string& scenario_folder, const DataPaths& data);

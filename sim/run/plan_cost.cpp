@@ -52,8 +52,7 @@ class RankTimes {
 // Layers' attention of one micro-batch, of the mean pipeline stage.
 double of_layers(const StepPricer& pricer, const StepPricer::AttentionCost& layer) {
   const ParallelPlan& plan = pricer.plan();
-  const double recomputed =
-      plan.checkpointing == Checkpointing::full || plan.gc_layers > 0 ? plan.gc_layers : 0;
+  const double recomputed = plan.recomputes_attention() ? plan.gc_layers : 0;
   return (pricer.model().n_layers * (layer.forward_s + layer.backward_s) + recomputed * layer.forward_s) /
          plan.pp_degree;
 }

@@ -26,6 +26,22 @@ TEST_CASE("A case's text is its identity, whatever the order of its keys") {
   CHECK_FALSE(kernel == kernel.with("cache", "cold"));
 }
 
+TEST_CASE("A product is of bf16 unless its case says otherwise") {
+  const KernelCase plain = KernelCase::parse("gemm m=16 n=32 k=64 layout=tn cache=hot");
+  CHECK(plain.value("dtype") == "bf16");
+  CHECK(plain == KernelCase::parse("gemm m=16 n=32 k=64 layout=tn cache=hot dtype=bf16"));
+  const KernelCase fp8 = plain.with("dtype", "fp8");
+  CHECK(fp8.text() == "gemm m=16 n=32 k=64 layout=tn cache=hot dtype=fp8");
+  CHECK(fp8 == KernelCase::of("gemm", {"16", "32", "64", "tn", "hot", "fp8"}));
+  CHECK(fp8.text_without({"m", "n", "k"}) == "gemm layout=tn cache=hot dtype=fp8");
+  CHECK(kernel_flop(fp8) == kernel_flop(plain));
+  // Operands of one byte a value, results of two.
+  CHECK(kernel_bytes(plain) == 2 * (16 * 64 + 64 * 32 + 16 * 32));
+  CHECK(kernel_bytes(fp8) == 16 * 64 + 64 * 32 + 2 * 16 * 32);
+  CHECK_THROWS_WITH(KernelCase::parse("gemm m=1 n=2 k=3 layout=nt cache=cold dtype=int8"),
+                    Catch::Contains("dtype: expected one of bf16, fp8, fp8_block, got \"int8\""));
+}
+
 TEST_CASE("Every kind of kernel reads back what it wrote") {
   for (const char* text :
        {"gemm m=1 n=2 k=3 layout=nt cache=cold",

@@ -46,6 +46,63 @@ TEST_CASE("Plans that can exist have no mistakes") {
                                .latent_exchange = true}) == Mistakes{});
 }
 
+TEST_CASE("fp8 needs a GPU that has it, and fp8 gathers need ZeRO 3") {
+  Cluster hopper = kFourNodes;
+  hopper.gpu.peak_flop_per_s = {{"bf16", 989e12}, {"fp8", 1979e12}};
+  ParallelPlan plan{.n_gpus = 8, .zero_stage = 3, .precision = Precision::fp8_current, .fp8_gather = true};
+  CHECK(mistakes(kLlama8b, plan, hopper) == Mistakes{});
+  CHECK(mistakes(kLlama8b, plan) ==
+        Mistakes{"precision: expected bf16 on a GPU whose file states no peak of fp8, got fp8_current"});
+  plan.zero_stage = 2;
+  const std::string no_gather = "fp8_gather: expected false without an fp8 precision and ZeRO 3, got true";
+  CHECK(mistakes(kLlama8b, plan, hopper) == Mistakes{no_gather});
+  plan.zero_stage = 3;
+  plan.precision = Precision::bf16;
+  CHECK(mistakes(kLlama8b, plan, hopper) == Mistakes{no_gather});
+}
+
+TEST_CASE("Target modules are the model's, and frozen weights in 4 bits need LoRA in bf16") {
+  const auto with = [](std::size_t target, int rank = 8) {
+    ParallelPlan plan{.n_gpus = 8, .lora_rank = rank};
+    plan.lora_targets.add(target);
+    return plan;
+  };
+  CHECK(mistakes(kLlama8b, with(0)) == Mistakes{});
+  CHECK(mistakes(kQwen3Moe, with(6)) == Mistakes{});    // down_proj, of experts
+  CHECK(mistakes(kDeepseekV2, with(9)) == Mistakes{});  // kv_a_proj_with_mqa
+  CHECK(mistakes(kDeepseekV2, with(1)) ==
+        Mistakes{"lora_target_modules: expected modules that the model has, got k_proj"});
+  CHECK(mistakes(kLlama8b, with(0, 0)) ==
+        Mistakes{"lora_target_modules: expected none without a lora_rank, got some"});
+  ParallelPlan packed{.n_gpus = 8, .lora_rank = 8, .frozen_weights = FrozenWeights::nf4};
+  CHECK(mistakes(kLlama8b, packed) == Mistakes{});
+  packed.lora_rank = 0;
+  CHECK(mistakes(kLlama8b, packed) == Mistakes{"frozen_weights: expected bf16 without a lora_rank, got nf4"});
+  packed.lora_rank = 8;
+  packed.precision = Precision::fp8_current;
+  Cluster hopper = kFourNodes;
+  hopper.gpu.peak_flop_per_s = {{"bf16", 989e12}, {"fp8", 1979e12}};
+  CHECK(mistakes(kLlama8b, packed, hopper) ==
+        Mistakes{"frozen_weights: expected bf16 with an fp8 precision, got nf4"});
+}
+
+TEST_CASE("Only modules that the model has can be recomputed") {
+  const auto with = [](LayerModules modules) {
+    return ParallelPlan{.n_gpus = 8, .checkpointing = Checkpointing::modules, .recomputed_modules = modules};
+  };
+  const auto of = [](LayerModule module) { return LayerModules(module); };
+  CHECK(mistakes(kLlama8b, with(LayerModules(LayerModule::mlp, LayerModule::layernorm))) == Mistakes{});
+  CHECK(mistakes(kDeepseekV2, with(LayerModules(LayerModule::mla_up_proj, LayerModule::moe))) == Mistakes{});
+  CHECK(mistakes(kLlama8b, with({})) == Mistakes{"checkpointing: expected at least one module, got none"});
+  CHECK(mistakes(kLlama8b, with(of(LayerModule::mla_up_proj))) ==
+        Mistakes{
+            "checkpointing: expected no mla_up_proj for a model without latent attention, got mla_up_proj"});
+  CHECK(mistakes(kLlama8b, with(of(LayerModule::moe_act))) ==
+        Mistakes{"checkpointing: expected no moe_act for a model without experts, got moe_act"});
+  CHECK(mistakes(kQwen3Moe, with(of(LayerModule::mlp))) ==
+        Mistakes{"checkpointing: expected no mlp for a model without dense layers, got mlp"});
+}
+
 TEST_CASE("Each mistake is reported by itself") {
   const std::vector<std::pair<ParallelPlan, std::string>> llama = {
       {{.n_gpus = 64}, "n_gpus: expected 1..32, got 64"},

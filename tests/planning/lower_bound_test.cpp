@@ -43,6 +43,7 @@ std::vector<Case> cases() {
         .execution = {.overlaps_states = false},
         .checkpointing = Checkpointing::selective}},
       {kLlama8b, {.n_gpus = 32, .sequence = {.ulysses = 2}, .lora_rank = 16}},
+      {kLlama8b, {.n_gpus = 32, .sequence = {.ulysses = 2}, .checkpointing = Checkpointing::operations}},
       {kLlama8b, {.n_gpus = 32, .tp_degree = 4, .pp_degree = 4, .virtual_stages = 2}},
       {kLlama8b, {.n_gpus = 32, .pp_degree = 4, .zero_stage = 3}},
       {kLlama8b, {.n_gpus = 32, .sequence = {.ulysses = 4}, .zero_stage = 3, .shard_degree = 8}},

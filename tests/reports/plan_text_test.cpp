@@ -40,10 +40,30 @@ TEST_CASE("A plan in words: degrees, ZeRO, and how gradients and exchange go") {
   plan = {.zero_stage = 3, .offload = {.optimizer = true, .activations = true}};
   CHECK(plan_text(plan) ==
         "no model parallelism; ZeRO 3; optimizer, activations in host memory; gradients in bf16 and weights "
-        "travel "
-        "beside computation");
+        "travel beside computation");
   CHECK(zero_text({.zero_stage = 3}) == "ZeRO 3");
   CHECK(zero_text({.zero_stage = 3, .shard_degree = 8}) == "ZeRO 3 over 8 GPUs");
+  plan = {.lora_rank = 8, .frozen_weights = FrozenWeights::nf4};
+  plan.lora_targets.add(0);
+  plan.lora_targets.add(2);
+  CHECK(plan_text(plan) ==
+        "no model parallelism; ZeRO 1; LoRA of rank 8 beside q_proj, v_proj, frozen weights in 4 bits; "
+        "gradients in bf16 and weights travel beside computation");
+  plan = {.precision = Precision::fp8_current, .fp8_gather = true};
+  CHECK(
+      plan_text(plan) ==
+      "no model parallelism; ZeRO 1; products in fp8_current, weights gathered in fp8; gradients in bf16 and "
+      "weights travel beside computation");
+  plan = {.checkpointing = Checkpointing::operations};
+  CHECK(
+      plan_text(plan) ==
+      "no model parallelism; ZeRO 1; checkpointing by operation; gradients in bf16 and weights travel beside "
+      "computation");
+  plan = {.checkpointing = Checkpointing::modules,
+          .recomputed_modules = LayerModules(LayerModule::moe_act, LayerModule::layernorm)};
+  CHECK(plan_text(plan) ==
+        "no model parallelism; ZeRO 1; recomputes layernorm, moe_act; gradients in bf16 and weights travel "
+        "beside computation");
   CHECK(sequence_text({.ulysses = 8, .ring = 1}) == "8");
   CHECK(sequence_text({.ulysses = 2, .ring = 4}) == "2 x CP 4");
 }

@@ -51,11 +51,9 @@ double fraction_of_memory_rate(const Measurement& row, const Gpu& gpu) {
 }
 
 // How much of what the data sheet states a kernel reaches, as a fraction: of the peak, and of the rate of the
-// memory or link that its bytes have to cross. Those of hot kernels need not, and those of fp8 are not
-// counted: a case says nothing of the number format.
+// memory or link that its bytes have to cross. Those of hot kernels need not.
 double fraction_of_data_sheet(const Measurement& row, const MeasurementSource& source, const Gpu& gpu) {
-  const auto dtype = source.details.find("dtype");
-  const bool is_fp8 = dtype != source.details.end() && dtype->second.starts_with("fp8");
+  const bool is_fp8 = row.kernel.kernel() == "gemm" && row.kernel.value("dtype") != "bf16";
   const double peak_flop_per_s = gpu.peak(is_fp8 ? "fp8" : "bf16").value();
   const double peak_fraction = kernel_flop(row.kernel) / row.median_s() / peak_flop_per_s;
 
@@ -72,7 +70,7 @@ double fraction_of_data_sheet(const Measurement& row, const MeasurementSource& s
     return nic ? kernel_bytes(row.kernel) * passing / row.median_s() / (of_node * *nic) : 0;
   }
   const bool is_local = kernel == "gemm" || kernel == "elementwise";
-  if (!is_local || is_fp8 || row.kernel.value("cache") == "hot") return peak_fraction;
+  if (!is_local || row.kernel.value("cache") == "hot") return peak_fraction;
   return std::max(peak_fraction, fraction_of_memory_rate(row, gpu));
 }
 
@@ -130,10 +128,14 @@ TEST_CASE("Counterparts of other GPUs' rows stay out of the files that the H100'
 TEST_CASE("Matrix products in fp8 are in files of their own") {
   for (const std::string& path : kMeasurementFiles) {
     const bool is_fp8_file = path.find("-fp8-") != std::string::npos;
-    for (const MeasurementSource& source : read_measurements(path).measurements.sources) {
+    const Measurements measurements = read_measurements(path).measurements;
+    for (const MeasurementSource& source : measurements.sources) {
       CAPTURE(path, source.id);
       const auto dtype = source.details.find("dtype");
       CHECK((dtype != source.details.end() && dtype->second.starts_with("fp8")) == is_fp8_file);
+    }
+    for (const Measurement& row : measurements.rows) {
+      if (row.kernel.kernel() == "gemm") CHECK((row.kernel.value("dtype") != "bf16") == is_fp8_file);
     }
   }
 }

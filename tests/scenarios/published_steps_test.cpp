@@ -61,7 +61,7 @@ std::string micro_batches_text(const PublishedStep& step) {
 }
 
 double peak_of(const PublishedStep& step) {
-  return step.cluster.gpu.peak("bf16").value();
+  return step.cluster.gpu.peak(is_fp8(step.plan.precision) ? "fp8" : "bf16").value();
 }
 
 std::string table_row(const PublishedStep& step) {

@@ -74,6 +74,7 @@ struct Flag {
 const std::vector<Flag> kFlags = {
     {"latent_exchange", [](ParallelPlan& plan) -> bool& { return plan.latent_exchange; }},
     {"uneven_heads", [](ParallelPlan& plan) -> bool& { return plan.uneven_heads; }},
+    {"fp8_gather", [](ParallelPlan& plan) -> bool& { return plan.fp8_gather; }},
     {"overlaps_states", [](ParallelPlan& plan) -> bool& { return plan.execution.overlaps_states; }},
     {"overlaps_gather", [](ParallelPlan& plan) -> bool& { return plan.execution.overlaps_gather; }},
     {"overlaps_tensor", [](ParallelPlan& plan) -> bool& { return plan.execution.overlaps_tensor; }},
@@ -140,6 +141,13 @@ TEST_CASE("Flags of a plan are true or false") {
   }
 }
 
+namespace {
+
+const std::string kCheckpointings =
+    "full, selective, operations, or array of core_attn, layernorm, mla_up_proj, mlp, moe, moe_act";
+
+}  // namespace
+
 TEST_CASE("Choices of a plan are read by name, and other names refused with those that there are") {
   CHECK(read(R"("ring_layout": "contiguous")").plan.ring_layout == RingLayout::contiguous);
   CHECK(read(R"("ring_layout": "zigzag")").plan.ring_layout == RingLayout::zigzag);
@@ -147,8 +155,13 @@ TEST_CASE("Choices of a plan are read by name, and other names refused with thos
   CHECK(read(R"("checkpointing": "selective")").plan.checkpointing == Checkpointing::selective);
   CHECK(read(R"("offload": "none")").plan.offload == Offload{});
   CHECK(read(R"("offload": "optimizer")").plan.offload == Offload{.optimizer = true});
-  const std::vector<std::pair<std::string, std::string>> names = {{"ring_layout", "contiguous, zigzag"},
-                                                                  {"checkpointing", "full, selective"}};
+  CHECK(read(R"("precision": "fp8_block")").plan.precision == Precision::fp8_block);
+  CHECK(read(R"("precision": "bf16")").plan.precision == Precision::bf16);
+  const std::vector<std::pair<std::string, std::string>> names = {
+      {"ring_layout", "contiguous, zigzag"},
+      {"frozen_weights", "bf16, nf4"},
+      {"precision", "bf16, fp8_delayed, fp8_current, fp8_block"},
+      {"checkpointing", kCheckpointings}};
   for (const auto& [key, known] : names) {
     for (const auto& [value, got] : kOtherKinds) {
       const Read bad = read(member(key, value));
@@ -171,6 +184,37 @@ TEST_CASE("What is offloaded is a name, or an array of names") {
   for (const auto& [value, got] : others) {
     const Read bad = read(member("offload", value));
     CHECK(bad.messages == Messages{refusal("offload", expected, got)});
+    CHECK(bad.plan == kUnsaid);
+  }
+}
+
+TEST_CASE("Target modules of LoRA are PEFT's names or its word for all") {
+  CHECK(read(R"("lora_rank": 8, "lora_target_modules": "all-linear")").plan.lora_targets.is_all());
+  const Read some = read(R"("lora_rank": 8, "lora_target_modules": ["v_proj", "q_proj"])");
+  CHECK(some.messages.empty());
+  CHECK(some.plan.lora_targets.names() == std::vector<std::string_view>{"q_proj", "v_proj"});
+  for (const std::string value : {"[]", "[\"proj\"]", "[1]", "\"all\"", "3"}) {
+    const Read bad = read(member("lora_target_modules", value));
+    REQUIRE(bad.messages.size() == 1);
+    CHECK_THAT(bad.messages[0],
+               Catch::StartsWith("x.json: /parallelism/lora_target_modules: expected all-linear, or array of "
+                                 "q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, "));
+    CHECK(bad.plan == kUnsaid);
+  }
+  CHECK(read(R"("frozen_weights": "nf4")").plan.frozen_weights == FrozenWeights::nf4);
+}
+
+TEST_CASE("Checkpointing is a word, or an array of modules") {
+  CHECK(read(R"("checkpointing": "operations")").plan.checkpointing == Checkpointing::operations);
+  const Read modules = read(R"("checkpointing": ["moe_act", "layernorm"])");
+  CHECK(modules.messages.empty());
+  CHECK(modules.plan.checkpointing == Checkpointing::modules);
+  CHECK(modules.plan.recomputed_modules == LayerModules(LayerModule::layernorm, LayerModule::moe_act));
+  for (const std::string value : {"[]", "[\"mpl\"]", "[1]", "[\"mlp\", null]"}) {
+    const Read bad = read(member("checkpointing", value));
+    REQUIRE(bad.messages.size() == 1);
+    CHECK_THAT(bad.messages[0],
+               Catch::StartsWith("x.json: /parallelism/checkpointing: expected one of " + kCheckpointings));
     CHECK(bad.plan == kUnsaid);
   }
 }

@@ -16,7 +16,7 @@ sys.path.insert(0, str(_REPOSITORY))
 
 from calibration.steps.documents import Documents
 from calibration.steps.errors import UserError
-from calibration.steps.kernel_case import KERNEL_KINDS, KernelCase
+from calibration.steps.kernel_case import KERNEL_KINDS, KernelCase, STANDARD
 from calibration.steps.measurement_file import MeasurementFile
 from calibration.steps.plan_file import read_plan
 from calibration.steps.sampling import StoppingRule, relative_noise
@@ -39,8 +39,12 @@ class KernelCaseTest(unittest.TestCase):
         # Rows are {"gemm", {{"m", count}, {"layout", word, {"tn", "nn"}}, ...}, "summary"}: a kernel's name
         # comes before a list.
         cpp: dict[str, dict[str, str | tuple[str, ...]]] = {}
-        pattern = r'\{"(\w+)",\s*(?=\{)|\{"(\w+)", (\w+)(?:, (?:(k\w+)|\{([^}]*)\}))?\}'
-        for kernel, key, kind, list_name, literal in re.findall(pattern, table):
+        # A key with a standard value ends with it: {"dtype", word, {"bf16", "fp8"}, "bf16"}.
+        pattern = r'\{"(\w+)",\s*(?=\{)|\{"(\w+)", (\w+)(?:, (?:(k\w+)|\{([^}]*)\}))?(?:, "(\w+)")?\}'
+        standard = {}
+        for kernel, key, kind, list_name, literal, value in re.findall(pattern, table):
+            if value:
+                standard[key] = value
             if kernel:
                 cpp[kernel] = {}
                 last = kernel
@@ -49,6 +53,14 @@ class KernelCaseTest(unittest.TestCase):
             else:
                 cpp[last][key] = kind
         self.assertEqual(cpp, KERNEL_KINDS)
+        self.assertEqual(standard, STANDARD)
+
+    def test_a_standard_value_need_not_be_given_and_is_not_in_the_text(self) -> None:
+        case = KernelCase.parse("gemm m=1 n=2 k=3 layout=tn cache=hot dtype=bf16")
+        self.assertEqual(case.text, "gemm m=1 n=2 k=3 layout=tn cache=hot")
+        self.assertEqual(KernelCase.parse(case.text), case)
+        fp8 = KernelCase.parse(case.text + " dtype=fp8")
+        self.assertEqual(fp8.text, case.text + " dtype=fp8")
 
     def test_keys_in_any_order_give_one_text(self) -> None:
         case = KernelCase.parse("attention  heads=4 docs=2x8+1x8 pass=fwd head_dim=64 kv_heads=2")

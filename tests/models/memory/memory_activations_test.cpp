@@ -25,7 +25,8 @@ TEST_CASE("A dense layer keeps what counting its tensors says") {
   CHECK(dense(kLlama8b).kept_bytes == packsim_test::activation_bytes_per_token(kLlama8b));
   // Norms 2 x 8 h = 65 536; queries, keys, values, output twice 28 672; MLP 8 x 14 336.
   CHECK(dense(kLlama8b).kept_bytes == 65536 + 28672 + 114688);
-  CHECK(dense(kLlama8b).input_bytes == 8192);
+  CHECK(dense(kLlama8b).checkpointed_bytes == 8192);
+  CHECK(dense(kLlama8b).recomputed_bytes == dense(kLlama8b).kept_bytes);
   for (const int degree : {2, 4, 8}) {
     // Splits of heads, tokens and columns leave the bytes of a token that the GPU has between the blocks.
     CHECK(dense(kLlama8b, {.n_gpus = 8, .sequence = {.ulysses = degree}}).kept_bytes ==
@@ -128,8 +129,68 @@ TEST_CASE("Adapters keep their narrow tensors") {
 }
 
 TEST_CASE("Selective checkpointing saves the output of the attention kernel") {
-  CHECK(dense(kLlama8b).kept_bytes - dense(kLlama8b).selective_bytes == 2 * 4096);
-  CHECK(dense(kDeepseekV2).kept_bytes - dense(kDeepseekV2).selective_bytes == 2 * 128 * 128);
+  const ParallelPlan plan{.checkpointing = Checkpointing::selective};
+  const ParallelPlan core{.checkpointing = Checkpointing::modules,
+                          .recomputed_modules = LayerModules(LayerModule::core_attn)};
+  for (const ParallelPlan& same : {plan, core}) {
+    CHECK(dense(kLlama8b, same).kept_bytes - dense(kLlama8b, same).checkpointed_bytes == 2 * 4096);
+    CHECK(dense(kDeepseekV2, same).kept_bytes - dense(kDeepseekV2, same).checkpointed_bytes == 2 * 128 * 128);
+    CHECK(dense(kDeepseekV2, same).recomputed_bytes == 2 * 128 * 128);
+  }
+}
+
+TEST_CASE(
+    "Checkpointing by operation keeps the input and the outputs of attention and every second product") {
+  ParallelPlan plan{.n_gpus = 8, .checkpointing = Checkpointing::operations};
+  // Input, q, v, attention's output, gate and down: 2 bytes of 4096 + 4096 + 1024 + 4096 + 14336 + 4096.
+  const double outputs = 2.0 * (4096 + 1024 + 4096 + 14336 + 4096);
+  CHECK(dense(kLlama8b, plan).checkpointed_bytes == 2 * 4096 + outputs);
+  CHECK(dense(kLlama8b, plan).recomputed_bytes == dense(kLlama8b, plan).kept_bytes - outputs);
+  // All-to-alls of queries, keys, values and the output.
+  plan.sequence.ulysses = 8;
+  CHECK(dense(kLlama8b, plan).checkpointed_bytes == 2 * 4096 + outputs + 2 * (4096 + 2 * 1024 + 4096));
+  // 16 GPUs have two copies of the 8 heads of keys and values.
+  plan.n_gpus = plan.sequence.ulysses = 16;
+  CHECK(dense(kLlama8b, plan).checkpointed_bytes == 2 * 4096 + outputs + 2 * (4096 + 4 * 1024 + 4096));
+  plan.n_gpus = 8;
+  // Partial sums of down are of the group's tokens and all columns; the reduce-scatters' outputs are kept
+  // too.
+  plan.sequence.ulysses = 1;
+  plan.tp_degree = 8;
+  CHECK(dense(kLlama8b, plan).checkpointed_bytes == 2 * 4096 + outputs + 2 * (7 * 4096 + 2 * 4096));
+  // Products of routed experts are recomputed: q, v and the router's stay, with the all-to-alls' outputs.
+  ParallelPlan experts{.n_gpus = 8, .ep_degree = 8, .checkpointing = Checkpointing::operations};
+  CHECK(expert(kQwen3Moe, experts).checkpointed_bytes ==
+        2.0 * (2048 + 4096 + 512 + 4096 + 128 + 2 * 8 * 2048));
+  experts.expert_imbalance = 1.5;
+  CHECK(expert(kQwen3Moe, experts).checkpointed_bytes ==
+        2.0 * (2048 + 4096 + 512 + 4096 + 128 + 1.5 * 2 * 8 * 2048));
+}
+
+TEST_CASE("Modules that are recomputed keep their inputs") {
+  const auto dropped = [](const Transformer& model, LayerKind kind, LayerModules modules) {
+    const ParallelPlan plan{.checkpointing = Checkpointing::modules, .recomputed_modules = modules};
+    const LayerActivations bytes = layer_activations(model, plan, kind);
+    CHECK(bytes.kept_bytes == bytes.checkpointed_bytes + bytes.recomputed_bytes);
+    return bytes.recomputed_bytes;
+  };
+  const auto of = [](LayerModule module) { return LayerModules(module); };
+  // Two norms: of 8 bytes a value the 2 of the input stay.
+  CHECK(dropped(kLlama8b, LayerKind::dense, of(LayerModule::layernorm)) == 2 * 6 * 4096);
+  CHECK(dropped(kLlama8b, LayerKind::dense, of(LayerModule::mlp)) == 4 * 2 * 14336);
+  // Of each of 8 copies the activated gate and the product; all of a copy and of the router.
+  CHECK(dropped(kQwen3Moe, LayerKind::expert, of(LayerModule::moe_act)) == 8 * 2 * 2 * 768);
+  const ParallelPlan uneven{.expert_imbalance = 1.5,
+                            .checkpointing = Checkpointing::modules,
+                            .recomputed_modules = LayerModules(LayerModule::moe_act)};
+  CHECK(expert(kQwen3Moe, uneven).recomputed_bytes == 1.5 * 8 * 2 * 2 * 768);
+  const double router = 4 * 128 + 12 * 8;
+  const double copies = 8 * 2.0 * (2 * 2048 + 4 * 768);
+  CHECK(dropped(kQwen3Moe, LayerKind::expert, of(LayerModule::moe)) == router + copies);
+  CHECK(dropped(kQwen3Moe, LayerKind::expert, LayerModules(LayerModule::moe, LayerModule::moe_act)) ==
+        router + copies);
+  // Queries and keys of 128 heads of 192, values of 128.
+  CHECK(dropped(kDeepseekV2, LayerKind::dense, of(LayerModule::mla_up_proj)) == 2.0 * 128 * (2 * 192 + 128));
 }
 
 TEST_CASE("A window changes nothing that a layer keeps") {

@@ -4,6 +4,7 @@
 #include "models/memory/activations.hpp"
 #include "models/memory/peak_memory.hpp"
 #include "models/memory/states.hpp"
+#include "models/memory/weights.hpp"
 #include "tests/models/closed_forms.hpp"
 #include "tests/models/expert_models.hpp"
 #include "tests/models/gibibyte.hpp"
@@ -236,6 +237,102 @@ TEST_CASE("Selective checkpointing drops the kernel's output, which comes back w
   CHECK(peak.checkpoints_bytes == 0);
   CHECK(peak.activations_bytes == 8192 * 32 * (kKept - kInput));
   CHECK(peak.recomputed_bytes == 8192 * kInput);  // as wide as the layer's input
+}
+
+TEST_CASE("Checkpointing by operation keeps outputs as activations and recomputes the rest") {
+  ParallelPlan plan{.n_gpus = 32, .gc_layers = 32, .checkpointing = Checkpointing::operations};
+  const MemoryPeak peak = llama(plan, 8192, {});
+  const double outputs = 2.0 * (4096 + 1024 + 4096 + 14336 + 4096);
+  CHECK(peak.checkpoints_bytes == 0);
+  CHECK(peak.activations_bytes == 8192 * 32 * (kInput + outputs));
+  CHECK(peak.recomputed_bytes == 8192 * (kKept - outputs));
+}
+
+TEST_CASE("Frozen matrices of 4 bits take 0.516 bytes each, and one of them is in bf16 at a time") {
+  ParallelPlan plan{.n_gpus = 8, .lora_rank = 16};
+  const double matrices = 32.0 * (kLlama8b.layer_parameters() - 2 * 4096);
+  const MemoryPeak plain = llama(plan, 65536, {});
+  REQUIRE(plain.moment == PeakMoment::backward);
+  plan.frozen_weights = FrozenWeights::nf4;
+  const MemoryPeak packed = llama(plan, 65536, {});
+  // 4 bits, an 8-bit scale for 64 values and an fp32 one for 256 of these.
+  CHECK(plain.weights_bytes - packed.weights_bytes == Approx((2 - 0.5 - 1 / 64.0 - 4 / 16384.0) * matrices));
+  CHECK(packed.gathered_weights_bytes == 2.0 * 4096 * 14336);
+  CHECK(packed.optimizer_bytes == plain.optimizer_bytes);
+}
+
+TEST_CASE("Adapters beside chosen modules take their own memory") {
+  ParallelPlan all{.n_gpus = 8, .zero_stage = 0, .lora_rank = 16};
+  ParallelPlan some = all;
+  some.lora_targets.add(0);  // q_proj
+  some.lora_targets.add(2);  // v_proj
+  // Rank 16 x (in + out) of q and v, in 32 layers.
+  const double trained = 32 * 16.0 * (4096 + 4096 + 4096 + 1024);
+  CHECK(llama(some, 1024).gradients_bytes == 2 * trained);
+  CHECK(llama(some, 1024).optimizer_bytes >= 12 * trained);
+  CHECK(llama(some, 1024).activations_bytes < llama(all, 1024).activations_bytes);
+}
+
+TEST_CASE("Quantised weights take two bytes each, of gathered layers too") {
+  const double matrices = 32.0 * (kLlama8b.layer_parameters() - 2 * 4096);
+  ParallelPlan plan{.n_gpus = 8};
+  const double plain = llama(plan, 1024).weights_bytes;
+  plan.precision = Precision::fp8_delayed;
+  CHECK(llama(plan, 1024).weights_bytes == Approx(plain + 2 * matrices));
+  // ZeRO 3 keeps its shards in bf16. Two layers are there: gathered in bf16 with two copies, or in fp8 with
+  // one.
+  plan = {.n_gpus = 8, .zero_stage = 3};
+  const MemoryPeak sharded = llama(plan, 65536, {});
+  REQUIRE(sharded.moment == PeakMoment::backward);
+  plan.precision = Precision::fp8_current;
+  CHECK(llama(plan, 65536, {}).weights_bytes == sharded.weights_bytes);
+  CHECK(llama(plan, 65536, {}).gathered_weights_bytes == Approx(2 * sharded.gathered_weights_bytes));
+  plan.fp8_gather = true;
+  CHECK(llama(plan, 65536, {}).gathered_weights_bytes == Approx(sharded.gathered_weights_bytes));
+}
+
+TEST_CASE("With a pipeline, gathered weights are there as they arrived, and a layer's as it needs them") {
+  ParallelPlan plan{.n_gpus = 32, .pp_degree = 4, .zero_stage = 3, .gc_layers = 32};
+  const auto gathered = [&] {
+    const MemoryPeak peak = llama(plan, 8192, {}, 8);
+    REQUIRE(peak.moment == PeakMoment::backward);
+    REQUIRE(peak.stage == 0);
+    return peak.gathered_weights_bytes;
+  };
+  const double others = 2 * (8 * 2.0 * 4096 + 128256.0 * 4096);  // norms of 8 layers, and the embedding
+  const double layer = kLlama8b.layer_parameters() - 2.0 * 4096;
+  CHECK(gathered() == Approx(others + 8 * 2 * layer));
+  // A layer's fp8 copies, as they are and transposed; or all arrive in fp8, and one layer's is transposed.
+  plan.precision = Precision::fp8_current;
+  CHECK(gathered() == Approx(others + 8 * 2 * layer + 2 * layer));
+  plan.fp8_gather = true;
+  CHECK(gathered() == Approx(others + 8 * layer + layer));
+  plan = {.n_gpus = 32,
+          .pp_degree = 4,
+          .zero_stage = 3,
+          .gc_layers = 32,
+          .lora_rank = 16,
+          .frozen_weights = FrozenWeights::nf4};
+  const double adapters = stage_adapters(kLlama8b, plan, 0).total();
+  CHECK(gathered() == Approx(others + 2 * adapters + 8 * kNf4Bytes * layer + 2.0 * 4096 * 14336));
+}
+
+TEST_CASE("Frozen weights of 4 bits are so in the host's memory and in the shards of some GPUs too") {
+  ParallelPlan plan{.n_gpus = 8, .zero_stage = 3, .lora_rank = 16};
+  const double saved = (2 - kNf4Bytes) * 32 * (kLlama8b.layer_parameters() - 2 * 4096);
+  const auto saves = [&](auto bytes, double expected) {
+    plan.frozen_weights = FrozenWeights::bf16;
+    const double plain = bytes(stage_states(kLlama8b, plan, 0));
+    plan.frozen_weights = FrozenWeights::nf4;
+    CHECK(plain - bytes(stage_states(kLlama8b, plan, 0)) == Approx(expected).margin(1e-3));
+  };
+  const auto on_gpu = [](const StateBytes& states) { return states.weights_bytes; };
+  saves(on_gpu, saved / 8);
+  plan.shard_degree = 4;
+  saves(on_gpu, saved / 4);
+  plan.offload = {.optimizer = true, .weights = true};
+  saves(on_gpu, 0);
+  saves([](const StateBytes& states) { return states.host_bytes; }, saved / 4);
 }
 
 TEST_CASE("What is offloaded must fit into the node") {

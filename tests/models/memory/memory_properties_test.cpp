@@ -45,10 +45,15 @@ Draw draw(std::mt19937& random) {
     plan.zero_stage = below(4);
     plan.execution.fp32_gradients = below(2) == 1;
     plan.gc_layers = below(static_cast<unsigned>(drawn.model.n_layers + 1));
-    plan.checkpointing = below(3) == 0 ? Checkpointing::selective : Checkpointing::full;
+    plan.checkpointing = static_cast<Checkpointing>(below(4));
+    if (plan.checkpointing == Checkpointing::modules) {
+      for (const LayerModuleKind& kind : kLayerModules)
+        if (below(2) == 0) plan.recomputed_modules.add(kind.module);
+    }
     plan.latent_exchange = drawn.model.has_latent_attention() && below(2) == 1;
     plan.offload = Offload{.optimizer = below(3) == 0};
     plan.lora_rank = below(3) == 0 ? 16 : 0;
+    if (plan.lora_rank > 0 && below(2) == 0) plan.frozen_weights = FrozenWeights::nf4;
     drawn.assumptions = {.reserved_bytes = 1e9, .logits_bytes_per_vocab_entry = 1.0 * below(10)};
     drawn.tokens = 1 + below(32768);
     drawn.n_micro_batches = 1 + below(32);

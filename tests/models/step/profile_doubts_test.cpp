@@ -49,6 +49,19 @@ TEST_CASE("Each trait that no step of the fit had is a doubt, once for all group
   CHECK(texts(profile_of({PlanTrait::tensor}), cluster_of("G", 2), {ulysses, ring}) ==
         Texts{"steps with Ulysses sequence parallelism", "steps with ring attention",
               "steps with selective checkpointing"});
+  const ParallelPlan by_operation{.n_gpus = 16, .gc_layers = 1, .checkpointing = Checkpointing::operations};
+  CHECK(texts(profile_of({}), cluster_of("G", 2), {by_operation}) ==
+        Texts{"steps with checkpointing by operation"});
+  const ParallelPlan packed{.n_gpus = 16, .lora_rank = 8, .frozen_weights = FrozenWeights::nf4};
+  CHECK(texts(profile_of({}), cluster_of("G", 2), {packed}) ==
+        Texts{"steps with LoRA", "steps with frozen weights in 4 bits"});
+  const ParallelPlan fp8{.n_gpus = 16, .precision = Precision::fp8_block};
+  CHECK(texts(profile_of({}), cluster_of("G", 2), {fp8}) == Texts{"steps with products in fp8"});
+  const ParallelPlan by_module{.n_gpus = 16,
+                               .gc_layers = 1,
+                               .checkpointing = Checkpointing::modules,
+                               .recomputed_modules = LayerModules(LayerModule::mlp)};
+  CHECK(texts(profile_of({}), cluster_of("G", 2), {by_module}) == Texts{"steps with recomputed modules"});
   const ParallelPlan rest{
       .n_gpus = 16, .pp_degree = 2, .zero_stage = 2, .offload = {.optimizer = true}, .lora_rank = 8};
   CHECK(texts(profile_of({}), cluster_of("G", 2), {rest}) == Texts{"steps with a pipeline",

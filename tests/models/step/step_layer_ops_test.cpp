@@ -343,6 +343,152 @@ TEST_CASE("Recomputation: all of a layer, less its last product, or attention al
   CHECK(selective[0].cause == Cause::recompute);
 }
 
+namespace {
+
+// What is recomputed: elementwise kernels by name, products by their output's columns.
+std::vector<std::string> names_of(const Ops& ops) {
+  std::vector<std::string> names;
+  for (const LayerOp& op : ops) {
+    if (op.kind == LayerOp::Kind::attention) names.emplace_back("attention");
+    if (op.kind == LayerOp::Kind::copy) names.emplace_back("copy");
+    if (op.kind == LayerOp::Kind::elementwise || op.kind == LayerOp::Kind::exchange)
+      names.emplace_back(op.op);
+    if (op.kind == LayerOp::Kind::linear) names.push_back("product " + std::to_string(op.out));
+    for (int more = 1; more < op.count; ++more) names.push_back(names.back());
+  }
+  return names;
+}
+
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("By operation every second product is recomputed: k, o and up of q, k, v, o, gate, up, down") {
+  ParallelPlan plan = plan_of(1, 1);
+  plan.checkpointing = Checkpointing::operations;
+  const auto recomputed = [&](LayerKind kind = LayerKind::dense, const Transformer& model = kLlama8b) {
+    return names_of(layer_recompute(model, plan, 8, kind, kTokens));
+  };
+  Names names = {"rms_norm",     "product 1024", "rope",          "rope",   "product 4096",
+                 "residual_add", "rms_norm",     "product 14336", "swiglu", "residual_add"};
+  CHECK(recomputed() == names);
+  // Nothing behind swiglu is needed.
+  plan.execution.recompute_stops_early = true;
+  names.pop_back();
+  CHECK(recomputed() == names);
+  CHECK_FALSE(plan.recomputes_attention());
+  // All-gathers run again, reduce-scatters and all-to-alls do not.
+  plan = plan_of(2, 2);
+  plan.checkpointing = Checkpointing::operations;
+  for (const LayerOp& op : layer_recompute(kLlama8b, plan, 8, LayerKind::dense, kTokens))
+    CHECK((op.kind != LayerOp::Kind::exchange || op.op == "all_gather"));
+  // The router's product is the fifth; the experts' all run again.
+  plan = plan_of(1, 1);
+  plan.checkpointing = Checkpointing::operations;
+  const Names experts = recomputed(LayerKind::expert, kQwen3Moe);
+  CHECK(std::ranges::count(experts, "product 128") == 0);
+  CHECK(std::ranges::count(experts, "product 768") == 2 * 128);
+  CHECK(std::ranges::count(experts, "product 2048") == 1 + 128);  // o, and down
+}
+
+TEST_CASE("Modules recompute their own kernels") {
+  ParallelPlan plan = plan_of(1, 1);
+  plan.checkpointing = Checkpointing::modules;
+  const auto recomputed = [&](LayerModules modules, LayerKind kind, const Transformer& model) {
+    plan.recomputed_modules = modules;
+    return names_of(layer_recompute(model, plan, 8, kind, kTokens));
+  };
+  const auto of = [](LayerModule module) { return LayerModules(module); };
+  CHECK(recomputed(of(LayerModule::layernorm), LayerKind::dense, kLlama8b) == Names{"rms_norm", "rms_norm"});
+  CHECK(recomputed(of(LayerModule::core_attn), LayerKind::dense, kLlama8b) == Names{"attention"});
+  CHECK(recomputed(of(LayerModule::mlp), LayerKind::dense, kLlama8b) ==
+        Names{"product 14336", "product 14336", "swiglu", "product 4096"});
+  CHECK(recomputed(of(LayerModule::moe), LayerKind::dense, kDeepseekV2).empty());
+  CHECK(recomputed(of(LayerModule::moe_act), LayerKind::expert, kQwen3Moe) == Names(128, "swiglu"));
+  CHECK(recomputed(of(LayerModule::mla_up_proj), LayerKind::dense, kDeepseekV2) ==
+        Names{"product 24576", "rope", "rope", "product 32768"});
+  CHECK(recomputed(LayerModules(LayerModule::layernorm, LayerModule::core_attn), LayerKind::dense,
+                   kLlama8b) == Names{"rms_norm", "attention", "rms_norm"});
+  plan.execution.recompute_stops_early = true;
+  CHECK(recomputed(of(LayerModule::mlp), LayerKind::dense, kLlama8b) ==
+        Names{"product 14336", "product 14336", "swiglu"});
+}
+
+TEST_CASE("Adapters are beside the modules that are named, and all matrices are frozen") {
+  ParallelPlan plan = plan_of(1, 1);
+  plan.lora_rank = 16;
+  const auto products = [&](const Transformer& model, LayerKind kind) {
+    double frozen = 0;
+    double adapters = 0;
+    for (const LayerOp& op : forward(model, plan, kind))
+      if (op.kind == LayerOp::Kind::linear) (op.frozen ? frozen : adapters) += op.count;
+    return std::pair(frozen, adapters);
+  };
+  CHECK(products(kLlama8b, LayerKind::dense) == std::pair(7.0, 14.0));
+  plan.lora_targets.add(0);  // q_proj
+  plan.lora_targets.add(2);  // v_proj, which otherwise runs with k as one
+  CHECK(products(kLlama8b, LayerKind::dense) == std::pair(7.0, 4.0));
+  // q, k, v, o, the router and three of each of 128 experts; down_proj stands for every expert's.
+  plan.lora_targets = {};
+  plan.lora_targets.add(6);
+  CHECK(products(kQwen3Moe, LayerKind::expert) == std::pair(5.0 + 3 * 128, 2.0 * 128));
+}
+
+TEST_CASE("Frozen weights of 4 bits are made bf16 in each pass") {
+  ParallelPlan plan = plan_of(1, 1);
+  plan.lora_rank = 16;
+  plan.frozen_weights = FrozenWeights::nf4;
+  for (const Kernels& kernels : {Kernels(forward_kernels), Kernels(backward_kernels)}) {
+    double bytes = 0;
+    for (const LayerOp& op : forward(kLlama8b, plan)) {
+      if (op.kind != LayerOp::Kind::linear) continue;
+      for (const CountedKernel& use : kernels(op))
+        if (use.kernel.kernel() == "copy") bytes += use.count * kernel_bytes(use.kernel);
+    }
+    // Reads 0.516 bytes a value and writes 2.
+    CHECK(bytes == Approx((kNf4Bytes + 2) * (kLlama8b.layer_parameters() - 2 * 4096)));
+  }
+}
+
+TEST_CASE("In fp8 a layer quantises each input once, and the gradients of outputs") {
+  ParallelPlan plan = plan_of(1, 1);
+  plan.precision = Precision::fp8_delayed;
+  const auto copied = [&](const Kernels& kernels) {
+    double bytes = 0;
+    for (const LayerOp& op : forward(kLlama8b, plan)) {
+      if (op.kind != LayerOp::Kind::linear) continue;
+      CHECK(op.dtype == "fp8");
+      for (const CountedKernel& use : kernels(op))
+        if (use.kernel.kernel() == "copy") bytes += use.count * kernel_bytes(use.kernel);
+    }
+    return bytes / kTokens;
+  };
+  // 4 bytes a value: of q, k, v together, o, gate and up together, down; of the gradients of all seven.
+  const double outputs = 4096 + 2 * 1024 + 4096 + 2 * 14336 + 4096;
+  CHECK(copied(forward_kernels) == 4.0 * (3 * 4096 + 14336));
+  CHECK(copied(backward_kernels) == 4.0 * outputs);
+  // The largest value first: 2 bytes more.
+  plan.precision = Precision::fp8_current;
+  CHECK(copied(forward_kernels) == 6.0 * (3 * 4096 + 14336));
+  // Weights that are gathered in bf16 are quantised in either pass; those of fp8 are not.
+  plan.zero_stage = 3;
+  const double weights = 4096.0 * (2 * 4096 + 2 * 1024 + 3 * 14336);
+  plan.precision = Precision::fp8_delayed;
+  CHECK(copied(forward_kernels) == Approx(4.0 * (3 * 4096 + 14336) + 4 * weights / kTokens));
+  CHECK(copied(backward_kernels) == Approx(4.0 * outputs + 4 * weights / kTokens));
+  plan.fp8_gather = true;
+  CHECK(copied(forward_kernels) == 4.0 * (3 * 4096 + 14336));
+  // Adapters, routers and the head stay in bf16.
+  plan.lora_rank = 8;
+  int n_bf16 = 0;
+  for (const LayerOp& op : forward(kLlama8b, plan))
+    if (op.kind == LayerOp::Kind::linear && op.dtype == "bf16") ++n_bf16;
+  CHECK(n_bf16 == 2 * 5);
+  for (const LayerOp& op : forward(kQwen3Moe, plan, LayerKind::expert))
+    if (op.out == 128 && op.kind == LayerOp::Kind::linear) CHECK(op.dtype == "bf16");
+  for (const LayerOp& op : head_forward(kLlama8b, plan, 8, kTokens)) CHECK(op.dtype == "bf16");
+}
+
 TEST_CASE("Query and key norms, norms of outputs, shared experts and their gate are there") {
   const auto count = [](const Ops& ops, std::string_view op) {
     double n = 0;

@@ -5,11 +5,11 @@
 #include <numeric>
 #include <random>
 
-#include "tests/models/expert_models.hpp"
-#include "tests/models/llama_8b.hpp"
 #include "models/kernels/make_case.hpp"
 #include "models/memory/stages.hpp"
 #include "models/step/micro_batch_time.hpp"
+#include "tests/models/expert_models.hpp"
+#include "tests/models/llama_8b.hpp"
 #include "tests/models/pricing.hpp"
 
 using namespace packsim;
@@ -48,6 +48,7 @@ const std::vector<ParallelPlan> kPlans = {
      .sequence = {.ulysses = 2, .ring = 2},
      .execution = {.recompute_stops_early = true}},
     {.n_gpus = 32, .sequence = {.ulysses = 16}, .checkpointing = Checkpointing::selective, .lora_rank = 16},
+    {.n_gpus = 32, .sequence = {.ulysses = 2}, .checkpointing = Checkpointing::operations},
 };
 
 }  // namespace

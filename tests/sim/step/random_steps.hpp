@@ -19,6 +19,7 @@ inline PricedPhase phase_of(std::vector<PricedStage> stages) {
   for (const PricedStage& stage : phase.stages) {
     phase.by_cause_ns[static_cast<std::size_t>(stage.cause)] += stage.time_ns;
     phase.total_ns += stage.time_ns;
+    phase.has_attention |= stage.kind == PricedStage::Kind::attention;
   }
   return phase;
 }

@@ -1,0 +1,62 @@
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <map>
+
+#include "models/kernels/fp8_gemm_time.hpp"
+#include "models/kernels/gemm_shapes.hpp"
+#include "models/kernels/transfer_profile.hpp"
+#include "scenarios/loader/load_scenario.hpp"
+#include "scenarios/loader/profiles/read_hardware_profile.hpp"
+#include "scenarios/loader/profiles/read_measurements.hpp"
+#include "tests/paths.hpp"
+#include "tests/shipped_data.hpp"
+
+using namespace packsim;
+using packsim_test::kData;
+
+namespace {
+
+struct Fp8Prediction {
+  double log_error = 0;  // of predicted over published
+  double relative_error = 0;
+};
+
+// Products of as many rows as training has. By library.
+std::map<std::string, std::vector<Fp8Prediction>> predict_fp8(const std::string& gpu,
+                                                              const std::string& file) {
+  Cluster cluster{.name = "", .source = "", .gpu = load_gpu(gpu, kData), .nodes = 1, .gpus_per_node = 8};
+  const HardwareProfile profile = profile_on(load_hardware_profile("h100-sxm-public", kData), cluster);
+  GemmShapes shapes(profile);
+  std::map<std::string, std::vector<Fp8Prediction>> predictions;
+  const std::string path = packsim_test::source_dir() + "/calibration/data/" + file + ".jsonl";
+  for (const Measurement& row : read_measurements(path).measurements.rows) {
+    if (row.kernel.integer("m") < 1024) continue;
+    const KernelTime time = fp8_gemm_time(profile, cluster.gpu, row.kernel, shapes);
+    CHECK(time.evidence >= Evidence::extrapolated);
+    predictions[row.library].push_back({std::log(time.time_s / row.median_s()), time.relative_error});
+  }
+  return predictions;
+}
+
+double median_log(std::vector<Fp8Prediction> predictions) {
+  REQUIRE_FALSE(predictions.empty());
+  std::ranges::sort(predictions, {}, &Fp8Prediction::log_error);
+  return predictions[predictions.size() / 2].log_error;
+}
+
+}  // namespace
+
+// The rule is fitted to the rows of H200 and H800; those of the GB200 are predicted.
+TEST_CASE("The rule for products in fp8 comes near the published ones of each library") {
+  const auto h200 = predict_fp8("h200-sxm-141gb", "h200-fp8-public-gemm");
+  const auto h800 = predict_fp8("h800-sxm-80gb", "h800-fp8-public-gemm");
+  const auto gb200 = predict_fp8("gb200-186gb", "gb200-fp8-public-gemm");
+  for (const auto& [library, most] : std::map<std::string, double>{
+           {"cublaslt-azure-fp8", 0.1}, {"tilelang-fp8", 0.1}, {"deepgemm", 0.12}}) {
+    CAPTURE(library);
+    const auto& of = h200.contains(library) ? h200 : h800;
+    CHECK(std::abs(median_log(of.at(library))) < most);
+  }
+  CHECK(std::abs(median_log(gb200.at("cublaslt-azure-fp8"))) < 0.15);
+}

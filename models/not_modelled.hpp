@@ -12,7 +12,7 @@ struct NotModelled {
 };
 
 /// Those that people ask for. `packsim list support` shows them.
-inline constexpr std::array<NotModelled, 9> kNotModelled = {{
+inline constexpr std::array<NotModelled, 8> kNotModelled = {{
     {"fp4, fp16, fp8 of other parts",
      "Matrix products of layers are in bf16 or fp8 (\"precision\"). Attention, the head, gradients and what "
      "is sent between GPUs are in bf16 or fp32, but for gathers of weights (\"fp8_gather\")."},
@@ -28,9 +28,6 @@ inline constexpr std::array<NotModelled, 9> kNotModelled = {{
      "Of what \"offload\" names all is in host memory: no NVMe (ZeRO-Infinity), no part that stays on the "
      "GPU (ZeRO-Offload++), and of activations only the inputs of checkpointed layers (not keys and values "
      "in chunks, as Ulysses-Offload has it)."},
-    {"tiles of the sequence",
-     "The MLP and the loss take all tokens of a GPU at once, where ALST (TiledMLP, tiled loss) takes some at "
-     "a time: at millions of tokens more memory is asked for than such runs need."},
     {"adapters of several ranks, DoRA",
      "Adapters have one rank, and are those of LoRA. Embedding and head have none."},
     {"tensor-parallel experts", "Each expert is whole on one GPU; ep_degree spreads experts over GPUs."},

@@ -354,6 +354,11 @@ std::vector<PlanMistake> plan_mistakes(const Transformer& model, const Cluster& 
   check_lora(mistakes, model, plan);
   check_precision(mistakes, cluster, plan);
   expect_range(mistakes, "gc_layers", plan.gc_layers, 0, model.n_layers);
+  constexpr std::int64_t kMostTiles = 65'536;
+  expect_range(mistakes, "mlp_tiles", plan.mlp_tiles, 1, kMostTiles);
+  expect_range(mistakes, "loss_tiles", plan.loss_tiles, 1, kMostTiles);
+  if (plan.mlp_tiles > 1 && plan.checkpointing == Checkpointing::operations)
+    mistakes.push_back({{"mlp_tiles"}, "1 with checkpointing by operation", text(plan.mlp_tiles)});
   expect_range(mistakes, "lora_rank", plan.lora_rank, 0, model.hidden_size);
   if (plan.uneven_heads && plan.latent_exchange)
     mistakes.push_back({{"uneven_heads"}, "false where latents are sent instead of heads", "true"});

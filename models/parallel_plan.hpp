@@ -90,6 +90,12 @@ struct ParallelPlan {
   Checkpointing checkpointing = Checkpointing::full;
   LayerModules recomputed_modules = {};  ///< only with Checkpointing::modules
 
+  /// Parts of the sequence that the MLP of a layer without experts, and the loss, take one after another
+  /// (ALST, arXiv 2506.13996). If there are several, the MLP's tensors of one part alone are there, made once
+  /// more in the backward pass, and the logits of one part.
+  int mlp_tiles = 1;
+  int loss_tiles = 1;
+
   RingLayout ring_layout = RingLayout::zigzag;
   /// With latent attention, Ulysses sends the latents, not the heads.
   bool latent_exchange = false;

@@ -28,6 +28,7 @@ std::vector<PlanTrait> plan_traits(const Transformer& model, const ParallelPlan&
   add(plan.offload.any(), PlanTrait::offload);
   add(is_fp8(plan.precision), PlanTrait::fp8);
   add(plan.frozen_weights == FrozenWeights::nf4, PlanTrait::qlora);
+  add(plan.mlp_tiles > 1 || plan.loss_tiles > 1, PlanTrait::tiles);
   return traits;
 }
 

@@ -28,6 +28,7 @@ enum class PlanTrait : std::uint8_t {
   offload,
   fp8,
   qlora,
+  tiles,
 };
 
 struct PlanTraitKind {
@@ -43,7 +44,7 @@ struct PlanTraitKind {
 /// to 40 % off, those with LoRA, all of one stack, 1 to 9 %, those in fp8 on GPUs as priced 0.3 to 11 %
 /// (docs/accuracy/held_out_steps.md). The others are assumed. That of states in host memory is the largest,
 /// because no measurement of AdamW on a host is known.
-inline constexpr std::array<PlanTraitKind, 16> kPlanTraits = {{
+inline constexpr std::array<PlanTraitKind, 17> kPlanTraits = {{
     {PlanTrait::tensor, "tensor", "tensor parallelism", 0.08},
     {PlanTrait::ulysses, "ulysses", "Ulysses sequence parallelism", 0.08},
     {PlanTrait::ring, "ring", "ring attention", 0.08},
@@ -60,6 +61,7 @@ inline constexpr std::array<PlanTraitKind, 16> kPlanTraits = {{
     {PlanTrait::offload, "offload", "states in host memory", 0.5},
     {PlanTrait::fp8, "fp8", "products in fp8", 0.1},
     {PlanTrait::qlora, "qlora", "frozen weights in 4 bits", 0.15},
+    {PlanTrait::tiles, "tiles", "tiles of the sequence", 0.08},
 }};
 
 constexpr const PlanTraitKind& plan_trait_kind(PlanTrait trait) {

@@ -247,6 +247,19 @@ std::vector<LayerOp> layer_recompute(const Transformer& model, const ParallelPla
   return ops;
 }
 
+std::vector<LayerOp> tiled_mlp_again(const Transformer& model, const ParallelPlan& plan, int gpus_per_node,
+                                     LayerKind kind, int64_t tokens) {
+  if (plan.mlp_tiles == 1) return {};
+  std::vector<LayerPart> parts = layer_parts(model, kind, sends_latents(model, plan));
+  std::erase_if(parts, [](const LayerPart& part) {
+    const bool computes = part.kind == LayerPart::Kind::linear || part.kind == LayerPart::Kind::activation;
+    return !computes || !part.modules.has(LayerModule::mlp);
+  });
+  std::vector<LayerOp> ops = ops_of(parts, op_list(model, plan, gpus_per_node, tokens));
+  for (LayerOp& op : ops) op.cause = Cause::recompute;
+  return ops;
+}
+
 std::vector<LayerOp> embedding_forward(const Transformer& model, const ParallelPlan& plan, int gpus_per_node,
                                        int64_t tokens) {
   OpList list = op_list(model, plan, gpus_per_node, tokens);

@@ -34,6 +34,10 @@ std::vector<LayerOp> layer_forward(const Transformer& model, const ParallelPlan&
 /// stops behind the norm of that product's output.
 std::vector<LayerOp> layer_recompute(const Transformer& model, const ParallelPlan& plan, int gpus_per_node,
                                      LayerKind kind, std::int64_t tokens);
+/// What a tiled MLP (ParallelPlan::mlp_tiles) computes once more in its backward pass, beside what a
+/// checkpointed layer does. Empty if the layer has none.
+std::vector<LayerOp> tiled_mlp_again(const Transformer& model, const ParallelPlan& plan, int gpus_per_node,
+                                     LayerKind kind, std::int64_t tokens);
 
 /// Before the first layer. With tensor parallelism every GPU looks up all tokens of its group in its part of
 /// the vocabulary, and a reduce-scatter adds these up.

@@ -67,6 +67,10 @@ double routed_rows(const LayerPart& part, const ParallelPlan& plan) {
   return part.per_token * (is_routed ? plan.expert_imbalance : 1);
 }
 
+bool is_tiled(const LayerPart& part, const ParallelPlan& plan) {
+  return part.kind == Kind::activation && part.modules.has(LayerModule::mlp) && plan.mlp_tiles > 1;
+}
+
 // What autograd keeps of a part for each such token, adapters aside.
 double kept_bytes(const LayerPart& part, const AttentionWidths& attention, const ParallelPlan& plan,
                   const Kept& kept) {
@@ -81,7 +85,7 @@ double kept_bytes(const LayerPart& part, const AttentionWidths& attention, const
     case Kind::gather_latents:
       return kBf16 * plan.sequence.ulysses * values;
     case Kind::activation:
-      return kBf16 * kept.mlp_tensors * routed_rows(part, plan) * values;
+      return is_tiled(part, plan) ? 0 : kBf16 * kept.mlp_tensors * routed_rows(part, plan) * values;
     case Kind::choose_experts:
       return kFp32 * values + (kFp32 + kIndex) * part.per_token;
     case Kind::to_experts:
@@ -157,12 +161,22 @@ double adapter_bytes(const std::vector<LayerPart>& parts, const ParallelPlan& pl
   return kBf16 * plan.lora_rank * tokens;
 }
 
-// Of the widest MLP, over all experts of a token.
+// Of a tiled MLP in its backward pass: the tensors of one part of the sequence.
+double tile_bytes(const std::vector<LayerPart>& parts, const ParallelPlan& plan, const Kept& kept) {
+  double bytes = 0;
+  for (const LayerPart& part : parts) {
+    if (is_tiled(part, plan)) bytes += kBf16 * kept.mlp_tensors * values_of(part, plan) / plan.mlp_tiles;
+  }
+  return bytes;
+}
+
+// Of the widest MLP, over all experts of a token; of one that is tiled, of one part of the sequence.
 double mlp_width(const std::vector<LayerPart>& parts, const ParallelPlan& plan) {
   double width = 0;
   for (const LayerPart& part : parts) {
     if (part.kind == Kind::activation)
-      width = std::max(width, routed_rows(part, plan) * static_cast<double>(part.width.whole));
+      width = std::max(width, routed_rows(part, plan) * static_cast<double>(part.width.whole) /
+                                  (is_tiled(part, plan) ? plan.mlp_tiles : 1));
   }
   return width;
 }
@@ -222,7 +236,7 @@ LayerActivations layer_activations(const Transformer& model, const ParallelPlan&
           .recomputed_bytes = recomputed,
           // Of the residual stream and the layer's output; of the activated gate, up and their product, less
           // the product itself.
-          .gradient_bytes = kBf16 * (2 * h + 2 * mlp_width(parts, plan)),
+          .gradient_bytes = kBf16 * (2 * h + 2 * mlp_width(parts, plan)) + tile_bytes(parts, plan, tensors),
           .exchange_bytes = exchange_bytes(parts, attention, model, plan)};
 }
 

@@ -159,8 +159,8 @@ MemoryPeak at_loss(const Job& job, const LayerCosts& costs, const LayerChunk& la
   const ParallelPlan& plan = job.plan;
   peak.moment = PeakMoment::loss;
   // Tensor parallelism has tp times the tokens here and a tp-th of the vocabulary.
-  peak.logits_bytes =
-      job.tokens_per_gpu * job.model.vocab_size * job.assumptions.logits_bytes_per_vocab_entry;
+  peak.logits_bytes = job.tokens_per_gpu * job.model.vocab_size *
+                      job.assumptions.logits_bytes_per_vocab_entry / plan.loss_tiles;
   if (gathers_every_step(plan)) return peak;
   peak.gathered_weights_bytes = gathered_bytes(plan, {.dense = vocabulary_weights(job.model, plan)});
   if (!last_chunk.empty()) peak.gathered_weights_bytes += cost_of(costs, last_chunk.back()).gathered_bytes;

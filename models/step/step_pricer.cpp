@@ -160,6 +160,8 @@ TokenPrices StepPricer::price_tokens(std::int64_t tokens_per_gpu) {
     TokenAccounts::Layer& account = accounts->layers[static_cast<std::size_t>(kind)];
     layer.forward = price_phase(forward, false, overlaps, account.passes);
     layer.backward = price_phase(forward, true, overlaps, account.passes);
+    for (const LayerOp& op : tiled_mlp_again(model_, plan_, cluster_.gpus_per_node, kind, tokens_per_gpu))
+      add_op(layer.backward, op, false, 1, account.passes);
     layer.recompute =
         price_phase(layer_recompute(model_, plan_, cluster_.gpus_per_node, kind, tokens_per_gpu), false,
                     overlaps, account.recompute);

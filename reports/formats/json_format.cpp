@@ -94,6 +94,8 @@ Json parallelism(const ParallelPlan& plan) {
                {"fp8_gather", plan.fp8_gather},
                {"latent_exchange", plan.latent_exchange},
                {"uneven_heads", plan.uneven_heads},
+               {"mlp_tiles", plan.mlp_tiles},
+               {"loss_tiles", plan.loss_tiles},
                {"overlaps_states", plan.execution.overlaps_states},
                {"overlaps_gather", plan.execution.overlaps_gather},
                {"overlaps_tensor", plan.execution.overlaps_tensor},

@@ -19,6 +19,7 @@ const PipelineSchedule* read_schedule(JsonReader& reader, const PipelineSchedule
 ParallelPlan read_parallelism(JsonReader reader, ParallelPlan plan) {
   constexpr int kMostStages = 4096;
   constexpr int kMostRank = 65'536;
+  constexpr int kMostTiles = 65'536;
   constexpr std::int64_t kMostBucketElements = 1'000'000'000'000;
 
   plan.tp_degree = reader.integer("tp_degree", 1, kMostGpus, plan.tp_degree);
@@ -38,6 +39,8 @@ ParallelPlan read_parallelism(JsonReader reader, ParallelPlan plan) {
   read_precision(reader, plan);
   plan.latent_exchange = reader.boolean("latent_exchange", plan.latent_exchange);
   plan.uneven_heads = reader.boolean("uneven_heads", plan.uneven_heads);
+  plan.mlp_tiles = reader.integer("mlp_tiles", 1, kMostTiles, plan.mlp_tiles);
+  plan.loss_tiles = reader.integer("loss_tiles", 1, kMostTiles, plan.loss_tiles);
   ExecutionStyle& execution = plan.execution;
   execution.overlaps_states = reader.boolean("overlaps_states", execution.overlaps_states);
   execution.overlaps_gather = reader.boolean("overlaps_gather", execution.overlaps_gather);

@@ -157,6 +157,11 @@ TEST_CASE("Each mistake is reported by itself") {
   CHECK(
       mistakes(kLlama8b, {.n_gpus = 8, .expert_imbalance = 1.1}) ==
       Mistakes{"expert_imbalance: expected 1..1, as one of ep_degree GPUs has at most all tokens, got 1.1"});
+  CHECK(
+      mistakes(kLlama8b,
+               {.n_gpus = 8, .checkpointing = Checkpointing::operations, .mlp_tiles = 2, .loss_tiles = 0}) ==
+      Mistakes{"loss_tiles: expected 1..65536, got 0",
+               "mlp_tiles: expected 1 with checkpointing by operation, got 2"});
   CHECK(mistakes(kDeepseekV2, {.n_gpus = 8, .latent_exchange = true, .uneven_heads = true}) ==
         Mistakes{"uneven_heads: expected false where latents are sent instead of heads, got true"});
   for (const auto& [plan, mistake] : llama) CHECK(mistakes(kLlama8b, plan) == Mistakes{mistake});

@@ -62,6 +62,8 @@ const std::vector<Integer> kIntegers = {
     {"virtual_stages", 1, 4096, [](const ParallelPlan& plan) -> std::int64_t { return plan.virtual_stages; }},
     {"ep_degree", 1, 1 << 20, [](const ParallelPlan& plan) -> std::int64_t { return plan.ep_degree; }},
     {"shard_degree", 0, 1 << 20, [](const ParallelPlan& plan) -> std::int64_t { return plan.shard_degree; }},
+    {"mlp_tiles", 1, 65536, [](const ParallelPlan& plan) -> std::int64_t { return plan.mlp_tiles; }},
+    {"loss_tiles", 1, 65536, [](const ParallelPlan& plan) -> std::int64_t { return plan.loss_tiles; }},
     {"lora_rank", 0, 65536, [](const ParallelPlan& plan) -> std::int64_t { return plan.lora_rank; }},
     {"bucket_elements", 1, 1'000'000'000'000,
      [](const ParallelPlan& plan) -> std::int64_t { return plan.execution.bucket_elements; }}};

@@ -236,7 +236,11 @@ TEST_CASE("Chunks of every shape have all their kernels in their spread") {
   for (int n_dense = 0; n_dense < 4; ++n_dense) {
     for (int n_experts = 0; n_experts < 4; ++n_experts) {
       for (int n_checkpointed = 0; n_checkpointed <= n_dense + n_experts; ++n_checkpointed) {
-        const ChunkShape chunk{n_dense, n_experts, n_checkpointed, true, true};
+        const ChunkShape chunk{.n_dense = n_dense,
+                               .n_experts = n_experts,
+                               .n_checkpointed = n_checkpointed,
+                               .has_embedding = true,
+                               .has_head = true};
         double squares[] = {2.0 * 2 + 3 * 3, 5.0 * 5 + 7 * 7};
         for (int layer = 0; layer < n_dense + n_experts; ++layer) {
           const double unit = layer < n_dense ? 11 : 101;

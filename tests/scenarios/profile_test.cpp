@@ -120,7 +120,7 @@ TEST_CASE("What a profile was fitted on is checked") {
             "/fitted_on/n_gpus: expected [fewest, most] GPUs of the steps, got [16,8] (array)",
             "/fitted_on/traits: expected some of tensor, ulysses, ring, pipeline, zero_2, zero_3, "
             "hybrid_sharding, checkpointing, selective_checkpointing, operation_checkpointing, "
-            "module_checkpointing, experts, lora, offload, fp8, qlora, got \"tensr\""});
+            "module_checkpointing, experts, lora, offload, fp8, qlora, tiles, got \"tensr\""});
 }
 
 TEST_CASE("Every mistake of a framework profile is reported") {

@@ -1,5 +1,6 @@
 #include "models/parallel_plan.hpp"
 
+#include <algorithm>
 #include <initializer_list>
 #include <iterator>
 #include <sstream>
@@ -212,13 +213,24 @@ void check_stages(Mistakes& mistakes, const Transformer& model, const ParallelPl
   }
 }
 
+// If every token chose as many experts of one GPU as it can.
+double most_imbalance(const Transformer& model, const ParallelPlan& plan) {
+  if (!model.has_experts()) return 1;
+  const Experts& experts = model.experts;
+  const int of_one_gpu = std::min(std::max(1, experts.n_routed / plan.ep_degree), experts.per_token);
+  return 1.0 * plan.ep_degree * of_one_gpu / experts.per_token;
+}
+
 void check_experts(Mistakes& mistakes, const Transformer& model, const ParallelPlan& plan,
                    bool ranks_are_good) {
-  if (!(plan.expert_imbalance >= 1 && plan.expert_imbalance <= plan.ep_degree)) {
+  const double most = most_imbalance(model, plan);
+  if (!(plan.expert_imbalance >= 1 && plan.expert_imbalance <= most)) {
     mistakes.push_back({{"expert_imbalance"},
-                        "1.." + text(plan.ep_degree) + ", as one of ep_degree GPUs has at most all tokens",
+                        "1.." + decimal_text(most) + ", where every token chooses experts of one GPU",
                         decimal_text(plan.expert_imbalance)});
   }
+  if (!model.has_experts() && plan.expert_dispatch != ExpertDispatch::all_to_all)
+    mistakes.push_back({{"expert_dispatch"}, "all_to_all for a model without experts", "deduplicated"});
   if (plan.ep_degree == 1) return;
   if (!model.has_experts()) {
     mistakes.push_back(Product{ep(plan)}.refusal("1 for a model without experts"));
@@ -242,9 +254,9 @@ void check_shards(Mistakes& mistakes, const ParallelPlan& plan) {
     return;
   }
   expect(mistakes, shards_optimizer(plan), shards, "0 under ZeRO 0, which shards nothing");
-  expect(mistakes, divides(plan.ep_degree, plan.shard_degree),
-         {ep(plan), {"shard_degree", plan.shard_degree}},
-         "a shard_degree that ep_degree divides, so that each shard group holds whole copies of the experts");
+  expect(mistakes, divides(plan.ep_degree, plan.shard_degree), shards,
+         "a multiple of the ep_degree " + text(plan.ep_degree) +
+             ", so that each shard group holds whole copies of the experts");
 }
 
 // Host memory holds shards, which AdamW on the host reads and writes.
@@ -357,6 +369,8 @@ std::vector<PlanMistake> plan_mistakes(const Transformer& model, const Cluster& 
   constexpr std::int64_t kMostTiles = 65'536;
   expect_range(mistakes, "mlp_tiles", plan.mlp_tiles, 1, kMostTiles);
   expect_range(mistakes, "loss_tiles", plan.loss_tiles, 1, kMostTiles);
+  if (plan.mlp_tiles > 1 && model.n_layers_of(LayerKind::dense) == 0)
+    mistakes.push_back({{"mlp_tiles"}, "1 for a model whose layers all have experts", text(plan.mlp_tiles)});
   if (plan.mlp_tiles > 1 && plan.checkpointing == Checkpointing::operations)
     mistakes.push_back({{"mlp_tiles"}, "1 with checkpointing by operation", text(plan.mlp_tiles)});
   expect_range(mistakes, "lora_rank", plan.lora_rank, 0, model.hidden_size);

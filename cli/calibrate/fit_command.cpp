@@ -65,8 +65,7 @@ void print_hardware_fit(const HardwareFit& fit, int listed) {
   fmt::print("{} ({})\n\n{}", fit.profile.name, fit.profile.gpu, formats_detail::text_table(table));
   fmt::print(
       "rms, worst: fitted over measured, outliers apart. left out: sizes of a curve, and whole shapes or "
-      "groups, "
-      "predicted without them.\n");
+      "groups, predicted without them.\n");
   std::int64_t n_unused = 0;
   std::set<std::string> libraries;
   for (const UnusedRows& unused : fit.profile.unused) {

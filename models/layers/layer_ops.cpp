@@ -96,11 +96,13 @@ struct OpList {
     const bool is_deduplicated = plan.expert_dispatch == ExpertDispatch::deduplicated;
     if (plan.ep_degree == 1 || !is_deduplicated) copy(token_bytes * part.per_token);
     if (plan.ep_degree == 1) return;
+    // No part gets a token more than once.
+    const int n_parts = nodes > 1 ? nodes : plan.ep_degree;
     const double sent = is_deduplicated
-                            ? parts_with_experts(model.experts, nodes > 1 ? nodes : plan.ep_degree)
-                            : part.per_token;
-    exchange(Cause::expert, "all_to_all", std::llround(plan.expert_imbalance * token_bytes * sent),
-             plan.ep_degree, plan.tp_degree);
+                            ? std::min(plan.expert_imbalance * parts_with_experts(model.experts, n_parts),
+                                       static_cast<double>(n_parts))
+                            : plan.expert_imbalance * part.per_token;
+    exchange(Cause::expert, "all_to_all", std::llround(token_bytes * sent), plan.ep_degree, plan.tp_degree);
     if (model.experts.n_routed > plan.ep_degree) copy(plan.expert_imbalance * token_bytes * part.per_token);
   }
 
@@ -131,13 +133,21 @@ struct OpList {
   int n_local(int copies) const { return copies > 1 ? copies / plan.ep_degree : 1; }
 
   // In fp8, unless it is the router's or a gate's. shares_input: with the product before it.
+  // Parts of the sequence that the MLP takes one after another, and the rows of one.
+  int64_t n_tiles(const LayerPart& part) const {
+    return part.modules.has(LayerModule::mlp) ? std::min<int64_t>(plan.mlp_tiles, rows(part.tokens)) : 1;
+  }
+  int64_t tile_rows(const LayerPart& part) const {
+    return (rows(part.tokens) + n_tiles(part) - 1) / n_tiles(part);
+  }
+
   void linear(const LayerPart& part, int n_alike, bool shares_input) {
     const LinearLayer& layer = part.linear;
     // All tokens of the sequence go through the heads that the GPU has.
     const int shares = part.tokens == LayerPart::Tokens::sequence ? plan.sequence.ulysses : 1;
     LayerOp product{.kind = LayerOp::Kind::linear,
-                    .count = 1.0 * n_alike * n_local(layer.copies),
-                    .rows = rows(part.tokens),
+                    .count = 1.0 * n_alike * n_local(layer.copies) * static_cast<double>(n_tiles(part)),
+                    .rows = tile_rows(part),
                     .out = layer.out_width().on_gpu(plan.tp_degree) / shares,
                     .in = layer.in_width().on_gpu(plan.tp_degree)};
     if (is_fp8(plan.precision) && part.tokens != LayerPart::Tokens::own)
@@ -174,7 +184,8 @@ struct OpList {
       case LayerPart::Kind::attention:
         return add({.kind = LayerOp::Kind::attention, .cause = Cause::attention});
       case LayerPart::Kind::activation:
-        return elementwise("swiglu", rows(part.tokens), width, n_local(part.copies));
+        return elementwise("swiglu", tile_rows(part), width,
+                           n_local(part.copies) * static_cast<double>(n_tiles(part)));
       case LayerPart::Kind::residual_add:
         return elementwise("residual_add", rows(part.tokens), width);
       case LayerPart::Kind::gather_tokens:

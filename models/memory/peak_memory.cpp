@@ -100,7 +100,8 @@ void add_kept_states(const Job& job, int stage, MemoryPeak& held) {
 
 double bucket_bytes(const Job& job, int stage) {
   const ParallelPlan& plan = job.plan;
-  if (!shards_gradients(plan) || (plan.state_gpus() == 1 && !plan.offload.gradients)) return 0;
+  if (!shards_gradients(plan) || !reduces_every_micro_batch(plan)) return 0;
+  if (plan.state_gpus() == 1 && !plan.offload.gradients) return 0;
   const double elements =
       std::min(static_cast<double>(plan.execution.bucket_elements), trained_elements(job.model, plan, stage));
   return 2 * (plan.execution.fp32_gradients ? kFp32 : kBf16) * elements;

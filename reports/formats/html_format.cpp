@@ -172,8 +172,7 @@ std::string body(const Report& report, std::span<const Chart> charts) {
   text += plan_table(report);
   text +=
       "<h2>What became of the data</h2>\n<p class=\"note\">Tokens count all epochs, samples one. Shares are "
-      "of "
-      "the data set's tokens over all epochs.</p>\n";
+      "of the data set's tokens over all epochs.</p>\n";
   text += accounting_table(report);
   if (!search_rows(report).empty())
     text +=

@@ -99,8 +99,7 @@ std::string run_notes_text(const Report& report, int width_columns) {
 std::string notes(const Report& report, int width_columns) {
   std::string text =
       "* the baseline. ! trains another job than the others, for the reason below the table. OOM: does not "
-      "fit "
-      "in GPU memory. 0 means exactly none. k, M, B are powers of 1000; K is 1024.";
+      "fit in GPU memory. 0 means exactly none. k, M, B are powers of 1000; K is 1024.";
   text = wrapped(text, width_columns, 0);
   for (const RunTable table : {RunTable::comparison, RunTable::use_and_cost}) {
     for (const Column& column : columns(report, table))

@@ -21,8 +21,8 @@ std::vector<std::vector<std::string>> bound_rows(const Report& report);
 
 inline constexpr std::string_view kBoundNote =
     "Lower bound: no packing and schedule of the baseline's samples can take fewer GPU-days, with every "
-    "sample "
-    "whole in one pack, at any SP degree, on these GPUs, in iterations no larger than the strategies', and "
+    "sample whole in one pack, at any SP degree, on these GPUs, in iterations no larger than the "
+    "strategies', and "
     "with as little recomputation as memory allows.";
 
 }  // namespace packsim::formats_detail

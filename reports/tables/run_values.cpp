@@ -290,8 +290,7 @@ Values comparisons() {
           "bound", "",
           "How much more GPU time the run takes than the lower bound: the least that any packing and "
           "schedule of its samples could take on the same GPUs if each sample stays whole. At 0% nothing is "
-          "left to "
-          "gain.",
+          "left to gain.",
           signed_percent),
       {"gpu_days_without_variability",
        [](const Run& run) {

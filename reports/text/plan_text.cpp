@@ -59,7 +59,8 @@ std::string plan_text(const ParallelPlan& plan) {
   if (plan.latent_exchange) parts.emplace_back("latents exchanged");
   if (plan.expert_dispatch == ExpertDispatch::deduplicated) parts.emplace_back("deduplicated dispatch");
   if (plan.expert_imbalance > 1)
-    parts.push_back(fmt::format("the fullest GPU of experts has {:.4g} of the mean", plan.expert_imbalance));
+    parts.push_back(fmt::format("the GPU whose experts get most tokens has {:.4g} times the mean",
+                                plan.expert_imbalance));
   if (plan.mlp_tiles > 1) parts.push_back(fmt::format("MLP in {} tiles", plan.mlp_tiles));
   if (plan.loss_tiles > 1) parts.push_back(fmt::format("loss in {} tiles", plan.loss_tiles));
   if (plan.uneven_heads) parts.emplace_back("uneven heads");

@@ -151,12 +151,21 @@ TEST_CASE("Each mistake is reported by itself") {
       {{.n_gpus = 8, .lora_rank = -1}, "lora_rank: expected 0..4096, got -1"},
       {{.n_gpus = 8, .latent_exchange = true},
        "latent_exchange: expected false for a model without latent attention, got true"}};
-  CHECK(
-      mistakes(kDeepseekV2, {.n_gpus = 8, .ep_degree = 4, .expert_imbalance = 4.5}) ==
-      Mistakes{"expert_imbalance: expected 1..4, as one of ep_degree GPUs has at most all tokens, got 4.5"});
-  CHECK(
-      mistakes(kLlama8b, {.n_gpus = 8, .expert_imbalance = 1.1}) ==
-      Mistakes{"expert_imbalance: expected 1..1, as one of ep_degree GPUs has at most all tokens, got 1.1"});
+  CHECK(mistakes(kDeepseekV2, {.n_gpus = 8, .ep_degree = 4, .expert_imbalance = 4.5}) ==
+        Mistakes{"expert_imbalance: expected 1..4, where every token chooses experts of one GPU, got 4.5"});
+  CHECK(mistakes(kLlama8b, {.n_gpus = 8, .expert_imbalance = 1.1}) ==
+        Mistakes{"expert_imbalance: expected 1..1, where every token chooses experts of one GPU, got 1.1"});
+  // Two of its experts a token, and a GPU for each of 8: 8 x 1 / 2.
+  Transformer mixture = kQwen3Moe;
+  mixture.experts.n_routed = 8;
+  mixture.experts.per_token = 2;
+  CHECK(mistakes(mixture, {.n_gpus = 8, .ep_degree = 8, .expert_imbalance = 4}) == Mistakes{});
+  CHECK(mistakes(mixture, {.n_gpus = 8, .ep_degree = 8, .expert_imbalance = 5}) ==
+        Mistakes{"expert_imbalance: expected 1..4, where every token chooses experts of one GPU, got 5"});
+  CHECK(mistakes(kLlama8b, {.n_gpus = 8, .expert_dispatch = ExpertDispatch::deduplicated}) ==
+        Mistakes{"expert_dispatch: expected all_to_all for a model without experts, got deduplicated"});
+  CHECK(mistakes(kQwen3Moe, {.n_gpus = 8, .mlp_tiles = 2}) ==
+        Mistakes{"mlp_tiles: expected 1 for a model whose layers all have experts, got 2"});
   CHECK(
       mistakes(kLlama8b,
                {.n_gpus = 8, .checkpointing = Checkpointing::operations, .mlp_tiles = 2, .loss_tiles = 0}) ==
@@ -266,8 +275,8 @@ TEST_CASE("Mistakes about shard groups") {
   CHECK(mistakes(kDeepseekV2, {.n_gpus = 32, .ep_degree = 8, .shard_degree = 8}) == Mistakes{});
   CHECK(
       mistakes(kDeepseekV2, {.n_gpus = 32, .ep_degree = 16, .shard_degree = 8}) ==
-      Mistakes{"ep_degree x shard_degree: expected a shard_degree that ep_degree divides, so that each shard "
-               "group holds whole copies of the experts, got 16 x 8 = 128"});
+      Mistakes{"shard_degree: expected a multiple of the ep_degree 16, so that each shard group holds whole "
+               "copies of the experts, got 8"});
 }
 
 TEST_CASE("All mistakes come at once") {

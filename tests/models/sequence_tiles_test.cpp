@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "models/layers/layer_ops.hpp"
@@ -63,4 +64,17 @@ TEST_CASE("A tiled MLP runs once more") {
   // Gate, up and down.
   CHECK(again(4) == 2.0 * 1000 * 3 * 4096 * 14336);
   CHECK(again(4, LayerKind::expert, kQwen3Moe) == 0);
+}
+
+TEST_CASE("Tiles are products of fewer rows, and no more of them than rows") {
+  for (const int tiles : {1, 3, 64, 5000}) {
+    CAPTURE(tiles);
+    for (const LayerOp& op : layer_forward(kLlama8b, in_tiles(tiles), 8, LayerKind::dense, 1000)) {
+      const bool is_mlp = op.kind == LayerOp::Kind::linear && (op.out == 14336 || op.in == 14336);
+      if (!is_mlp) continue;
+      const int n = std::min(tiles, 1000);
+      CHECK(op.rows == (1000 + n - 1) / n);
+      CHECK(op.count == (op.out == 14336 ? 2 * n : n));  // gate and up alike
+    }
+  }
 }

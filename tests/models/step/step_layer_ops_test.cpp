@@ -230,6 +230,9 @@ TEST_CASE("Experts: deduplicated, a token is sent once to each GPU or node with 
   plan = plan_of(1, 1, 16);
   plan.expert_dispatch = ExpertDispatch::deduplicated;
   CHECK(sent() == Approx(once * (2 - 112.0 / 560)));
+  // However uneven the load is, a GPU gets a token once at most.
+  plan.expert_imbalance = 16.0 / 3;
+  CHECK(sent() == Approx(once * 2));
   // Never more than a token has experts, nor than there are GPUs.
   for (const int experts : {8, 64, 256}) {
     for (const int per_token : {1, 2, 6, 8}) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "scenarios/loader/read_network.hpp"
 #include "scenarios/loader/readers.hpp"

@@ -11,9 +11,10 @@
 #include "reports/files/write_file.hpp"
 #include "scenarios/loader/json/problems.hpp"
 #include "scenarios/loader/json/read_file.hpp"
-#include "scenarios/loader/read_published_steps.hpp"
+#include "validation/any_stack_fit.hpp"
 #include "validation/gate.hpp"
 #include "validation/stack_fit.hpp"
+#include "validation/step_files.hpp"
 #include "validation/step_stacks.hpp"
 #include "validation/validation_sets.hpp"
 #include "validation/validation_text.hpp"
@@ -32,17 +33,19 @@ struct ValidateArguments {
   bool fit_stacks = false;
 };
 
-void fit_stacks(const DataPaths& data) {
-  const PublishedSteps steps = load_published_steps(data.root + "/validation/published_steps.json", data);
-  for (const FrameworkStack& stack : kStacks) {
-    const std::string path = path_of(kProfileFiles, std::string(stack.profile), data);
-    write_file(path, stack_profile_json(stack, steps, data));
-    fmt::print("{}: written\n", path);
-  }
-  const std::string path =
-      data.root + "/" + std::string(kProfileFiles.folder) + "/" + std::string(kAnyStackProfile) + ".json";
-  write_file(path, any_stack_profile_json(data));
+void write_profile(std::string_view name, const std::string& text, const DataPaths& data) {
+  const std::string path = fmt::format("{}/{}/{}.json", data.root, kProfileFiles.folder, name);
+  write_file(path, text);
   fmt::print("{}: written\n", path);
+}
+
+void fit_stacks(const DataPaths& data) {
+  const std::vector<PublishedStep> all = load_all_steps(data);
+  for (const StepStack& stack : step_stacks()) {
+    for (const StackProfile& profile : stack.profiles)
+      write_profile(profile.name, stack_profile_json(profile, all, data), data);
+  }
+  write_profile(kAnyStackProfile, any_stack_profile_json(all, data), data);
 }
 
 std::vector<std::string> pages_at(const std::string& path) {

@@ -42,6 +42,9 @@ struct FrameworkProfile {
   std::vector<double> log_covariance;
   /// Root mean square of the relative errors of steps that were left out of the fit; none if not stated.
   std::optional<double> left_out_error;
+  /// Number of groups of steps that were left out one after another, such as the models; 0 if not stated. An
+  /// error that few groups show is not well known itself.
+  int left_out_groups = 0;
 };
 
 /// The factors that price time, in the order of log_covariance.

@@ -32,7 +32,7 @@ FitProvenance read_fit_provenance(const std::string& path) {
     for (const auto& [table, tokens] : lengths.items()) fit.document_tokens[table] = tokens.get<double>();
     for (const Json& row : provenance.value("results", Json::array())) fit.rows.push_back(read_row(row));
     for (const Json& fold : provenance.value("left_out", Json::array())) {
-      FrameworkFactors& factors = fit.without_model[fold.at("model").get<std::string>()];
+      FrameworkFactors& factors = fit.without[fold.at("steps").get<std::string>()];
       factors.linear_factor = fold.at("linear_factor").get<double>();
       factors.attention_factor = fold.at("attention_factor").get<double>();
     }

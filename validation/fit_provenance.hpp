@@ -21,8 +21,8 @@ struct FitProvenance {
   /// By table: the document length with which its packs were priced.
   std::map<std::string, double> document_tokens;
   std::vector<Row> rows;
-  /// By model: the factors of a fit without the rows of that model.
-  std::map<std::string, FrameworkFactors> without_model;
+  /// By fold (fold_of()): the factors of a fit without its steps.
+  std::map<std::string, FrameworkFactors> without;
 };
 
 /// Throws ScenarioError if the file is not a framework profile, and FileError if it cannot be read.

@@ -5,6 +5,8 @@
 #include "models/step/uncertainty.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/profiles/read_hardware_profile.hpp"
+#include "validation/any_stack_fit.hpp"
+#include "validation/step_files.hpp"
 #include "validation/step_simulation.hpp"
 #include "validation/step_stacks.hpp"
 #include "validation/validation_sets.hpp"
@@ -18,26 +20,35 @@ constexpr double kHeldOutOutside = 0.15;
 
 class HeldOutSteps {
  public:
-  // has_own_profiles: whether stacks that have a profile use it, else that of any framework.
-  HeldOutSteps(const PublishedSteps& fitted, const PublishedSteps& held_out, bool has_own_profiles,
-               const DataPaths& data)
-      : data_(data), has_own_profiles_(has_own_profiles) {
-    std::vector<const PublishedStep*> steps;
-    for (const PublishedSteps* file : {&fitted, &held_out}) {
-      for (const PublishedStep& step : file->steps) steps.push_back(&step);
-    }
+  HeldOutSteps(const std::vector<PublishedStep>& all, const DataPaths& data) : data_(data) {
     any_profile_ = load_profile(std::string(kAnyStackProfile), data);
-    any_fit_.emplace(steps, hardware(any_profile_.hardware));
+    any_fit_.emplace(all, hardware(any_profile_.hardware));
   }
 
-  ValidationRow row(const PublishedStep& step) {
+  // With the first profile of the step's stack that is fitted to other steps, if there is one.
+  ValidationRow by_own_stack(const PublishedStep& step) {
+    for (const StackProfile& fitted : stack_of(step.source).profiles) {
+      if (!is_fitted_to(fitted, step)) return row(step, own_profile(fitted.name));
+    }
+    return by_other_stacks(step);
+  }
+
+  // With one number that is fitted to the steps of the other stacks.
+  ValidationRow by_other_stacks(const PublishedStep& step) {
+    FrameworkProfile profile = any_profile_;
+    profile.factors.linear_factor = profile.factors.attention_factor =
+        any_fit_->factor_without(stack_of(step.source).name);
+    return row(step, profile);
+  }
+
+ private:
+  ValidationRow row(const PublishedStep& step, const FrameworkProfile& profile) {
     ValidationRow row{.name = step.id, .published = step.step_time_s, .unit = "s", .note = step.note};
     if (!plan_mistakes(step.model, step.cluster, step.plan).empty()) {
       row.predicted = row.error;  // NaN
       row.outcome = Outcome::refused;
       return row;
     }
-    const FrameworkProfile& profile = profile_of(stack_of(step.source));
     PublishedStep as_run = step;
     as_run.plan.execution.overlaps_states = profile.execution.overlaps_states;
     const SimulatedStep simulated =
@@ -54,17 +65,9 @@ class HeldOutSteps {
     return row;
   }
 
- private:
-  const FrameworkProfile& profile_of(const StepStack& stack) {
-    const auto [at, is_new] = profiles_.try_emplace(stack.name);
-    if (!is_new) return at->second;
-    if (stack.profile.empty() || !has_own_profiles_) {
-      at->second = any_profile_;
-      FrameworkFactors& factors = at->second.factors;
-      factors.linear_factor = factors.attention_factor = any_fit_->factor_without(stack.name);
-    } else {
-      at->second = load_profile(std::string(stack.profile), data_);
-    }
+  const FrameworkProfile& own_profile(std::string_view name) {
+    const auto [at, is_new] = profiles_.try_emplace(name);
+    if (is_new) at->second = load_profile(std::string(name), data_);
     return at->second;
   }
 
@@ -75,7 +78,6 @@ class HeldOutSteps {
   }
 
   const DataPaths& data_;
-  bool has_own_profiles_;
   FrameworkProfile any_profile_;
   std::optional<AnyStackFit> any_fit_;
   std::map<std::string_view, FrameworkProfile> profiles_;
@@ -100,24 +102,20 @@ void set_bounds(ValidationSet& set) {
 
 }  // namespace
 
-std::vector<ValidationSet> validate_held_out_steps(const PublishedSteps& fitted,
-                                                   const PublishedSteps& held_out, const DataPaths& data) {
+std::vector<ValidationSet> validate_held_out_steps(const DataPaths& data) {
   ValidationSet own{
       .name = "steps-held-out",
-      .title = "Training steps that went into the fit of no stack",
+      .title = "Training steps priced by fits to other steps",
       .about =
-          "Steps of LLM Foundry and NeMo have the profiles of these stacks, which are fitted to "
-          "other steps on H100s. All others have one number, fitted to the other stacks. Kernels of "
-          "other GPUs are those of an H100, scaled"};
+          "Steps of a stack that has a profile which is fitted to other steps have this profile. All others "
+          "have one number, fitted to the other stacks. Kernels of other GPUs are those of an H100, scaled"};
   ValidationSet left_out{.name = "steps-stack-left-out",
                          .title = "Training steps of all stacks, each stack left out",
                          .about = "Each step has one number, fitted to the steps of the other stacks"};
-  HeldOutSteps with_own(fitted, held_out, true, data);
-  for (const PublishedStep& step : held_out.steps) own.rows.push_back(with_own.row(step));
-  HeldOutSteps without(fitted, held_out, false, data);
-  for (const PublishedSteps* file : {&fitted, &held_out}) {
-    for (const PublishedStep& step : file->steps) left_out.rows.push_back(without.row(step));
-  }
+  const std::vector<PublishedStep> all = load_all_steps(data);
+  HeldOutSteps steps(all, data);
+  for (const PublishedStep& step : load_held_out_steps(data)) own.rows.push_back(steps.by_own_stack(step));
+  for (const PublishedStep& step : all) left_out.rows.push_back(steps.by_other_stacks(step));
   set_bounds(own);
   set_bounds(left_out);
   return {own, left_out};

@@ -5,6 +5,7 @@
 #include "validation/cluster_hardware.hpp"
 #include "validation/fit_provenance.hpp"
 #include "validation/stack_fit.hpp"
+#include "validation/step_files.hpp"
 #include "validation/step_simulation.hpp"
 #include "validation/validation_sets.hpp"
 
@@ -18,11 +19,6 @@ constexpr double kNinetieth = 0.20;
 ValidationRow step_row(const PublishedStep& step, const HardwareProfile& hardware,
                        const FrameworkFactors& factors) {
   ValidationRow row{.name = step.id, .published = step.step_time_s, .unit = "s", .note = step.note};
-  if (!plan_mistakes(step.model, step.cluster, step.plan).empty()) {
-    row.predicted = row.error;  // NaN
-    row.outcome = Outcome::refused;
-    return row;
-  }
   row.predicted = simulate_step(step, hardware, factors).step_s;
   row.error = relative_error(row.predicted, row.published);
   return row;
@@ -35,7 +31,7 @@ void add_bounds(ValidationSet& set) {
 
 }  // namespace
 
-std::vector<ValidationSet> validate_published_steps(const PublishedSteps& steps, const DataPaths& data) {
+std::vector<ValidationSet> validate_published_steps(const DataPaths& data) {
   ValidationSet kernels{.name = "steps-kernels",
                         .title = "Training steps from kernels alone",
                         .about =
@@ -44,21 +40,24 @@ std::vector<ValidationSet> validate_published_steps(const PublishedSteps& steps,
   ValidationSet left_out{.name = "steps",
                          .title = "Training steps, each model left out of the fit of its stack",
                          .about =
-                             "Each step is predicted with two numbers for llm-foundry and one for NeMo, "
-                             "fitted to the steps of the other models"};
-  for (const FrameworkStack& stack : kStacks) {
-    const std::string name(stack.profile);
-    const FrameworkProfile profile = load_profile(name, data);
-    ClusterHardware hardware(load_hardware_profile(profile.hardware, data));
-    const FitProvenance fit = read_fit_provenance(path_of(kProfileFiles, name, data));
-    for (const PublishedStep& step : steps.steps) {
-      if (!step.source.starts_with(stack.sources)) continue;
-      kernels.rows.push_back(step_row(step, hardware.on(step.cluster), {}));
-      PublishedStep as_fitted = step;
-      as_fitted.plan.execution.overlaps_states = profile.execution.overlaps_states;
-      const auto fold = fit.without_model.find(step.model.name);
-      left_out.rows.push_back(step_row(as_fitted, hardware.on(step.cluster),
-                                       fold == fit.without_model.end() ? profile.factors : fold->second));
+                             "Each step is predicted with two numbers for LLM Foundry and one for each other "
+                             "stack, fitted to the steps of the other models. Where a stack has one model, "
+                             "they are fitted to the other parallel plans"};
+  const std::vector<PublishedStep> all = load_all_steps(data);
+  for (const StepStack& stack : step_stacks()) {
+    for (const StackProfile& fitted : stack.profiles) {
+      const std::string name(fitted.name);
+      const FrameworkProfile profile = load_profile(name, data);
+      ClusterHardware hardware(load_hardware_profile(profile.hardware, data));
+      const FitProvenance fit = read_fit_provenance(path_of(kProfileFiles, name, data));
+      const std::vector<PublishedStep> steps = steps_of(all, fitted, profile.execution.overlaps_states);
+      for (const PublishedStep& step : steps) {
+        PublishedStep unfitted = step;
+        unfitted.plan.execution.overlaps_states = false;
+        kernels.rows.push_back(step_row(unfitted, hardware.on(step.cluster), {}));
+        left_out.rows.push_back(
+            step_row(step, hardware.on(step.cluster), fit.without.at(fold_of(step, steps))));
+      }
     }
   }
   add_bounds(left_out);

@@ -1,10 +1,13 @@
 #include "validation/stack_fit.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "calibration/fit/steps/framework_profile_json.hpp"
 #include "scenarios/loader/profiles/read_hardware_profile.hpp"
@@ -44,21 +47,20 @@ struct StackFit {
   StackFactors all;
 };
 
-StackFit fit_choice(const FrameworkStack& stack, const PublishedSteps& steps, ClusterHardware& hardware,
-                    bool overlaps_states) {
-  StackFit fit{
-      .overlaps_states = overlaps_states, .steps = steps_of(steps, stack, overlaps_states), .all = {}};
+StackFit fit_choice(const StackProfile& stack, const std::vector<PublishedStep>& all,
+                    ClusterHardware& hardware, bool overlaps_states) {
+  StackFit fit{.overlaps_states = overlaps_states, .steps = steps_of(all, stack, overlaps_states), .all = {}};
   fit.all = fit_stack(fit.steps, hardware, stack.has_own_attention);
   return fit;
 }
 
-FrameworkProfile profile_of(const FrameworkStack& stack, const StackFit& fit) {
+FrameworkProfile profile_of(const StackProfile& stack, const StackFit& fit) {
   const PublishedStep& example = fit.steps.front();
   FrameworkProfile profile;
-  profile.name = stack.profile;
-  profile.gpu = stack.gpu;
-  profile.source = "fitted to published steps (validation/published_steps.json, sources " +
-                   std::string(stack.sources) + "*)";
+  profile.name = stack.name;
+  profile.gpu = example.cluster.gpu.driver_name;
+  profile.source = fmt::format("fitted to published steps (folder validation, sources {})",
+                               fmt::join(stack.sources, ", "));
   profile.hardware = stack.hardware;
   for (const PublishedStep& step : fit.steps) add_step(profile.fitted_on, step.model, step.plan);
   profile.factors = fit.all.factors();
@@ -89,16 +91,24 @@ FrameworkFactors StackFactors::factors() const {
   return factors;
 }
 
-std::vector<PublishedStep> steps_of(const PublishedSteps& steps, const FrameworkStack& stack,
+std::vector<PublishedStep> steps_of(const std::vector<PublishedStep>& all, const StackProfile& profile,
                                     bool overlaps_states) {
   std::vector<PublishedStep> chosen;
-  for (PublishedStep step : steps.steps) {
-    if (!step.source.starts_with(stack.sources)) continue;
-    if (!plan_mistakes(step.model, step.cluster, step.plan).empty()) continue;
-    step.plan.execution.overlaps_states = overlaps_states;
-    chosen.push_back(std::move(step));
+  for (const PublishedStep& step : all) {
+    if (!is_fitted_to(profile, step)) continue;
+    chosen.push_back(step);
+    chosen.back().plan.execution.overlaps_states = overlaps_states;
   }
   return chosen;
+}
+
+std::string fold_of(const PublishedStep& step, const std::vector<PublishedStep>& fitted) {
+  const bool has_one_model = std::ranges::all_of(
+      fitted, [&](const PublishedStep& other) { return other.model.name == fitted.front().model.name; });
+  if (!has_one_model) return step.model.name;
+  const ParallelPlan& plan = step.plan;
+  return fmt::format("{}, TP {}, CP {}, PP {}, shards {}, {} checkpointed", step.model.name, plan.tp_degree,
+                     plan.sequence.ring, plan.pp_degree, plan.shard_degree, plan.gc_layers);
 }
 
 StackFactors fit_stack(const std::vector<PublishedStep>& steps, ClusterHardware& hardware,
@@ -133,44 +143,44 @@ StackFactors fit_stack(const std::vector<PublishedStep>& steps, ClusterHardware&
       .rms = std::sqrt(errors.squaredNorm() / static_cast<double>(errors.size()))};
 }
 
-std::string stack_profile_json(const FrameworkStack& stack, const PublishedSteps& steps,
+std::string stack_profile_json(const StackProfile& stack, const std::vector<PublishedStep>& all,
                                const DataPaths& data) {
   ClusterHardware hardware(load_hardware_profile(std::string(stack.hardware), data));
-  const StackFit beside = fit_choice(stack, steps, hardware, true);
-  const StackFit after = fit_choice(stack, steps, hardware, false);
+  const StackFit beside = fit_choice(stack, all, hardware, true);
+  const StackFit after = fit_choice(stack, all, hardware, false);
   const StackFit& fit = beside.all.rms < after.all.rms ? beside : after;
 
-  std::set<std::string> models;
-  for (const PublishedStep& step : fit.steps) models.insert(step.model.name);
-  nlohmann::ordered_json folds = nlohmann::ordered_json::array();
+  std::map<std::string, std::vector<PublishedStep>> folds;
+  for (const PublishedStep& step : fit.steps) folds[fold_of(step, fit.steps)].push_back(step);
+  nlohmann::ordered_json left_out = nlohmann::ordered_json::array();
   double squares = 0;
-  for (const std::string& model : models) {
+  for (const auto& [fold, of_fold] : folds) {
     std::vector<PublishedStep> others;
     for (const PublishedStep& step : fit.steps) {
-      if (step.model.name != model) others.push_back(step);
+      if (fold_of(step, fit.steps) != fold) others.push_back(step);
     }
-    const StackFactors fold = fit_stack(others, hardware, stack.has_own_attention);
-    for (const PublishedStep& step : fit.steps) {
-      if (step.model.name == model) squares += std::pow(error_of(step, hardware, fold.factors()), 2);
-    }
-    folds.push_back({{"model", model},
-                     {"linear_factor", six_digits(fold.linear_factor)},
-                     {"attention_factor", six_digits(fold.attention_factor)}});
+    const StackFactors without = fit_stack(others, hardware, stack.has_own_attention);
+    for (const PublishedStep& step : of_fold)
+      squares += std::pow(error_of(step, hardware, without.factors()), 2);
+    left_out.push_back({{"steps", fold},
+                        {"linear_factor", six_digits(without.linear_factor)},
+                        {"attention_factor", six_digits(without.attention_factor)}});
   }
   FrameworkProfile profile = profile_of(stack, fit);
   profile.left_out_error = std::sqrt(squares / static_cast<double>(fit.steps.size()));
+  profile.left_out_groups = static_cast<int>(folds.size());
   const std::vector<FittedNumber> numbers = {
       {"linear_factor", fit.all.linear_factor, fit.all.linear_factor * std::sqrt(fit.all.log_covariance[0])},
       {"attention_factor", fit.all.attention_factor,
        fit.all.attention_factor * std::sqrt(fit.all.log_covariance[3])}};
   const nlohmann::ordered_json provenance = {
       {"command", "packsim validate --fit-stacks"},
-      {"rows", "validation/published_steps.json; none was measured by this project"},
+      {"rows", "published steps of the folder validation; none was measured by this project"},
       {"n_rows", fit.steps.size()},
       {"numbers", stack.has_own_attention ? "two" : "one for matrix products and attention alike"},
       {"assumed", "exchange factors 1, no fixed costs, no reserved memory: the rows do not tell them"},
       {"overlaps_states_rms", {{"true", six_digits(beside.all.rms)}, {"false", six_digits(after.all.rms)}}},
-      {"left_out", folds}};
+      {"left_out", left_out}};
   return framework_profile_text(profile, std::string(stack.description), numbers, provenance);
 }
 

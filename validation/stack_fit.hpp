@@ -2,37 +2,23 @@
 
 #include <array>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "models/coverage/published_step.hpp"
-#include "models/framework_profile.hpp"
+#include "models/framework_factors.hpp"
 #include "scenarios/loader/data_paths.hpp"
 #include "validation/cluster_hardware.hpp"
+#include "validation/step_stacks.hpp"
 
 namespace packsim {
 
-/// A training framework on one kind of GPU: the sources of its published steps, and the profile that is
-/// fitted to these steps.
-struct FrameworkStack {
-  std::string_view profile;   ///< name of the profile in calibration/profiles
-  std::string_view sources;   ///< the start of the ids of its sources
-  std::string_view hardware;  ///< hardware profile with the attention kernels that the framework uses
-  bool has_own_attention;     ///< whether attention has a factor of its own
-  std::string_view gpu;
-  std::string_view description;
-};
-
-inline constexpr std::array<FrameworkStack, 2> kStacks = {{
-    {"llm-foundry-fsdp-h100", "llm_foundry", "h100-sxm-public-fa2", true, "NVIDIA H100 80GB HBM3",
-     "MosaicML LLM Foundry, Composer FSDP, MPT models on 8 to 512 H100"},
-    {"nemo-megatron-h100", "dgxc_", "h100-sxm-public", false, "NVIDIA H100 80GB HBM3",
-     "NVIDIA NeMo and Megatron-LM on 8 to 2048 H100 (DGX Cloud benchmarking)"},
-}};
-
-/// The steps of a stack that the simulator can model, with ExecutionStyle::overlaps_states as given.
-std::vector<PublishedStep> steps_of(const PublishedSteps& steps, const FrameworkStack& stack,
+/// The steps to which a profile is fitted, with ExecutionStyle::overlaps_states as given.
+std::vector<PublishedStep> steps_of(const std::vector<PublishedStep>& all, const StackProfile& profile,
                                     bool overlaps_states);
+
+/// Steps of the same name are left out of a fit together: those of one model, or, where all steps are of one
+/// model, those of one parallel plan on any number of GPUs.
+std::string fold_of(const PublishedStep& step, const std::vector<PublishedStep>& fitted);
 
 /// The factors that minimise the mean square of log(simulated / published).
 struct StackFactors {
@@ -46,9 +32,9 @@ struct StackFactors {
 StackFactors fit_stack(const std::vector<PublishedStep>& steps, ClusterHardware& hardware,
                        bool has_own_attention);
 
-/// Fits a stack with and without overlaps_states and keeps the better fit. Then repeats this fit once for
-/// each model, without the steps of that model. Returns the text of the profile's file.
-std::string stack_profile_json(const FrameworkStack& stack, const PublishedSteps& steps,
+/// Fits a profile with and without overlaps_states and keeps the better fit. Then repeats this fit without
+/// each fold. Returns the text of the profile's file.
+std::string stack_profile_json(const StackProfile& stack, const std::vector<PublishedStep>& all,
                                const DataPaths& data);
 
 }  // namespace packsim

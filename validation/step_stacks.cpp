@@ -1,140 +1,110 @@
 #include "validation/step_stacks.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <nlohmann/json.hpp>
+#include <array>
 #include <stdexcept>
-
-#include "calibration/fit/steps/framework_profile_json.hpp"
-#include "scenarios/loader/profiles/read_hardware_profile.hpp"
-#include "scenarios/loader/read_published_steps.hpp"
-#include "validation/step_simulation.hpp"
+#include <string>
 
 namespace packsim {
 namespace {
 
-constexpr const char* kHardware = "h100-sxm-public";
-
-// Steps with these are left out of the fit: their own errors are larger than those of stacks, or they are to
-// show what the fit says of such steps.
-constexpr std::array kLeftOutTraits = {PlanTrait::experts,
-                                       PlanTrait::lora,
-                                       PlanTrait::offload,
-                                       PlanTrait::hybrid_sharding,
-                                       PlanTrait::operation_checkpointing,
-                                       PlanTrait::module_checkpointing,
-                                       PlanTrait::fp8};
-
-bool is_left_out(const PublishedStep& step) {
-  return std::ranges::any_of(plan_traits(step.model, step.plan), [](PlanTrait trait) {
-    return std::ranges::find(kLeftOutTraits, trait) != kLeftOutTraits.end();
-  });
-}
-
-// A step as the logarithm of simulated over published time at one factor, and how it grows with the logarithm
-// of the factor.
-struct StepError {
-  double at_1 = 0;
-  double slope = 1;
-  double at(double log_factor) const { return at_1 + slope * log_factor; }
-};
-
-StepError error_of(const PublishedStep& step, const HardwareProfile& hardware) {
-  constexpr double kFactor = 1.3;
-  PublishedStep as_run = step;
-  as_run.plan.execution = any_stack_execution(step.plan.execution);
-  const auto log_error = [&](double factor) {
-    FrameworkFactors factors;
-    factors.linear_factor = factors.attention_factor = factor;
-    return std::log(simulate_step(as_run, hardware, factors).step_s / step.step_time_s);
-  };
-  const double at_1 = log_error(1);
-  return {.at_1 = at_1, .slope = (log_error(kFactor) - at_1) / std::log(kFactor)};
-}
-
-double mean_of(const std::vector<StepError>& errors, double StepError::*part) {
-  double sum = 0;
-  for (const StepError& error : errors) sum += error.*part;
-  return sum / static_cast<double>(errors.size());
-}
+constexpr std::array kInNoFit = {PlanTrait::experts, PlanTrait::offload, PlanTrait::fp8};
 
 }  // namespace
 
+const std::vector<StepStack>& step_stacks() {
+  static const std::vector<StepStack> stacks = {
+      {.name = "LLM Foundry",
+       .sources = {"llm_foundry"},
+       .profiles = {{.name = "llm-foundry-fsdp-h100",
+                     .sources = {"llm_foundry"},
+                     .gpu = "h100-sxm-80gb",
+                     .hardware = "h100-sxm-public-fa2",
+                     .has_own_attention = true,
+                     .description = "MosaicML LLM Foundry, Composer FSDP, MPT models on 8 to 512 H100"},
+                    {.name = "llm-foundry-fsdp-a100",
+                     .sources = {"llm_foundry_a100_80gb"},
+                     .gpu = "a100-sxm-80gb",
+                     .hardware = "h100-sxm-public-fa2",
+                     .has_own_attention = true,
+                     .description = "MosaicML LLM Foundry, Composer FSDP, MPT models on 8 to 64 A100"}}},
+      {.name = "NeMo",
+       .sources = {"dgxc_", "gcp_", "nemo_"},
+       .profiles = {{.name = "nemo-megatron-h100",
+                     .sources = {"dgxc_llama3.1", "dgxc_nemotron4", "dgxc_gpt3"},
+                     .gpu = "h100-sxm-80gb",
+                     .hardware = "h100-sxm-public",
+                     .has_own_attention = false,
+                     .description = "NVIDIA NeMo and Megatron-LM on 8 to 2048 H100 (DGX Cloud benchmarking)"},
+                    {.name = "nemo-megatron-gb200",
+                     .sources = {"dgxc_25.05"},
+                     .gpu = "gb200-186gb",
+                     .hardware = "h100-sxm-public",
+                     .has_own_attention = false,
+                     .description = "NVIDIA NeMo and Megatron-LM on GB200 (DGX Cloud benchmarking)"}}},
+      {.name = "Megatron-Bridge", .sources = {"mbridge_"}, .profiles = {}},
+      {.name = "NeMo AutoModel",
+       .sources = {"automodel"},
+       .profiles = {{.name = "nemo-automodel-h100",
+                     .sources = {"automodel"},
+                     .gpu = "h100-sxm-80gb",
+                     .hardware = "h100-sxm-public",
+                     .has_own_attention = false,
+                     .description = "NVIDIA NeMo AutoModel: Hugging Face models with FSDP2 on H100"}}},
+      {.name = "torchtitan",
+       .sources = {"torchtitan"},
+       .profiles = {{.name = "torchtitan-fsdp2-a100",
+                     .sources = {"torchtitan_a100"},
+                     .gpu = "a100-sxm-80gb",
+                     .hardware = "h100-sxm-public-fa2",
+                     .has_own_attention = false,
+                     .description = "torchtitan, FSDP2, Llama 2 and 3 on 64 A100"}}},
+      {.name = "fms-fsdp",
+       .sources = {"fms_fsdp"},
+       .profiles = {{.name = "fms-fsdp-a100",
+                     .sources = {"fms_fsdp_a100"},
+                     .gpu = "a100-sxm-80gb",
+                     .hardware = "h100-sxm-public-fa2",
+                     .has_own_attention = false,
+                     .description = "IBM fms-fsdp, FSDP, Llama 2 on 128 A100"}}},
+      {.name = "InternEvo",
+       .sources = {"internevo"},
+       .profiles = {{.name = "internevo-a100",
+                     .sources = {"internevo"},
+                     .gpu = "a100-sxm-80gb",
+                     .hardware = "h100-sxm-public-fa2",
+                     .has_own_attention = false,
+                     .description = "InternLM InternEvo, 7B model on 8 to 1024 A100"}}},
+      {.name = "Megatron-DeepSpeed",
+       .sources = {"bigscience"},
+       .profiles = {{.name = "megatron-deepspeed-a100",
+                     .sources = {"bigscience_bf16"},
+                     .gpu = "a100-sxm-80gb",
+                     .hardware = "h100-sxm-public",
+                     .has_own_attention = false,
+                     .description = "BigScience Megatron-DeepSpeed, models of BLOOM's size on 384 A100"}}},
+  };
+  return stacks;
+}
+
 const StepStack& stack_of(std::string_view source) {
-  const auto at = std::ranges::find_if(
-      kStepStacks, [&](const StepStack& stack) { return source.starts_with(stack.sources); });
-  if (at == kStepStacks.end()) throw std::invalid_argument("no stack has the source " + std::string(source));
+  const auto is_of = [&](const StepStack& stack) {
+    return std::ranges::any_of(stack.sources,
+                               [&](std::string_view start) { return source.starts_with(start); });
+  };
+  const auto at = std::ranges::find_if(step_stacks(), is_of);
+  if (at == step_stacks().end())
+    throw std::invalid_argument("no stack has the source " + std::string(source));
   return *at;
 }
 
-ExecutionStyle any_stack_execution(const ExecutionStyle& of_step) {
-  ExecutionStyle execution = of_step;
-  execution.overlaps_states = true;
-  return execution;
-}
-
-AnyStackFit::AnyStackFit(const std::vector<const PublishedStep*>& steps, ClusterHardware& hardware) {
-  std::map<std::string_view, std::vector<StepError>> errors;
-  for (const PublishedStep* step : steps) {
-    if (is_left_out(*step) || !plan_mistakes(step->model, step->cluster, step->plan).empty()) continue;
-    errors[stack_of(step->source).name].push_back(error_of(*step, hardware.on(step->cluster)));
-    add_step(scope_, step->model, step->plan);
-  }
-  for (const auto& [stack, of_stack] : errors)
-    factors_[stack] = std::exp(-mean_of(of_stack, &StepError::at_1) / mean_of(of_stack, &StepError::slope));
-  double sum = 0;
-  for (const auto& [stack, of_stack] : errors) {
-    double squares = 0;
-    for (const StepError& error : of_stack) squares += std::pow(error.at(std::log(factor_without(stack))), 2);
-    sum += squares / static_cast<double>(of_stack.size());
-  }
-  left_out_error_ = std::sqrt(sum / static_cast<double>(errors.size()));
-}
-
-double AnyStackFit::factor_without(std::string_view stack) const {
-  double sum = 0;
-  int n = 0;
-  for (const auto& [name, factor] : factors_) {
-    if (name == stack) continue;
-    sum += std::log(factor);
-    ++n;
-  }
-  return std::exp(sum / n);
-}
-
-std::string any_stack_profile_json(const DataPaths& data) {
-  const HardwareProfile measured = load_hardware_profile(kHardware, data);
-  ClusterHardware hardware(measured);
-  const PublishedSteps fitted = load_published_steps(data.root + "/validation/published_steps.json", data);
-  const PublishedSteps held_out = load_published_steps(data.root + "/validation/held_out_steps.json", data);
-  std::vector<const PublishedStep*> steps;
-  for (const PublishedSteps* file : {&fitted, &held_out}) {
-    for (const PublishedStep& step : file->steps) steps.push_back(&step);
-  }
-  const AnyStackFit fit(steps, hardware);
-  FrameworkProfile profile;
-  profile.name = kAnyStackProfile;
-  profile.gpu = measured.gpu;
-  profile.hardware = kHardware;
-  profile.source = "fitted to published steps of " + std::to_string(fit.factors().size()) +
-                   " stacks (validation/published_steps.json, validation/held_out_steps.json)";
-  profile.fitted_on = fit.scope();
-  profile.factors.linear_factor = profile.factors.attention_factor = fit.factor_without("");
-  profile.execution = any_stack_execution({});
-  profile.left_out_error = fit.left_out_error();
-  nlohmann::ordered_json stacks = nlohmann::ordered_json::object();
-  for (const auto& [stack, factor] : fit.factors()) stacks[std::string(stack)] = six_digits(factor);
-  const nlohmann::ordered_json provenance = {
-      {"command", "packsim validate --fit-stacks"},
-      {"numbers",
-       "one: the geometric mean over stacks of the factor that makes the steps of each right on average"},
-      {"factor_by_stack", stacks},
-      {"left_out_error", "root mean square over stacks, each predicted by the factor of the others"},
-      {"assumed", "exchange factors 1, no fixed costs, no reserved memory: the rows do not tell them"}};
-  return framework_profile_text(
-      profile,
-      "Any framework that has no profile of its own: what published steps of other stacks have in common", {},
-      provenance);
+bool is_fitted_to(const StackProfile& profile, const PublishedStep& step) {
+  if (step.cluster.gpu.name != profile.gpu) return false;
+  if (std::ranges::find(profile.sources, step.source) == profile.sources.end()) return false;
+  if (!plan_mistakes(step.model, step.cluster, step.plan).empty()) return false;
+  return std::ranges::none_of(plan_traits(step.model, step.plan), [](PlanTrait trait) {
+    return std::ranges::find(kInNoFit, trait) != kInNoFit.end();
+  });
 }
 
 }  // namespace packsim

@@ -6,8 +6,6 @@
 #include <functional>
 #include <stdexcept>
 
-#include "scenarios/loader/read_published_steps.hpp"
-
 namespace packsim {
 namespace {
 
@@ -47,17 +45,8 @@ const std::vector<SetMaker>& set_makers() {
          ScenarioRuns runs(data);
          return validate_ratios(load_published_tables(tables_path(data), data), runs);
        }},
-      {{"steps-kernels", "steps"},
-       [](const DataPaths& data) {
-         return validate_published_steps(
-             load_published_steps(data.root + "/validation/published_steps.json", data), data);
-       }},
-      {{"steps-held-out", "steps-stack-left-out"},
-       [](const DataPaths& data) {
-         return validate_held_out_steps(
-             load_published_steps(data.root + "/validation/published_steps.json", data),
-             load_published_steps(data.root + "/validation/held_out_steps.json", data), data);
-       }},
+      {{"steps-kernels", "steps"}, validate_published_steps},
+      {{"steps-held-out", "steps-stack-left-out"}, validate_held_out_steps},
   };
   return makers;
 }

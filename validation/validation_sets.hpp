@@ -45,12 +45,10 @@ std::vector<ValidationSet> validate_gpu_days(const PublishedTables& tables, Scen
 std::vector<ValidationSet> validate_flexsp(const PublishedTables& tables, ScenarioRuns& runs);
 /// The speed-up of HBP on the paper's largest job.
 std::vector<ValidationSet> validate_ratios(const PublishedTables& tables, ScenarioRuns& runs);
-/// Published steps of other frameworks: from kernels alone, and left out of the fit of their stack.
-std::vector<ValidationSet> validate_published_steps(const PublishedSteps& steps, const DataPaths& data);
-/// Published steps of other stacks, newer releases and other GPUs, which went into the fit of no stack; and
-/// all published steps, each stack left out of the fit.
-std::vector<ValidationSet> validate_held_out_steps(const PublishedSteps& fitted,
-                                                   const PublishedSteps& held_out, const DataPaths& data);
+/// Steps to which the profile of their stack is fitted: from kernels alone, and left out of this fit.
+std::vector<ValidationSet> validate_published_steps(const DataPaths& data);
+/// Steps of held_out_steps.json by fits to other steps; and all steps, each stack left out of the fit.
+std::vector<ValidationSet> validate_held_out_steps(const DataPaths& data);
 
 /// Names of the sets, in their order.
 std::vector<std::string> validation_set_names();

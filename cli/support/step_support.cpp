@@ -1,11 +1,14 @@
 #include "cli/support/step_support.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <sstream>
 #include <string_view>
 #include <vector>
 
+#include "cli/support/table_width.hpp"
 #include "models/framework_profile.hpp"
 #include "models/kernels/make_case.hpp"
 #include "models/layers/layer_ops.hpp"
@@ -23,37 +26,25 @@ std::vector<FrameworkProfile> load_profiles(const DataPaths& data) {
   return profiles;
 }
 
-// A name such as "nemo-megatron-h100" as a narrow head: "nemo-", "megatron-", "h100".
-std::vector<std::string> name_lines(std::string_view name) {
-  std::vector<std::string> lines;
-  for (std::size_t dash = name.find('-'); dash != std::string_view::npos; dash = name.find('-')) {
-    lines.emplace_back(name.substr(0, dash + 1));
-    name.remove_prefix(dash + 1);
-  }
-  lines.emplace_back(name);
-  return lines;
-}
+// A row of text_table() with a list behind it, which is wrapped under itself; "-" for an empty list.
+struct RowWithList {
+  std::vector<std::string> cells;
+  std::vector<std::string> list;
+};
 
-// The rows of a table's head: `columns`, then a column for each profile, whose names end in the last row.
-Rows head(const std::vector<std::string>& columns, const std::vector<FrameworkProfile>& profiles) {
-  std::size_t n_lines = 1;
-  for (const FrameworkProfile& profile : profiles)
-    n_lines = std::max(n_lines, name_lines(profile.name).size());
-  Rows rows(n_lines, std::vector<std::string>(columns.size()));
-  rows.back() = columns;
-  for (const FrameworkProfile& profile : profiles) {
-    const std::vector<std::string> lines = name_lines(profile.name);
-    for (std::size_t i = 0; i < n_lines; ++i) {
-      const std::size_t n_above = n_lines - lines.size();
-      rows[i].push_back(i < n_above ? "" : lines[i - n_above]);
-    }
+std::string table_with_lists(const std::vector<RowWithList>& rows) {
+  Rows cells;
+  for (const RowWithList& row : rows) cells.push_back(row.cells);
+  std::istringstream lines(formats_detail::text_table(cells));
+  std::string text;
+  std::string line;
+  for (const RowWithList& row : rows) {
+    std::getline(lines, line);
+    const std::string list = row.list.empty() ? "-" : fmt::format("{}", fmt::join(row.list, ", "));
+    text +=
+        formats_detail::wrapped(line + "  " + list, kTableWidthColumns, static_cast<int>(line.size()) + 2);
   }
-  return rows;
-}
-
-template <typename Item>
-std::string cell_of(const std::vector<Item>& items, const Item& item) {
-  return std::ranges::find(items, item) != items.end() ? "yes" : "-";
+  return text;
 }
 
 std::string gpus_text(const FitScope& scope) {
@@ -81,30 +72,41 @@ std::string attention_evidence(const KernelSources& sources, const Transformer& 
 
 }  // namespace
 
-std::string trait_support_text(const DataPaths& data) {
-  const std::vector<FrameworkProfile> profiles = load_profiles(data);
-  Rows rows = head({"steps with", "error if not"}, profiles);
-  for (const PlanTraitKind& kind : kPlanTraits) {
-    rows.push_back({std::string(kind.text), fmt::format("{:.0f} %", 100 * kind.error)});
-    for (const FrameworkProfile& profile : profiles)
-      rows.back().push_back(cell_of(profile.fitted_on.traits, kind.trait));
+std::string profile_support_text(const DataPaths& data) {
+  std::vector<RowWithList> rows = {{{"profile", "GPU of the steps", "GPUs", "left out"}, {"steps with"}}};
+  for (const FrameworkProfile& profile : load_profiles(data)) {
+    std::vector<std::string> traits;
+    for (const PlanTrait trait : profile.fitted_on.traits) traits.emplace_back(plan_trait_kind(trait).text);
+    const std::string error =
+        profile.left_out_error ? fmt::format("{:.0f} %", 100 * *profile.left_out_error) : "-";
+    rows.push_back({{profile.name, profile.gpu, gpus_text(profile.fitted_on), error}, traits});
   }
-  rows.push_back({"GPUs in these steps", ""});
-  for (const FrameworkProfile& profile : profiles) rows.back().push_back(gpus_text(profile.fitted_on));
+  return table_with_lists(rows);
+}
+
+std::string trait_support_text() {
+  Rows rows = {{"steps with", "error"}};
+  for (const PlanTraitKind& kind : kPlanTraits)
+    rows.push_back({std::string(kind.text), fmt::format("{:.0f} %", 100 * kind.error)});
   return formats_detail::text_table(rows);
 }
 
 std::string model_support_text(const KernelSources& sources, const DataPaths& data) {
   const std::vector<FrameworkProfile> profiles = load_profiles(data);
-  Rows rows = head({"model", "layers", "attention", "its forward", "its backward"}, profiles);
+  std::vector<RowWithList> rows = {
+      {{"model", "layers", "attention", "its forward", "its backward"}, {"profiles"}}};
   for (const std::string& name : names_of(kModelFiles, data)) {
     const Transformer model = load_model(name, data);
-    rows.push_back({name, model.has_experts() ? "experts" : "dense", attention_text(model),
-                    attention_evidence(sources, model, "fwd"), attention_evidence(sources, model, "bwd")});
-    for (const FrameworkProfile& profile : profiles)
-      rows.back().push_back(cell_of(profile.fitted_on.models, model.name));
+    std::vector<std::string> fitted;
+    for (const FrameworkProfile& profile : profiles) {
+      const std::vector<std::string>& models = profile.fitted_on.models;
+      if (std::ranges::find(models, model.name) != models.end()) fitted.push_back(profile.name);
+    }
+    rows.push_back({{name, model.has_experts() ? "experts" : "dense", attention_text(model),
+                     attention_evidence(sources, model, "fwd"), attention_evidence(sources, model, "bwd")},
+                    fitted});
   }
-  return formats_detail::text_table(rows);
+  return table_with_lists(rows);
 }
 
 }  // namespace packsim

@@ -7,9 +7,13 @@
 
 namespace packsim {
 
-/// A table with a row for each thing that a plan can have (kPlanTraits): which framework profiles had steps
-/// with it, and the error that steps with it get under the others. Throws ScenarioError, FileError.
-std::string trait_support_text(const DataPaths& data);
+/// A table of the framework profiles of the data root: the GPU and the number of GPUs of the steps that each
+/// was fitted to, its error on steps that were left out, and what these steps had (kPlanTraits). Throws
+/// ScenarioError, FileError.
+std::string profile_support_text(const DataPaths& data);
+
+/// A table of the errors that steps get with each of kPlanTraits that a profile's steps did not have.
+std::string trait_support_text();
 
 /// A table with a row for each model of the data root: its kind, how well its attention kernels are known,
 /// and which framework profiles had steps of it. Throws ScenarioError, FileError.

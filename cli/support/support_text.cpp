@@ -30,8 +30,9 @@ std::string support_text(const DataPaths& data) {
   const KernelSources sources = load_kernel_sources(data);
   return "What the times of kernels rest on; all are of bf16, from which a rule makes those of fp8\n\n" +
          kernel_support_text(sources, data) +
-         "\nFramework profiles that were fitted to such steps, and the error that the others add\n\n" +
-         trait_support_text(data) +
+         "\nFramework profiles, what the steps had that they were fitted to, and the error on steps left "
+         "out\n\n" +
+         profile_support_text(data) + "\nThe error that other steps add\n\n" + trait_support_text() +
          "\nHow well the attention kernels of models are known on the measured GPU, and profiles fitted to "
          "steps of\nthem\n\n" +
          model_support_text(sources, data) + "\nWhat no scenario can ask for\n\n" + not_modelled_text();

@@ -1,6 +1,7 @@
 #include "models/step/uncertainty.hpp"
 
 #include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <map>
 
@@ -8,6 +9,7 @@ namespace packsim {
 namespace {
 
 constexpr double kNineOfTen = 1.6448536269514722;  // standard deviations on either side
+constexpr double kNineOfTenQuantile = 0.95;
 // Of a layer's kernels, the forward pass: one product of three, and attention by its flop.
 constexpr double kForwardOfLinear = 1.0 / 3;
 constexpr double kForwardOfAttention = 1.0 / 3.5;
@@ -62,6 +64,11 @@ struct FamilyError {
 
 }  // namespace
 
+double few_groups_factor(int n_groups) {
+  if (n_groups < 1) return 1;
+  return boost::math::quantile(boost::math::students_t(n_groups), kNineOfTenQuantile) / kNineOfTen;
+}
+
 double Uncertainty::low() const {
   return std::exp(-kNineOfTen * relative_error);
 }
@@ -89,7 +96,7 @@ Uncertainty run_uncertainty(const std::array<double, kNCauses>& fraction, const 
   if (profile.left_out_error) {
     add("steps of this very job, as the framework profile " + profile.name +
             " misses steps it was not fitted to",
-        *profile.left_out_error);
+        *profile.left_out_error * few_groups_factor(profile.left_out_groups));
   }
   for (const ProfileDoubt& doubt : doubts)
     add(doubt.steps + " for the framework profile " + profile.name, doubt.relative_error);

@@ -29,11 +29,17 @@ struct Uncertainty {
   double high() const;
 };
 
+/// An error that n_groups independent groups showed is known only so well itself. Times this factor it gives
+/// the 90 % interval of Student's distribution: 1.78 for 2 groups, 1.15 for 7, near 1 for many; 1 for 0, where
+/// the number is not known.
+double few_groups_factor(int n_groups);
+
 /// fraction: share of the run's GPU time by cause. account: the evidence for the prices of the kernels.
 ///
 /// - The factors of the framework profile err as their covariance says, each weighed by its share of time; a
 ///   recomputed forward pass is split between matrix products and attention as those are.
-/// - What the factors cannot describe shows in the errors of steps that were left out of their fit.
+/// - What the factors cannot describe shows in the errors of steps that were left out of their fit, times
+///   few_groups_factor().
 /// - Kernels err as the hardware profile says; kernels of one family err together, whatever they are for. If
 ///   is_fitted, kernels under a factor do not add to this: the factors were fitted to this model on this
 ///   hardware profile and make up for their errors. Each family is named by the curve that adds most.

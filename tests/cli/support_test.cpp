@@ -57,20 +57,24 @@ TEST_CASE("list support has every trait of plans, with its error, and everything
     CAPTURE(kind.text);
     CHECK(listing.find("\n" + std::string(kind.text) + " ") != std::string::npos);
   }
-  // any-framework, deepspeed-ulysses, llm-foundry-fsdp and nemo-megatron, as their files say.
-  CHECK(line_of(listing, "ZeRO 3") == "ZeRO 3 8 % yes - yes -");
-  CHECK(line_of(listing, "experts") == "experts 25 % - - - -");
-  CHECK(line_of(listing, "GPUs in these steps") == "GPUs in these steps 8-2048 32 8-512 8-2048");
+  CHECK(line_of(listing, "experts") == "experts 25 %");
   for (const NotModelled& row : kNotModelled) {
     CAPTURE(row.what);
     CHECK(listing.find("\n" + std::string(row.what) + " ") != std::string::npos);
   }
 }
 
+TEST_CASE("list support has every framework profile, with its error and what its steps had") {
+  // As the file says: 4.07 % off with models left out.
+  CHECK(line_of(support_listing(), "nemo-megatron-h100") ==
+        "nemo-megatron-h100 NVIDIA H100 80GB HBM3 8-2048 4 % tensor parallelism, ring attention, a");
+}
+
 TEST_CASE("list support has every model, with its kind and the profiles that had steps of it") {
   const std::string listing = support_listing();
-  CHECK(line_of(listing, "llama3.1-8b") == "llama3.1-8b dense grouped measured extrapolated yes yes - yes");
-  CHECK(line_of(listing, "deepseek-v2") == "deepseek-v2 experts latent extrapolated extrapolated - - - -");
+  CHECK(line_of(listing, "llama3.1-405b") ==
+        "llama3.1-405b dense grouped extrapolated extrapolated any-framework-h100, nemo-megatron-gb200,");
+  CHECK(line_of(listing, "deepseek-v2") == "deepseek-v2 experts latent extrapolated extrapolated -");
 }
 
 TEST_CASE("Lines of list support have at most 110 columns, and docs/support.md shows them as they are") {

@@ -11,6 +11,7 @@
 #include "tests/shipped_data.hpp"
 #include "validation/gate.hpp"
 #include "validation/stack_fit.hpp"
+#include "validation/step_files.hpp"
 #include "validation/step_simulation.hpp"
 #include "validation/validation_sets.hpp"
 #include "validation/validation_text.hpp"
@@ -173,10 +174,9 @@ TEST_CASE("A simulated step's time is that of its causes and its idle time") {
 }
 
 TEST_CASE("A stack's factors are found again in steps that were made with them") {
-  const PublishedSteps all =
-      load_published_steps(packsim_test::source_dir() + "/validation/published_steps.json", shipped());
   ClusterHardware hardware(load_hardware_profile("h100-sxm-public-fa2", shipped()));
-  std::vector<PublishedStep> steps = steps_of(all, kStacks.front(), false);
+  std::vector<PublishedStep> steps =
+      steps_of(load_all_steps(shipped()), step_stacks().front().profiles.front(), false);
   std::erase_if(steps, [](const PublishedStep& step) { return step.model.name != "mpt-1b"; });
   REQUIRE(steps.size() > 10);
   FrameworkFactors truth;

@@ -108,6 +108,19 @@ TEST_CASE("Factors err by the time that is under them, and left-out steps by wha
   CHECK(both.sources[0].relative_error == Approx(0.3));
 }
 
+TEST_CASE("An error that few groups of left-out steps showed counts for more") {
+  // Quantile 0.95 of Student's distribution over that of the normal one, from tables: 2.920, 1.895 and 1.645.
+  CHECK(few_groups_factor(2) == Approx(2.920 / 1.645).epsilon(1e-3));
+  CHECK(few_groups_factor(7) == Approx(1.895 / 1.645).epsilon(1e-3));
+  CHECK(few_groups_factor(1'000'000) == Approx(1).epsilon(1e-5));
+  CHECK(few_groups_factor(0) == 1);
+  FrameworkProfile profile = untold();
+  profile.left_out_error = 0.1;
+  profile.left_out_groups = 2;
+  CHECK(run_uncertainty(fractions({{Cause::linear, 1}}), {}, profile, true).relative_error ==
+        Approx(0.1 * 2.920 / 1.645).epsilon(1e-3));
+}
+
 TEST_CASE("A recomputed forward pass is products and attention as the first one is") {
   // Forward is a third of products and 1/3.5 of attention: 0.1 and 0.1, so the recomputation is half and
   // half.

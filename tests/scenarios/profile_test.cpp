@@ -41,6 +41,7 @@ nlohmann::json example() {
       {"standard_error", {{"linear_factor", 0.01}, {"reserved_bytes", 1}}},
       {"log_covariance", covariance},
       {"left_out_error", 0.03},
+      {"left_out_groups", 4},
       {"provenance", {{"anything", "goes"}}}};
 }
 
@@ -87,14 +88,17 @@ TEST_CASE("A framework profile reads as it is written") {
   CHECK(profile.log_covariance[7] == 0.01);
   CHECK(profile.log_covariance[6] == -0.001);
   CHECK(profile.left_out_error == 0.03);
+  CHECK(profile.left_out_groups == 4);
 }
 
 TEST_CASE("How well the numbers are known need not be told") {
   nlohmann::json json = example();
-  for (const char* key : {"standard_error", "log_covariance", "left_out_error"}) json.erase(key);
+  for (const char* key : {"standard_error", "log_covariance", "left_out_error", "left_out_groups"})
+    json.erase(key);
   const FrameworkProfile profile = read(json);
   CHECK(profile.log_covariance.empty());
   CHECK_FALSE(profile.left_out_error.has_value());
+  CHECK(profile.left_out_groups == 0);
 }
 
 TEST_CASE("An older profile is refused in one line that says how to make a new one") {
@@ -133,6 +137,7 @@ TEST_CASE("Every mistake of a framework profile is reported") {
   json["standard_error"]["step_s"] = -1;
   json["standard_error"]["steps"] = 1;
   json["left_out_error"] = "3 %";
+  json["left_out_groups"] = 0;
   CHECK(mistakes(json) ==
         std::vector<std::string>{
             "/hardware: expected string of at least one character, got nothing",
@@ -144,7 +149,8 @@ TEST_CASE("Every mistake of a framework profile is reported") {
             "logits_bytes_per_vocab_entry), got 0.1 (number)",
             "/standard_error/step_s: expected number >= 0, got -1 (number)",
             "/standard_error/steps: expected no such key (did you mean step_s?), got 1 (number)",
-            "/left_out_error: expected number >= 0, got \"3 %\" (string)"});
+            "/left_out_error: expected number >= 0, got \"3 %\" (string)",
+            "/left_out_groups: expected integer in 1..1000000, got 0 (number)"});
 }
 
 TEST_CASE("A covariance is a symmetric square") {

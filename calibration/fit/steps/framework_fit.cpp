@@ -122,6 +122,7 @@ void add_rows(const std::vector<MeasuredStep>& steps, FrameworkFit& fit) {
     fit.rows.push_back(std::move(row));
   }
   fit.profile.left_out_error = std::sqrt(left_out_squares);
+  fit.profile.left_out_groups = static_cast<int>(steps.size());
   fit.memory_mean_error = n_memory > 0 ? memory_errors / n_memory : 0;
 }
 

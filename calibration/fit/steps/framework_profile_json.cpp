@@ -57,6 +57,7 @@ std::string framework_profile_text(const FrameworkProfile& profile, const std::s
   for (const double value : profile.log_covariance) covariance.push_back(six_digits(value));
   if (!covariance.empty()) json["log_covariance"] = covariance;
   if (profile.left_out_error) json["left_out_error"] = six_digits(*profile.left_out_error);
+  if (profile.left_out_groups > 0) json["left_out_groups"] = profile.left_out_groups;
   json["provenance"] = provenance;
   return json.dump(2) + "\n";
 }

@@ -186,6 +186,7 @@ void leave_rows_out(const StepFitProblem& problem, const TimedRows& rows, StepFi
     squares += error * error / n;
   }
   fit.profile.left_out_error = std::sqrt(squares);
+  fit.profile.left_out_groups = static_cast<int>(rows.size());
 }
 
 }  // namespace

@@ -112,6 +112,7 @@ bool is_older_format(JsonReader& reader) {
 }  // namespace
 
 FrameworkProfile read_profile(JsonReader reader) {
+  constexpr int kMostGroups = 1'000'000;
   if (is_older_format(reader)) return {};
   reader.integer("format", 3, 3);
   FrameworkProfile profile;
@@ -126,6 +127,7 @@ FrameworkProfile read_profile(JsonReader reader) {
   read_standard_errors(reader.optional_object("standard_error"));
   profile.log_covariance = read_covariance(reader);
   if (reader.value("left_out_error") != nullptr) profile.left_out_error = reader.number("left_out_error", 0);
+  profile.left_out_groups = reader.integer("left_out_groups", 1, kMostGroups, 0);
   // How the numbers came about, in whatever form tells it best.
   reader.object("provenance").allow_any_keys();
   return profile;

@@ -10,9 +10,7 @@
 namespace packsim {
 namespace {
 
-using packsim_test::add_switches;
-using packsim_test::fat_tree;
-using packsim_test::node_design;
+using namespace packsim_test;
 
 std::vector<std::string> texts(const NetworkDesign& design, int gpus_per_node) {
   std::vector<std::string> all;

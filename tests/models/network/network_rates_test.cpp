@@ -10,10 +10,7 @@
 namespace packsim {
 namespace {
 
-using packsim_test::add_switches;
-using packsim_test::cluster_of;
-using packsim_test::fat_tree;
-using packsim_test::node_design;
+using namespace packsim_test;
 
 Cluster numbered(int nodes, int gpus, Network network) {
   return {.name = "test", .source = "", .gpu = {}, .nodes = nodes, .gpus_per_node = gpus, .network = network};

@@ -15,10 +15,7 @@
 namespace packsim {
 namespace {
 
-using packsim_test::add_switches;
-using packsim_test::cluster_of;
-using packsim_test::fat_tree;
-using packsim_test::node_design;
+using namespace packsim_test;
 
 std::vector<std::string> link_names(const Topology& topology, int from, int to) {
   std::vector<std::string> all;

@@ -296,10 +296,16 @@ bool has_target(const Transformer& model, std::string_view name) {
   return true;
 }
 
+std::string listed(const LoraTargets& targets) {
+  std::string names;
+  for (const std::string_view name : targets.names()) names.append(names.empty() ? "" : ", ").append(name);
+  return names;
+}
+
 void check_lora(Mistakes& mistakes, const Transformer& model, const ParallelPlan& plan) {
   const bool is_lora = plan.lora_rank > 0;
   if (!is_lora && !plan.lora_targets.is_all())
-    mistakes.push_back({{"lora_target_modules"}, "none without a lora_rank", "some"});
+    mistakes.push_back({{"lora_target_modules"}, "none without a lora_rank", listed(plan.lora_targets)});
   if (!is_lora && plan.frozen_weights != FrozenWeights::bf16)
     mistakes.push_back({{"frozen_weights"}, "bf16 without a lora_rank", "nf4"});
   if (plan.frozen_weights == FrozenWeights::nf4 && is_fp8(plan.precision))

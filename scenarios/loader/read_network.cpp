@@ -34,17 +34,19 @@ VertexGroup read_vertices(JsonReader& reader, int gpus_per_node) {
 
 // A number, or the rate that the GPU's data sheet has for its links.
 std::optional<double> read_rate(JsonReader& reader, const Gpu& gpu) {
-  const Json* value = reader.value("bytes_per_s");
+  constexpr std::string_view kKey = "bytes_per_s";
+  const Json* value = reader.value(kKey);
   if (value == nullptr) return std::nullopt;
-  if (!value->is_string()) return reader.positive("bytes_per_s");
-  static const std::vector<std::string> kWords{"nvlink", "pcie"};
-  const std::size_t before = reader.n_problems();
-  const std::size_t word = reader.one_of("bytes_per_s", kWords);
-  if (reader.n_problems() != before) return std::nullopt;
-  const double rate = (word == 0 ? gpu.nvlink_bytes_per_s : gpu.pcie_bytes_per_s).value_or(0);
+  if (value->is_number() && value->get<double>() > 0) return value->get<double>();
+  const bool is_nvlink = *value == "nvlink";
+  if (!is_nvlink && *value != "pcie") {
+    reader.refuse(kKey, "a number over 0, nvlink or pcie");
+    return std::nullopt;
+  }
+  const double rate = (is_nvlink ? gpu.nvlink_bytes_per_s : gpu.pcie_bytes_per_s).value_or(0);
   if (rate > 0) return rate;
-  reader.refuse("bytes_per_s", "number > 0",
-                fmt::format("{}, of which the GPU {} has no rate", kWords[word], gpu.driver_name));
+  reader.refuse(kKey, fmt::format("a number over 0, as the file of the GPU {} has no rate of {}",
+                                  gpu.driver_name, value->get<std::string>()));
   return std::nullopt;
 }
 

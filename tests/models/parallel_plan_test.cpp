@@ -72,8 +72,10 @@ TEST_CASE("Target modules are the model's, and frozen weights in 4 bits need LoR
   CHECK(mistakes(kDeepseekV2, with(9)) == Mistakes{});  // kv_a_proj_with_mqa
   CHECK(mistakes(kDeepseekV2, with(1)) ==
         Mistakes{"lora_target_modules: expected modules that the model has, got k_proj"});
-  CHECK(mistakes(kLlama8b, with(0, 0)) ==
-        Mistakes{"lora_target_modules: expected none without a lora_rank, got some"});
+  ParallelPlan full = with(0, 0);
+  full.lora_targets.add(2);
+  CHECK(mistakes(kLlama8b, full) ==
+        Mistakes{"lora_target_modules: expected none without a lora_rank, got q_proj, v_proj"});
   ParallelPlan packed{.n_gpus = 8, .lora_rank = 8, .frozen_weights = FrozenWeights::nf4};
   CHECK(mistakes(kLlama8b, packed) == Mistakes{});
   packed.lora_rank = 0;

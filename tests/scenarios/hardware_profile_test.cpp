@@ -161,5 +161,11 @@ TEST_CASE("A hardware profile may name another one for the kernels that it has n
   write("lost", "GPU", "none-such");
   CHECK(mistakes("lost").size() == 1);
   write("self", h100, "self");
-  CHECK(mistakes("self").size() == 1);
+  write("self-by-path", h100, "./self-by-path.json");
+  CHECK(mistakes("self") ==
+        std::vector<std::string>{
+            "/missing_kernels_from: expected another profile, got self, which is this profile itself"});
+  CHECK(mistakes("self-by-path") ==
+        std::vector<std::string>{"/missing_kernels_from: expected another profile, got "
+                                 "./self-by-path.json, which is this profile itself"});
 }

@@ -143,17 +143,16 @@ TEST_CASE("mistakes in a network's file all come at once, with their places") {
         "/vertices/1/count: expected integer in 1..4096, got 0 (number)",
         "/vertices/2/every_nodes: expected integer in 1..65536, got 0 (number)",
         "/links/0/to: expected one of gpu, nic, leaf, got \"nics\" (string)",
-        "/links/0/bytes_per_s: expected number > 0, got 0 (number)",
+        "/links/0/bytes_per_s: expected a number over 0, nvlink or pcie, got 0 (number)",
         "/links/1/from: expected one of gpu, nic, leaf, got nothing",
         "/links/1/wiring: expected one of even, all, got \"ring\" (string)",
-        "/links/1/bytes_per_s: expected one of nvlink, pcie, got \"PCIe\" (string)",
+        "/links/1/bytes_per_s: expected a number over 0, nvlink or pcie, got \"PCIe\" (string)",
         "/links/2/count: expected integer in 1..4096, got 0 (number)",
         "/links/2/latency_s: expected number >= 0, got -1 (number)",
-        "/links/2/rate: expected no such key (known: from, to, wiring, count, bytes_per_s, latency_s), got 1 "
-        "(number)",
-        "/vertices/1/every_nodes: expected no such key for vertices of kind nic (known: name, kind, count), "
-        "got "
-        "2 (number)"})
+        "/links/2/rate: expected no such key (known: from, to, wiring, count, bytes_per_s, latency_s), "
+        "got 1 (number)",
+        "/vertices/1/every_nodes: expected no such key for vertices of kind nic "
+        "(known: name, kind, count), got 2 (number)"})
     expected.push_back("./n.json: " + std::string(message));
   CHECK(cluster.mistakes() == expected);
 }
@@ -168,8 +167,8 @@ TEST_CASE("a network that does not fit the cluster is refused") {
   CHECK_THAT(unknown[0], Catch::StartsWith("c.json: /network: expected"));
   CHECK(ClusterWithNetwork(R"("ethernet")", 8, "l40s-48gb").mistakes() ==
         Messages{shipped +
-                 "ethernet.json: /links/0/bytes_per_s: expected number > 0, got nvlink, of which the "
-                 "GPU NVIDIA L40S has no rate"});
+                 "ethernet.json: /links/0/bytes_per_s: expected a number over 0, as the file of the GPU "
+                 "NVIDIA L40S has no rate of nvlink, got \"nvlink\" (string)"});
 }
 
 TEST_CASE("vertices without links and GPUs without a path are refused") {

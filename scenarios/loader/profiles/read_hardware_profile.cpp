@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "scenarios/loader/find_gpu.hpp"
@@ -245,6 +246,10 @@ std::shared_ptr<const HardwareProfile> read_stand_in(const std::string& name, Js
   const FoundFile file = find_named_file(kHardwareProfileFiles, name, folder, data);
   if (!file.found()) {
     reader.refuse(kKey, file.expected, file.got);
+    return nullptr;
+  }
+  if (std::error_code none; std::filesystem::equivalent(file.path, reader.file(), none)) {
+    reader.refuse(kKey, "another profile", name + ", which is this profile itself");
     return nullptr;
   }
   const JsonDocument document = read_json(file.path, problems);

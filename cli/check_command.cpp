@@ -87,8 +87,8 @@ void print_prices(const Scenario& scenario, const StrategySpec& spec) {
   const std::vector<UncertaintySource>& sources = basis.uncertainty.sources;
   for (std::size_t i = 0; i < std::min(kShown, sources.size()); ++i) {
     if (sources[i].relative_error < kLeastShown) break;
-    fmt::print("  in doubt by {:.0f} % (one standard deviation), as not measured: {}\n",
-               100 * sources[i].relative_error, sources[i].measurement);
+    fmt::print("  in doubt by {:.0f} % (one standard deviation): {}\n", 100 * sources[i].relative_error,
+               sources[i].reason);
   }
 }
 

@@ -76,7 +76,7 @@ void set_certainty(const Scenario& scenario, std::span<const ParallelPlan> plans
   times.gpu_days_low = basis.uncertainty.low() * times.gpu_days;
   times.gpu_days_high = basis.uncertainty.high() * times.gpu_days;
   if (!basis.uncertainty.sources.empty())
-    times.largest_uncertainty = basis.uncertainty.sources.front().measurement;
+    times.largest_uncertainty = basis.uncertainty.sources.front().reason;
 }
 
 std::vector<SampledIteration> sample_iterations(const Schedule& schedule, const GroupBatches& batches,

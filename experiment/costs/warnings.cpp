@@ -49,9 +49,8 @@ std::vector<std::string> extrapolation_warnings(const Scenario& scenario) {
   }
   for (const ProfileDoubt& doubt :
        profile_doubts(profile, scenario.model, scenario.cluster, std::span(&scenario.plan, 1))) {
-    warnings.push_back(
-        fmt::format("profile {} was fitted to no {}: its factors are assumed to hold, +-{:.0f} %",
-                    profile.name, doubt.steps, 100 * doubt.relative_error));
+    warnings.push_back(fmt::format("{}: its factors are assumed to hold, +-{:.0f} %", doubt.reason,
+                                   100 * doubt.relative_error));
   }
   return warnings;
 }

@@ -59,7 +59,7 @@ struct EvidenceShares {
   double measured = 0;  ///< measured, or interpolated between measurements
   double extrapolated = 0;
   double transferred = 0;  ///< measured on another GPU or over other links, and scaled to these
-  double missing = 0;  ///< not measured, but a rough estimate
+  double missing = 0;      ///< not measured, but a rough estimate
 };
 
 /// How well a run uses its GPUs (docs/metrics.md). Tokens count as often as they are trained, without
@@ -84,7 +84,7 @@ struct RunTimes {
   double gpu_days = 0;
   double gpu_days_low = 0;  ///< low to high is meant to hold nine of ten true values
   double gpu_days_high = 0;
-  std::optional<std::string> largest_uncertainty;  ///< the measurement that would narrow this interval most
+  std::optional<std::string> largest_uncertainty;  ///< the main reason why this interval is not narrower
   TimeShares shares;
   EvidenceShares evidence;
   Utilisation utilisation;

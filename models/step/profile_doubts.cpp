@@ -18,24 +18,26 @@ constexpr double kMoreGpusError = 0.05;
 std::vector<ProfileDoubt> profile_doubts(const FrameworkProfile& profile, const Transformer& model,
                                          const Cluster& cluster, std::span<const ParallelPlan> plans) {
   std::vector<ProfileDoubt> doubts;
+  const auto doubt = [&](const std::string& no_step, double relative_error) {
+    doubts.push_back({"no step of profile " + profile.name + " " + no_step, relative_error});
+  };
   const FitScope& scope = profile.fitted_on;
-  if (profile.gpu != cluster.gpu.driver_name)
-    doubts.push_back({"steps on " + cluster.gpu.driver_name, kOtherGpuError});
+  if (profile.gpu != cluster.gpu.driver_name) doubt("ran on " + cluster.gpu.driver_name, kOtherGpuError);
   FitScope of_job;
   for (const ParallelPlan& plan : plans) add_step(of_job, model, plan);
   for (const PlanTrait trait : of_job.traits) {
     if (std::ranges::find(scope.traits, trait) != scope.traits.end()) continue;
     const PlanTraitKind& kind = plan_trait_kind(trait);
-    doubts.push_back({"steps with " + std::string(kind.text), kind.error});
+    doubt("had " + std::string(kind.text), kind.error);
   }
   const double n_gpus = cluster.n_gpus();
   if (scope.most_gpus > 0 && n_gpus > scope.most_gpus) {
-    doubts.push_back({"steps on over " + std::to_string(scope.most_gpus) + " GPUs",
-                      kMoreGpusError * std::log(n_gpus / scope.most_gpus)});
+    doubt("ran on over " + std::to_string(scope.most_gpus) + " GPUs",
+          kMoreGpusError * std::log(n_gpus / scope.most_gpus));
   }
   if (n_gpus < scope.least_gpus) {
-    doubts.push_back({"steps on fewer than " + std::to_string(scope.least_gpus) + " GPUs",
-                      kMoreGpusError * std::log(scope.least_gpus / n_gpus)});
+    doubt("ran on fewer than " + std::to_string(scope.least_gpus) + " GPUs",
+          kMoreGpusError * std::log(scope.least_gpus / n_gpus));
   }
   return doubts;
 }

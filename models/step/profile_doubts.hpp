@@ -9,10 +9,10 @@
 
 namespace packsim {
 
-/// A reason why the factors of a framework profile may not hold: something that a step has and that no step
-/// of its fit had.
+/// A reason why the factors of a framework profile may not hold: something that a step of the job has and
+/// that no step of the profile's fit had.
 struct ProfileDoubt {
-  std::string steps;          ///< "steps with experts"
+  std::string reason;         ///< "no step of profile deepspeed-ulysses-h100 had experts"
   double relative_error = 0;  ///< one standard deviation of the logarithm of the time
 };
 

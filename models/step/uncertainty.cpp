@@ -81,8 +81,8 @@ Uncertainty run_uncertainty(const std::array<double, kNCauses>& fraction, const 
                             const FrameworkProfile& profile, bool is_fitted,
                             std::span<const ProfileDoubt> doubts) {
   Uncertainty uncertainty;
-  const auto add = [&](const std::string& measurement, double relative_error) {
-    if (relative_error > 0) uncertainty.sources.push_back({measurement, relative_error});
+  const auto add = [&](const std::string& reason, double relative_error) {
+    if (relative_error > 0) uncertainty.sources.push_back({reason, relative_error});
   };
   if (profile.log_covariance.size() == kNTimeFactors * kNTimeFactors) {
     const auto shares = sensitivities(fraction, profile.log_covariance);
@@ -91,15 +91,13 @@ Uncertainty run_uncertainty(const std::array<double, kNCauses>& fraction, const 
       for (std::size_t j = 0; j < kNTimeFactors; ++j)
         variance += shares[i] * shares[j] * profile.log_covariance[i * kNTimeFactors + j];
     }
-    add("more steps for the framework profile " + profile.name, std::sqrt(std::max(0.0, variance)));
+    add("profile " + profile.name + " was fitted to few steps", std::sqrt(std::max(0.0, variance)));
   }
   if (profile.left_out_error) {
-    add("steps of this very job, as the framework profile " + profile.name +
-            " misses steps it was not fitted to",
+    add("profile " + profile.name + " misses steps that it was not fitted to",
         *profile.left_out_error * few_groups_factor(profile.left_out_groups));
   }
-  for (const ProfileDoubt& doubt : doubts)
-    add(doubt.steps + " for the framework profile " + profile.name, doubt.relative_error);
+  for (const ProfileDoubt& doubt : doubts) add(doubt.reason, doubt.relative_error);
   std::map<std::string, FamilyError> families;
   for (int c = 0; c < kNCauses; ++c) {
     const auto cause = static_cast<Cause>(c);
@@ -112,7 +110,8 @@ Uncertainty run_uncertainty(const std::array<double, kNCauses>& fraction, const 
       family.by_curve[curve.key] += error;
     }
   }
-  for (const auto& [name, family] : families) add(family.worst_curve(), family.relative_error);
+  for (const auto& [name, family] : families)
+    add(family.worst_curve() + " has too few measurements", family.relative_error);
   double variance = 0;
   for (const UncertaintySource& source : uncertainty.sources)
     variance += source.relative_error * source.relative_error;

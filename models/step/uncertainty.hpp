@@ -14,7 +14,7 @@ namespace packsim {
 /// One reason why a run may take another time than estimated, as a standard deviation of the time's
 /// logarithm.
 struct UncertaintySource {
-  std::string measurement;  ///< what to measure to remove it
+  std::string reason;  ///< a clause, "no step of profile deepspeed-ulysses-h100 had experts"
   double relative_error = 0;
 };
 
@@ -43,9 +43,9 @@ double few_groups_factor(int n_groups);
 /// - Kernels err as the hardware profile says; kernels of one family err together, whatever they are for. If
 ///   is_fitted, kernels under a factor do not add to this: the factors were fitted to this model on this
 ///   hardware profile and make up for their errors. Each family is named by the curve that adds most.
-///
-/// Where a profile states no covariance and no left-out error, the errors of kernels alone count.
 /// - Each doubt about the profile's factors adds its own error.
+///
+/// Where a profile states no covariance and no left-out error, only kernels and doubts count.
 Uncertainty run_uncertainty(const std::array<double, kNCauses>& fraction, const PriceAccount& account,
                             const FrameworkProfile& profile, bool is_fitted,
                             std::span<const ProfileDoubt> doubts = {});

@@ -179,22 +179,21 @@ std::string sample_changes(const Report& report, int width_columns) {
   return text;
 }
 
-// What to measure, each measurement once with the runs whose interval it would narrow most.
-std::string worth_measuring(const Report& report, int width_columns) {
-  std::vector<std::pair<std::string, std::string>> runs_by_measurement;
+// The main reasons why intervals are wide, each once with the runs that it concerns.
+std::string interval_reasons(const Report& report, int width_columns) {
+  std::vector<std::pair<std::string, std::string>> runs_by_reason;
   for (const StrategyResult& run : report.runs) {
     if (!run.times || !run.times->largest_uncertainty) continue;
-    const std::string& measurement = *run.times->largest_uncertainty;
-    auto found =
-        std::ranges::find(runs_by_measurement, measurement, &std::pair<std::string, std::string>::first);
-    if (found == runs_by_measurement.end()) found = runs_by_measurement.insert(found, {measurement, ""});
+    const std::string& reason = *run.times->largest_uncertainty;
+    auto found = std::ranges::find(runs_by_reason, reason, &std::pair<std::string, std::string>::first);
+    if (found == runs_by_reason.end()) found = runs_by_reason.insert(found, {reason, ""});
     found->second += (found->second.empty() ? "" : ", ") + printable(run.name);
   }
   std::string text;
-  for (const auto& [measurement, runs] : runs_by_measurement) {
-    const bool is_all = runs_by_measurement.size() == 1;
-    text += wrapped(fmt::format("The 90% interval{} would be narrowed most by measuring {}.",
-                                is_all ? "" : " of " + runs, printable(measurement)),
+  for (const auto& [reason, runs] : runs_by_reason) {
+    const bool is_all = runs_by_reason.size() == 1;
+    text += wrapped(fmt::format("The 90% interval{} is wide mostly because {}.", is_all ? "" : " of " + runs,
+                                printable(reason)),
                     width_columns, 2);
   }
   return text;
@@ -210,7 +209,7 @@ std::string to_terminal(const Report& report, int width_columns) {
   if (!note_lines.empty()) text += note_lines + "\n";
   const std::string changes = sample_changes(report, wrap_columns);
   if (!changes.empty()) text += changes + "\n";
-  const std::string measurements = worth_measuring(report, wrap_columns);
+  const std::string measurements = interval_reasons(report, wrap_columns);
   if (!measurements.empty()) text += measurements + "\n";
   const std::string use_and_cost = run_table(report, RunTable::use_and_cost, "use and cost");
   if (!use_and_cost.empty()) text += use_and_cost + "\n";

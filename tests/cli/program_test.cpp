@@ -387,9 +387,11 @@ TEST_CASE(
   const std::string differences = report["runs"][0]["differences"];
   CHECK(differences.find("iterations train 6") != std::string::npos);
   CHECK(differences.find("tokens on average, not the 100,000 of tokens_per_iteration") != std::string::npos);
-  CHECK(warnings.find("was fitted to no steps with ZeRO 3: its factors are assumed to hold, +-8 %") !=
+  CHECK(warnings.find(
+            "no step of profile deepspeed-ulysses-h100 had ZeRO 3: its factors are assumed to hold, +-8 %") !=
         std::string::npos);
-  CHECK(warnings.find("was fitted to no steps on fewer than 32 GPUs") != std::string::npos);
+  CHECK(warnings.find("no step of profile deepspeed-ulysses-h100 ran on fewer than 32 GPUs") !=
+        std::string::npos);
   CHECK(warnings.find("was fitted to steps") == std::string::npos);
 }
 
@@ -404,7 +406,8 @@ TEST_CASE("check says what is scaled and in doubt on a GPU that nobody measured"
   INFO(run.err);
   REQUIRE(run.exit_code == 0);
   CHECK(run.out.find("0 % measured or interpolated, 0 % extrapolated, ") != std::string::npos);
-  CHECK(run.out.find("as not measured: steps on NVIDIA B200 for the framework profile") !=
+  CHECK(run.out.find(
+            "(one standard deviation): no step of profile deepspeed-ulysses-h100 ran on NVIDIA B200") !=
         std::string::npos);
 }
 

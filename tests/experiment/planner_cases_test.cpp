@@ -171,8 +171,7 @@ TEST_CASE("what a strategy that chooses its groups cannot carry out is refused, 
   }
   for (const char* part :
        {"/strategies/0/over_long: a: expected error, drop, truncate or split for a strategy that chooses "
-        "pack lengths, "
-        "got \"own_pack\"",
+        "pack lengths, got \"own_pack\"",
         "/strategies/0/padding: a: expected none for a strategy that chooses pack lengths, got \"capacity\"",
         "/strategies/1/window_samples: b: expected 0 for a strategy with windows of its own "
         "(window_iterations), got 50",

@@ -49,8 +49,7 @@ struct Difference {
 constexpr std::array<Difference, 7> kDifferences = {{
     {"isf.quirk.lost_open_pack", "[[2, 0, 1, 3]]",
      "OmniBal loses the open pack if the last sample of the permutation is over-long; four samples of 100 "
-     "fit "
-     "into one pack of 1000 and none may be lost"},
+     "fit into one pack of 1000 and none may be lost"},
     {"longalign.pack.0", "[[0, 1, 2], [3], [4, 5]]", "LongAlign leaves the last open pack out"},
     {"longalign.pack.1", "[[0], [1], [2]]", "as above"},
     {"megatron.dp_balanced.3", "[[[0], [1, 2, 3]]]",
@@ -61,8 +60,7 @@ constexpr std::array<Difference, 7> kDifferences = {{
      "LongAlign drops the remainder, which is the longest sample; here it stays and LastIteration decides"},
     {"metric.abr.v1", "0.25",
      "the first version of the paper prints (max-min)/max = 0.5 for the pair; its formula, and the later "
-     "version, "
-     "divide by N: (8-4)/(8*2) = 0.25"},
+     "version, divide by N: (8-4)/(8*2) = 0.25"},
 }};
 
 }  // namespace

@@ -165,8 +165,7 @@ TEST_CASE("variability and failures have their columns, lines and sentence where
         "variability GPUs spread by 2.0%, kernels by 5.0%; GPU 3 takes 1.15 times as long; seed 9");
   CHECK(lines_from(text, "failures")[0] ==
         "failures    a unit of 8 GPUs fails every 50,000 h; checkpoints every 1,800 s, writes of 40.0 s, "
-        "25.0% of "
-        "it in front of the work; restarts of 450 s; 2 spare units, repairs of 12.0 h");
+        "25.0% of it in front of the work; restarts of 450 s; 2 spare units, repairs of 12.0 h");
   CHECK(lines_of(text).back() ==
         "hbp is 1.25x faster than isf: 4.00 vs 5.00 GPU-days. With failures hbp takes 4.50 GPU-days (4.25 to "
         "5.25 in 90 % of runs).");

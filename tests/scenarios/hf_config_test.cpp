@@ -274,8 +274,7 @@ TEST_CASE("What a type does not have, or is not modelled, is refused with the ke
        "config.json: /sliding_window: expected none: llama has no sliding windows, got 4096 (number)"},
       {R"("layer_types": ["full_attention", "linear_attention"], )",
        "config.json: /layer_types: expected full_attention or sliding_attention: other kinds are not "
-       "modelled, "
-       "got \"linear_attention\" (string)"},
+       "modelled, got \"linear_attention\" (string)"},
       {R"("layer_types": ["full_attention", "sliding_attention"], )",
        "config.json: /layer_types: expected full_attention in every layer without a sliding_window, got "
        "\"sliding_attention\" (string)"},
@@ -283,8 +282,7 @@ TEST_CASE("What a type does not have, or is not modelled, is refused with the ke
        "config.json: /layer_types: expected one type for each of the 2 layers, got 1 types"},
       {R"("text_config": {}, )",
        "config.json: /text_config: expected none: of models with several parts, give the text part alone, "
-       "got a "
-       "nested configuration"},
+       "got a nested configuration"},
       {R"("hidden_act": "gelu", )",
        "config.json: /hidden_act: expected one of silu, swish, got \"gelu\" (string)"},
       {R"("num_key_value_heads": 3, )",
@@ -311,8 +309,7 @@ TEST_CASE("Experts and latents that cannot be are refused") {
        "(boolean)"},
       {R"("num_key_value_heads": 2, )",
        "config.json: /num_key_value_heads: expected the 4 heads, as latent attention has keys for each, got "
-       "2 "
-       "(number)"},
+       "2 (number)"},
       {R"("sliding_window": 100, )",
        "config.json: /sliding_window: expected none: deepseek_v2 has no sliding windows, got 100 (number)"}};
   for (const auto& [members, message] : cases) {

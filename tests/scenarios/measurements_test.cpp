@@ -116,10 +116,8 @@ TEST_CASE("Every mistake of a measurement file is told at once, with its line") 
             "m.jsonl:10: /colour: expected no such key (known: case, library, source, samples_s, parts_s, "
             "peak_memory_bytes, flags, note, details), got 1 (number)",
             "m.jsonl:11: /case: expected a kernel case, got \"gemm m=0 n=1\" (kernel gemm: m: expected an "
-            "integer of "
-            "at least 1, got \"0\"; expected a value of k, got none; expected a value of layout, got none; "
-            "expected "
-            "a value of cache, got none)",
+            "integer of at least 1, got \"0\"; expected a value of k, got none; expected a value of layout, "
+            "got none; expected a value of cache, got none)",
             "m.jsonl:12: /end: expected one of complete, interrupted, got \"of the world\" (string)",
             "m.jsonl:13: top level: expected object, got [] (array)",
             "m.jsonl:14: expected one of the keys source, case, skipped, end, got {} (object)"});

@@ -164,10 +164,9 @@ std::string help_text() {
     text += left + std::string(option.help) + "\n";
   }
   text +=
-      "\nExit codes: 0 done (or the budget spent), 2 wrong arguments, plan or measurement file, 3 the "
-      "machine "
-      "(no GPU,\ndisk full), 70 --verify found a wrong result, 130 interrupted (Ctrl-C; what was measured is "
-      "kept).\n";
+      "\nExit codes: 0 done (or the budget spent), 2 wrong arguments, plan or measurement file, "
+      "3 the machine (no GPU,\ndisk full), 70 --verify found a wrong result, "
+      "130 interrupted (Ctrl-C; what was measured is kept).\n";
   return text;
 }
 

@@ -334,14 +334,10 @@ TEST_CASE("every mistake in a failure model is named at once, with what was expe
       "work_s: expected a number of at least 0, got -5.000000; n_gpus: expected at least 1, got 0; "
       "unit_mtbf_h: expected a number above 0, got 0.000000; unit_gpus: expected at least 1, got 0; "
       "checkpoint_write_s: expected a number of at least 0, got inf; checkpoint_interval_s: expected a "
-      "number above "
-      "0 and of at most 1e12 checkpoints a run, got -1.000000; checkpoint_blocking_fraction: expected 0..1, "
-      "got "
-      "1.500000; detection_s: expected a number of at least 0, got -2.000000; load_s: expected a number of "
-      "at "
-      "least 0, got nan; spares.n_units: expected at least 0, got -1; spares.repair_s: expected a number of "
-      "at "
-      "least 0, got -3.000000";
+      "number above 0 and of at most 1e12 checkpoints a run, got -1.000000; checkpoint_blocking_fraction: "
+      "expected 0..1, got 1.500000; detection_s: expected a number of at least 0, got -2.000000; load_s: "
+      "expected a number of at least 0, got nan; spares.n_units: expected at least 0, got -1; "
+      "spares.repair_s: expected a number of at least 0, got -3.000000";
   CHECK_THROWS_WITH(expected_run(-5, 0, bad), all);
   CHECK_THROWS_WITH(simulate_runs(-5, 0, bad, 1, 1), all);
   CHECK_THROWS_AS(expected_run(-5, 0, bad), std::invalid_argument);

@@ -4,26 +4,26 @@
 
 #include "models/parallel_plan.hpp"
 
-// What each ZeRO stage (arXiv 1910.02054) shards over the GPUs that hold the same weights, and when gradients
-// and weights travel between these GPUs. No other code compares ZeRO stage numbers; it calls the functions
-// below.
+// What each ZeRO stage (arXiv 1910.02054) shards over the GPUs that hold the same weights, and when these
+// GPUs send each other gradients and weights. No other code compares ZeRO stage numbers; it calls the
+// functions below.
 //
-//   stage  sharded                              gradients travel                  weights are gathered
-//   0      nothing                              once a step, by all-reduce        never
-//   1      optimizer states                     once a step, by reduce-scatter    once a step, changed ones
-//   2      optimizer states, gradients          in every micro-batch              once a step, changed ones
-//   3      optimizer states, gradients, weights in every micro-batch              for every pass, all of them
+//   stage  sharded                               gradients are added up        weights are gathered
+//   0      nothing                               once a step (all-reduce)      never
+//   1      optimizer states                      once a step (reduce-scatter)  once a step, after the update
+//   2      optimizer states, gradients           in every micro-batch          once a step, after the update
+//   3      optimizer states, gradients, weights  in every micro-batch          for every pass
 //
-// With a pipeline, micro-batches of several passes are under way on a stage, and stages 2 and 3 do what
-// torchtitan does (reshard_after_forward "default", pipeline stages of PyTorch): gradients add up whole and
-// are reduce-scattered in the last micro-batch, and under stage 3 all weights are gathered once a step,
-// beside the first forward pass, and kept until the last backward pass. Between steps both are sharded. The
-// weights and gradients of a pipeline stage thus need the room of stage 1 during the passes.
+// In a pipeline, stages 2 and 3 send less often, as in torchtitan (reshard_after_forward "default"), because
+// a GPU has several micro-batches under way. Each GPU adds up whole gradients, which are reduce-scattered in
+// the last micro-batch of a step. Under stage 3 all weights are gathered once a step, beside the first
+// forward pass, and dropped after the last backward pass. So gradients and weights are sharded between steps
+// only, and during the passes they take as much memory as under stage 1.
 //
-// Under hybrid sharding (HSDP) the GPUs form shard groups of neighbours. Each group has one set of shards,
-// and the groups are replicas of each other. Weights are gathered inside a group. Gradients are
-// reduce-scattered inside each group and then all-reduced between replicas, whenever gradients travel.
-// PyTorch's fully_shard on a mesh of two dimensions does so.
+// With hybrid sharding (HSDP) neighbouring GPUs form shard groups. All GPUs of a group together hold one set
+// of shards, and the groups are replicas of each other. Weights are gathered inside a group. Gradients are
+// reduce-scattered inside each group and then all-reduced between the replicas. PyTorch's fully_shard does so
+// on a device mesh of two dimensions.
 namespace packsim {
 
 inline constexpr int kLastZeroStage = 3;

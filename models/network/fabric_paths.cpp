@@ -23,8 +23,8 @@ std::uint32_t first_switch(const NetworkGraph& network) {
 
 }  // namespace
 
-// Vertices of one kind need not follow each other: what is between the first and the last of them stays
-// without links and ports.
+// A network's file may list groups in any order, so other vertices may have numbers between those of two
+// switches or two NICs. They have places in the vectors too, but no links and no ports.
 FabricPaths::FabricPaths(const NetworkGraph& network)
     : links_(&network.links()), first_vertex_(first_switch(network)) {
   twins_.resize(network.n_vertices() - first_vertex_);
@@ -72,7 +72,7 @@ void FabricPaths::add_ports(const NetworkGraph& network) {
   first_port_.push_back(static_cast<std::uint32_t>(ports_.size()));
 }
 
-// Gives every switch the number of its set of twins; returns the first switch of each set.
+// Gives every switch the index of its set of twins, and returns the first switch of each set.
 std::vector<std::uint32_t> FabricPaths::find_twins() {
   std::map<std::vector<std::uint32_t>, std::size_t> sets;
   std::vector<std::uint32_t> firsts;

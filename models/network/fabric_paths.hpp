@@ -35,11 +35,11 @@ class FabricPaths {
   }
   static constexpr int kNoPath = -1;
 
-  /// The most links between two switches.
+  /// The number of links between the two switches that are furthest apart.
   int most_links() const;
 
-  /// Calls visit(index of the link) for each link between two switches, in order. rank: of the receiver's
-  /// port.
+  /// Calls visit(index of the link) for each link of the path from one switch to another, in order. rank:
+  /// that of the receiver's port.
   template <typename Visit>
   void for_links(std::uint32_t from_switch, std::uint32_t to_switch, std::uint32_t rank, Visit visit) const {
     while (from_switch != to_switch) {
@@ -63,11 +63,12 @@ class FabricPaths {
   std::uint32_t first_nic_ = 0;
   std::vector<std::uint32_t> fabric_links_;  // between switches, by the switch that they leave
   std::vector<std::uint32_t> first_link_;    // of each switch and one more, in fabric_links_
-  // Switches with the same neighbours are as far from all others: all leaf switches on the same spines.
-  std::vector<std::size_t> twins_;  // of each switch: the number of its set of twins
-  std::size_t n_twins_ = 0;
-  std::vector<int> distances_;             // [set of twins][set of twins], within a set between two of them
-  std::vector<FabricPort> ports_;          // by NIC
+  // Switches with the same neighbours are twins, such as all leaf switches on the same spines. They have the
+  // same distances to all other switches, so distances are kept for sets of twins.
+  std::vector<std::size_t> twins_;  // of each switch: the index of its set
+  std::size_t n_twins_ = 0;         // sets
+  std::vector<int> distances_;      // [set][set]; within a set, the distance between two of its switches
+  std::vector<FabricPort> ports_;   // by NIC
   std::vector<std::uint32_t> first_port_;  // of each NIC vertex and one more, from first_nic_ on
 };
 

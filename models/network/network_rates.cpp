@@ -28,7 +28,7 @@ class FlowGraph {
     graph_[back] = {0, 0, there};
   }
 
-  // Infinite if links without a rate carry all.
+  // The maximum flow; infinite if links without a rate can carry all of it.
   double flow(std::size_t from, std::size_t to) {
     const double flow = boost::boykov_kolmogorov_max_flow(
         graph_, get(&Properties::capacity, graph_), get(&Properties::residual, graph_),
@@ -50,8 +50,9 @@ class FlowGraph {
       graph_;
 };
 
-// Flow out of a block of nodes. All its nodes are alike, and so are the smaller blocks in it, so one vertex
-// stands for those of the same group and number in all of them, and one link for all of theirs.
+// The maximum flow out of a block of nodes. All nodes of a block are alike, and so are the smaller blocks in
+// it. So vertices with the same group and index are merged into one, and their links into one that has all
+// their capacity.
 double flow_out_of(const NetworkDesign& design, int nodes) {
   std::vector<std::size_t> first{0};
   for (const VertexGroup& group : design.vertices)
@@ -83,7 +84,8 @@ double flow_out_of(const NetworkDesign& design, int nodes) {
   return graph.flow(source, sink);
 }
 
-// From a GPU to the NVSwitch, PCIe or other GPUs.
+// What a GPU can send to the others of its node. If it has none, the rate of its fastest link to anything but
+// a NIC.
 double rate_in_node(const NetworkGraph& network) {
   const NodePaths paths(network);
   if (paths.n_gpus() > 1) return paths.exchange_bytes_per_s(network);
@@ -95,7 +97,7 @@ double rate_in_node(const NetworkGraph& network) {
   return fastest;
 }
 
-// Between GPU 0 of two nodes.
+// The least latency from GPU 0 of a node to GPU 0 of another; 0 if there is no path.
 double least_latency_s(const NetworkGraph& network) {
   boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property,
                         boost::property<boost::edge_weight_t, double>>

@@ -7,29 +7,30 @@
 
 namespace packsim {
 
-/// What the GPUs of a part of a cluster can send out of it together, one way.
+/// What all GPUs of a part of a cluster can send out of it together, one way.
 struct PartRate {
   int nodes = 1;               ///< of the part
-  double gpu_bytes_per_s = 0;  ///< the part's rate by the number of its GPUs
+  double gpu_bytes_per_s = 0;  ///< the rate out of the part, divided by the number of its GPUs
 };
 
-/// What a network can carry, for prices. 0: not known.
+/// What a network can carry, for prices. A rate of 0 is not known.
 struct NetworkRates {
-  double gpu_bytes_per_s =
-      0;  ///< of one GPU to the others of its node, if all send equally much to each other
-  /// First a node, then the blocks of nodes that share switches, smallest first. Empty without NICs.
+  /// What a GPU can send to the others of its node while all of them send equally much to each other.
+  double gpu_bytes_per_s = 0;
+  /// Rates out of a node and out of each block of nodes that share switches, smallest first. Empty without
+  /// NICs.
   std::vector<PartRate> parts;
-  double latency_s = 0;  ///< the least one way between two nodes
+  double latency_s = 0;  ///< least latency between two nodes, one way
 
   double nic_bytes_per_s() const { return parts.empty() ? 0 : parts.front().gpu_bytes_per_s; }
 };
 
-/// Of a cluster's network, whatever its number of nodes. The rate out of a part is the maximum flow from its
-/// GPUs to switches that it shares with other parts.
+/// The rates of a cluster's network, which do not depend on its number of nodes. The rate out of a part is
+/// the maximum flow from its GPUs to the switches that it shares with other parts.
 NetworkRates network_rates(const Cluster& cluster);
 
-/// The maximum flow from the GPUs of the first half of the nodes (of one node: of its GPUs) to those of the
-/// other half, one way.
+/// The maximum flow from the GPUs of the first half of the nodes to those of the other half, one way. In a
+/// network of one node, from the first half of its GPUs to the others.
 double bisection_bytes_per_s(const NetworkGraph& network);
 
 }  // namespace packsim

@@ -22,7 +22,7 @@ struct NodeEdge {
 using NodeGraph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, VertexKind, NodeEdge>;
 using NodeVertex = NodeGraph::vertex_descriptor;
 
-// Links from the vertex that paths start at, and from those that data passes through.
+// Keeps the links that leave the start of a path, or a vertex that data passes through.
 struct Passable {
   const NodeGraph* graph = nullptr;
   NodeVertex start = 0;
@@ -32,12 +32,12 @@ struct Passable {
   }
 };
 
-// Node 0 of a network.
-struct NodeDrawing {
+// The vertices and links of node 0 of a network.
+struct NodeSubgraph {
   NodeGraph graph;
-  std::map<std::uint32_t, NodeVertex> vertices;  // by vertex of the network
+  std::map<std::uint32_t, NodeVertex> vertices;  // of the subgraph, by vertex of the network
 
-  explicit NodeDrawing(const NetworkGraph& network) {
+  explicit NodeSubgraph(const NetworkGraph& network) {
     const auto is_in = [&](std::uint32_t vertex) {
       return vertex_kind(network.kind_of(vertex)).in_node && network.block_of(vertex) == 0;
     };
@@ -84,14 +84,14 @@ NodePaths::NodePaths(const NetworkGraph& network) {
   n_nics_ = static_cast<int>(ends.size());
   for (int i = n_gpus_; i-- > 0;) ends.insert(ends.begin(), network.vertex(gpus, 0, i));
 
-  const NodeDrawing drawing(network);
-  const NodeGraph& graph = drawing.graph;
+  const NodeSubgraph subgraph(network);
+  const NodeGraph& graph = subgraph.graph;
   paths_.resize(static_cast<std::size_t>(n_gpus_) * ends.size());
   std::vector<PathCost> costs(num_vertices(graph));
   std::vector<NodeGraph::edge_descriptor> edges(num_vertices(graph));
   for (int gpu = 0; gpu < n_gpus_; ++gpu) {
-    const auto start = drawing.vertices.find(ends[static_cast<std::size_t>(gpu)]);
-    if (start == drawing.vertices.end()) continue;
+    const auto start = subgraph.vertices.find(ends[static_cast<std::size_t>(gpu)]);
+    if (start == subgraph.vertices.end()) continue;
     const boost::filtered_graph<NodeGraph, Passable> passable(graph, {&graph, start->second});
     boost::dijkstra_shortest_paths(passable, start->second,
                                    boost::distance_map(costs.data())
@@ -102,8 +102,8 @@ NodePaths::NodePaths(const NetworkGraph& network) {
                                        .distance_zero(PathCost{0, 0})
                                        .visitor(EdgeRecorder(edges)));
     for (int end = 0; end < n_gpus_ + n_nics_; ++end) {
-      const auto to = drawing.vertices.find(ends[static_cast<std::size_t>(end)]);
-      if (end == gpu || to == drawing.vertices.end() || !costs[to->second].reachable()) continue;
+      const auto to = subgraph.vertices.find(ends[static_cast<std::size_t>(end)]);
+      if (end == gpu || to == subgraph.vertices.end() || !costs[to->second].reachable()) continue;
       Path& path = paths_[place(gpu, end)];
       path.cost = costs[to->second];
       path.first = static_cast<std::uint32_t>(links_.size());
@@ -128,7 +128,7 @@ std::span<const std::uint32_t> NodePaths::nic_links(int gpu, int nic) const {
 }
 
 double NodePaths::exchange_bytes_per_s(const NetworkGraph& graph) const {
-  std::map<std::uint32_t, int> loads;  // GPUs' parts on each link
+  std::map<std::uint32_t, int> loads;  // of each link: how many pairs of sender and receiver use it
   for (int from = 0; from < n_gpus_; ++from) {
     for (int to = 0; to < n_gpus_; ++to) {
       if (from == to) continue;

@@ -10,7 +10,7 @@
 
 namespace packsim {
 
-/// How long a path in a node is: what a byte takes over all its links, then how many links it has.
+/// What paths in a node are compared by: first the time of a byte over all links, then the number of links.
 struct PathCost {
   double s_per_byte = std::numeric_limits<double>::infinity();
   int n_links = std::numeric_limits<int>::max();
@@ -23,7 +23,7 @@ struct PathCost {
 PathCost operator+(const PathCost& one, const PathCost& other);
 
 /// The fastest paths from GPUs to the GPUs and NICs of the same node. Data passes through NVSwitches, PCIe
-/// switches and the host. All nodes are alike: paths are those of node 0, in its links.
+/// switches and the host. All nodes are alike, so only the paths of node 0 are kept.
 class NodePaths {
  public:
   explicit NodePaths(const NetworkGraph& graph);
@@ -37,8 +37,8 @@ class NodePaths {
   std::span<const std::uint32_t> gpu_links(int from_gpu, int to_gpu) const;
   std::span<const std::uint32_t> nic_links(int gpu, int nic) const;
 
-  /// What each GPU can send to the others of its node if all send equally much to each other: the slowest
-  /// link on their paths. 0 if a GPU does not reach another, infinite if no link has a rate.
+  /// What each GPU can send to the others of its node while all of them send equally much to each other,
+  /// limited by the slowest link. 0 if a GPU does not reach another, infinite if no link has a rate.
   double exchange_bytes_per_s(const NetworkGraph& graph) const;
 
  private:

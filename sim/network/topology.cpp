@@ -137,8 +137,8 @@ void Topology::find_owners() {
   }
 }
 
-// A node is as well connected as every other node of its blocks, so one GPU's routes to the first node of
-// each block size are like those to all.
+// All nodes of a block are connected alike. So it is enough to check the routes from node 0 to itself, to
+// node 1, and to the first node after its block of each size.
 void Topology::check_paths(const std::string& cluster) const {
   const NodePaths& in_node = paths_->in_node;
   int longest_in_node = 0;
@@ -202,7 +202,7 @@ Topology::Ports Topology::choose_ports(int from_gpu, int to_gpu) const {
   const int from_node = node_of(from_gpu);
   const int to_node = node_of(to_gpu);
   const std::vector<Exit>& exits = exits_[static_cast<std::size_t>(from_gpu % gpus_per_node_)];
-  // The best so far, and others as good, from which the receiver's number chooses.
+  // The best ports so far, of which the receiver's node chooses one. More than kMostTies are left out.
   constexpr std::size_t kMostTies = 16;
   std::array<Ports, kMostTies> best;
   std::size_t n_best = 0;

@@ -34,13 +34,15 @@ class Route {
 /// The links of a cluster's network (network_of()), one for each direction, and the routes over them.
 ///
 /// Inside a node, data takes the fastest path through NVSwitches, PCIe switches and the host. Between nodes
-/// it arrives at a NIC that the receiver reaches fastest, over as few links between switches as can be, and
-/// among NICs from which these are equally few it leaves through the one that the sender reaches fastest. To
-/// reach a NIC it may first go to another GPU of the sender's node: in a rail-optimised fabric it so stays on
-/// one rail after the NIC (NCCL's PXN: "Doubling all2all Performance with NVIDIA Collective Communication
-/// Library 2.12", NVIDIA developer blog, 2022). If several GPUs could pass it on equally well, the one with
-/// the receiver's number modulo theirs does; equally good NICs and links of the fabric are chosen as
-/// FabricPaths says.
+/// it takes the fewest links between switches on which it reaches one of the receiver's own NICs, those that
+/// the receiver reaches fastest. If several NICs of the sender's node have paths as short, it leaves through
+/// the one that the sender reaches fastest. On its way to that NIC it may pass through another GPU of the
+/// sender's node; in a rail-optimised fabric it so stays on one rail after the NIC (NCCL's PXN: "Doubling
+/// all2all Performance with NVIDIA Collective Communication Library 2.12", NVIDIA developer blog, 2022).
+///
+/// The receiver decides between equally good ways: its number in its node chooses the GPU that passes data
+/// on, the number of its node chooses the ports of NICs, and links between switches are chosen as FabricPaths
+/// says.
 ///
 /// A cluster whose network is not stated (neither a design nor nvlink_bytes_per_s) has no links, and all its
 /// routes are empty.
@@ -58,9 +60,9 @@ class Topology {
   const std::vector<double>& link_bytes_per_s() const { return link_bytes_per_s_; }
   /// As NetworkGraph::link_name() has it.
   std::string link_name(LinkId link) const;
-  /// Whether the link is the GPU's own or that of its NIC: one that it reaches fastest.
+  /// Whether the link is at the GPU or at one of its own NICs, those that it reaches fastest.
   bool is_link_of(LinkId link, int gpu) const;
-  /// Whether the link is no GPU's or NIC's, but between switches.
+  /// Whether the link is between switches, so that it belongs to no GPU or NIC.
   bool is_shared(LinkId link) const { return owners_[link].node < 0; }
 
   /// The route between two GPUs, which are numbered across all nodes. Throws std::logic_error for a GPU that
@@ -68,14 +70,14 @@ class Topology {
   Route route(int from_gpu, int to_gpu) const;
 
  private:
-  // Whose a link is: up to two GPUs, or a NIC, of a node. -1: none.
+  // The node, GPUs or NIC that a link belongs to, because they are at its ends. -1: none.
   struct Owner {
     int node = -1;
     int gpu = -1;
     int other_gpu = -1;
     int nic = -1;
   };
-  // A way from a GPU to a NIC of its node.
+  // The fastest way from a GPU to a NIC of its node.
   struct Exit {
     int nic = 0;
     PathCost cost = {};

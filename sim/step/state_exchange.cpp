@@ -54,7 +54,7 @@ void StateExchange::begin_turn(Lane& lane) {
   reduced_.clear();
   reduces_at_end_ = false;
   held_back_.clear();
-  before_last_ = OpGraph::kNone;
+  computed_before_gather_ = OpGraph::kNone;
 }
 
 OpId StateExchange::join(CollectiveSequence& sequence, std::int64_t time_ns, std::span<const LinkUse> uses,
@@ -126,7 +126,7 @@ void StateExchange::send_held_back() {
 void StateExchange::gather_ahead(const StateUnit& unit) {
   const OpId computed = lane_->computed();
   if (unit.gather_ns > 0 || unit.fetch_ns > 0) {
-    OpId after = plan_->execution.overlaps_states ? before_last_ : computed;
+    OpId after = plan_->execution.overlaps_states ? computed_before_gather_ : computed;
     // Weights of a whole step have room from the start: their gathers follow each other in the order of use.
     const bool waits = gathers_every_step(*plan_) && !plan_->execution.overlaps_states;
     if (gathers_in_forward(*plan_) && !waits) after = OpGraph::kNone;
@@ -136,7 +136,7 @@ void StateExchange::gather_ahead(const StateUnit& unit) {
              {.op = "all_gather", .time_ns = unit.gather_ns, .bytes = unit.gather_bytes, .after = after});
     lane_->wait_for(gathered != OpGraph::kNone ? gathered : after);
   }
-  before_last_ = computed;
+  computed_before_gather_ = computed;
   send_held_back();
 }
 

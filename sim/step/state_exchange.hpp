@@ -13,7 +13,7 @@ namespace packsim {
 /// The lanes of the chunk, one for each data-parallel rank, take turns. Each lane joins the same collectives
 /// in the same order, for as many micro-batches as it has: gathers and reduce-scatters with the lanes of its
 /// shard group, and all-reduces between replicas with all lanes. A lane that stands for GPUs of several shard
-/// groups counts as one of its first GPU's group. Keeps its memory from step to step.
+/// groups counts as one of its first GPU's group. One object serves all steps and reuses its memory.
 class StateExchange {
  public:
   /// Starts a new step. links: null if transfers do not share links. Arguments are kept by reference.
@@ -56,21 +56,22 @@ class StateExchange {
     CollectiveSequence reductions;
     CollectiveSequence at_end;
   };
-  // A gather, or what a unit's gradients need: inside the group, and after it between replicas.
+  // A gather of a unit's weights inside the shard group, or a reduction of its gradients: first inside the
+  // group, then between replicas.
   struct Transfer {
     std::string_view op = {};
     std::int64_t time_ns = 0;
     std::int64_t bytes = 0;
     std::int64_t replicas_ns = 0;
     std::int64_t replicas_bytes = 0;
-    std::int64_t drain_ns = 0;  // the copy to the host after all
+    std::int64_t drain_ns = 0;  // of the copy to host memory after the reduction
     OpId after = OpGraph::kNone;
   };
   int group_span() const { return states_->gpus * states_->stride; }
   ShardGroup& group_of(int gpu);
   Transfer reduction(const StateUnit& unit) const;
   OpId join(CollectiveSequence& sequence, std::int64_t time_ns, std::span<const LinkUse> uses, OpId after);
-  // Both parts of a transfer. The last operation of it, or kNone if it takes no time.
+  // Adds both parts of a transfer. Returns its last operation, or kNone if it takes no time.
   OpId send(CollectiveSequence& in_group, const Transfer& transfer);
   OpId copy(StreamId stream, std::int64_t time_ns, OpId after);
   // Sends the gradients of a unit and copies the shard to the host, if it is offloaded.
@@ -98,8 +99,9 @@ class StateExchange {
   bool reduces_at_end_ = false;
   // Under ZeRO 3, reductions that wait for the next gather to be sent.
   std::vector<Transfer> held_back_;
-  std::vector<Transfer> transfers_;    // Scratch memory of send_all().
-  OpId before_last_ = OpGraph::kNone;  // the last computation before the latest gather
+  std::vector<Transfer> transfers_;  // Scratch memory of send_all().
+  // The last computation before the latest gather.
+  OpId computed_before_gather_ = OpGraph::kNone;
 };
 
 }  // namespace packsim

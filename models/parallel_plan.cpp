@@ -268,11 +268,11 @@ void check_offload(Mistakes& mistakes, const ParallelPlan& plan) {
   const std::string with_optimizer = "the optimizer too where weights or gradients are offloaded";
   refuse(offload.weights && !offload.optimizer, "weights", with_optimizer);
   refuse(offload.gradients && !offload.optimizer, "gradients", with_optimizer);
-  refuse(offload.weights && !shards_weights(plan), "weights", "weights only under ZeRO 3, which shards them");
+  refuse(offload.weights && !shards_weights(plan), "weights", "no weights unless ZeRO 3 shards them");
   refuse(offload.gradients && !shards_gradients(plan), "gradients",
-         "gradients only under ZeRO 2 and 3, which shard them");
+         "no gradients unless ZeRO 2 or 3 shards them");
   refuse(offload.activations && plan.checkpointing != Checkpointing::full, "activations",
-         "activations only where checkpointing is full, as inputs of such layers alone are offloaded");
+         "no activations unless checkpointing is full, because only inputs of such layers are offloaded");
 }
 
 void check_precision(Mistakes& mistakes, const Cluster& cluster, const ParallelPlan& plan) {

@@ -32,8 +32,8 @@ std::string network_text(const Cluster& cluster) {
   text += "\n";
   for (const PartRate& part : rates.parts) {
     if (part.nodes == 1 || part.nodes >= cluster.nodes) continue;
-    text += fmt::format("  {} nodes that share switches send {} a GPU to other nodes\n", part.nodes,
-                        rate_text(part.gpu_bytes_per_s));
+    text += fmt::format("  a GPU sends {} out of the {} nodes that share switches with it\n",
+                        rate_text(part.gpu_bytes_per_s), part.nodes);
   }
   if (cluster.nodes > 1) {
     const NetworkGraph graph(design, cluster.nodes);

@@ -29,14 +29,14 @@ std::string checkpointing_text(const ParallelPlan& plan) {
   std::vector<std::string_view> modules;
   for (const LayerModuleKind& kind : kLayerModules)
     if (plan.recomputed_modules.has(kind.module)) modules.push_back(kind.name);
-  return fmt::format("recomputes {}", fmt::join(modules, ", "));
+  return fmt::format("checkpointed layers recompute {}", fmt::join(modules, ", "));
 }
 
 std::string lora_text(const ParallelPlan& plan) {
   std::string text = fmt::format("LoRA of rank {}", plan.lora_rank);
   if (!plan.lora_targets.is_all())
     text += fmt::format(" beside {}", fmt::join(plan.lora_targets.names(), ", "));
-  if (plan.frozen_weights == FrozenWeights::nf4) text += ", frozen weights in 4 bits";
+  if (plan.frozen_weights == FrozenWeights::nf4) text += "; frozen weights in 4 bits";
   return text;
 }
 
@@ -64,13 +64,14 @@ std::string plan_text(const ParallelPlan& plan) {
   if (plan.mlp_tiles > 1) parts.push_back(fmt::format("MLP in {} tiles", plan.mlp_tiles));
   if (plan.loss_tiles > 1) parts.push_back(fmt::format("loss in {} tiles", plan.loss_tiles));
   if (plan.uneven_heads) parts.emplace_back("uneven heads");
-  parts.push_back(
-      fmt::format("gradients in {} and weights {}", plan.execution.fp32_gradients ? "fp32" : "bf16",
-                  plan.execution.overlaps_states ? "travel beside computation" : "are waited for"));
-  if (plan.execution.overlaps_gather) parts.emplace_back("changed weights are gathered in the next step");
-  if (plan.tp_degree > 1)
-    parts.push_back(fmt::format("tensor-parallel exchange {}",
-                                plan.execution.overlaps_tensor ? "overlaps" : "is waited for"));
+  parts.emplace_back(plan.execution.fp32_gradients ? "gradients in fp32" : "gradients in bf16");
+  parts.emplace_back(plan.execution.overlaps_states ? "gradients and weights travel beside computation"
+                                                    : "computation waits for gradients and weights");
+  if (plan.execution.overlaps_gather) parts.emplace_back("updated weights are gathered in the next step");
+  if (plan.tp_degree > 1) {
+    parts.emplace_back(plan.execution.overlaps_tensor ? "tensor-parallel exchange runs beside products"
+                                                      : "products wait for tensor-parallel exchange");
+  }
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 

@@ -18,7 +18,7 @@ std::string expected_checkpointing() {
   for (const auto& name : kCheckpointingNames) words.push_back(name.name);
   std::vector<std::string_view> modules;
   for (const LayerModuleKind& kind : kLayerModules) modules.push_back(kind.name);
-  return fmt::format("one of {}, or array of {}", fmt::join(words, ", "), fmt::join(modules, ", "));
+  return fmt::format("one of {}, or an array of {}", fmt::join(words, ", "), fmt::join(modules, ", "));
 }
 
 std::optional<Checkpointing> checkpointing_named(const Json& word) {

@@ -14,7 +14,7 @@ std::string expected_targets() {
   std::string names;
   for (const LoraTargetKind& kind : kLoraTargets)
     names += (names.empty() ? "" : ", ") + std::string(kind.name);
-  return fmt::format("{}, or array of {}", kAllLinear, names);
+  return fmt::format("{}, or an array of {}", kAllLinear, names);
 }
 
 std::optional<LoraTargets> targets_of(const Json& value) {

@@ -103,7 +103,10 @@ void check_network_paths(JsonReader& reader, std::string_view key, const Cluster
   try {
     const Topology topology(cluster);
   } catch (const std::invalid_argument& why) {
-    reader.refuse(key, "a network with a path from every GPU to every other", why.what());
+    reader.refuse(key,
+                  fmt::format("a network with a path of at most {} links from every GPU to every other",
+                              Route::kMostLinks),
+                  why.what());
   }
 }
 

@@ -9,8 +9,8 @@
 
 namespace packsim {
 
-/// A network: a file of models/networks, or an object of the same form. gpus_per_node: of the cluster. Its
-/// GPU gives the rates of links that say "nvlink" or "pcie".
+/// A network: a file of models/networks, or an object of the same form. gpu and gpus_per_node are those of
+/// the cluster; a link whose rate is "nvlink" or "pcie" has the GPU's.
 NetworkDesign read_network_design(JsonReader reader, const Gpu& gpu, int gpus_per_node);
 
 /// The member "network" of a cluster type or of a scenario's cluster where it names a network: a file of

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -32,9 +33,8 @@ Offload read_offload(JsonReader& reader, const Offload& before) {
     for (const Json& name : *value) is_good = is_good && add_state(name, offload);
   }
   if (is_good) return offload;
-  std::string names;
-  for (const OffloadName& state : kOffloadNames) names += fmt::format(", {}", state.name);
-  reader.refuse(kKey, fmt::format("one of {}{}, or an array of them", kNoOffload, names));
+  const std::string names = fmt::format("{}", fmt::join(offload_names({true, true, true, true}), ", "));
+  reader.refuse(kKey, fmt::format("{}, one of {}, or an array of these", kNoOffload, names));
   return before;
 }
 

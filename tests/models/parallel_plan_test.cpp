@@ -144,8 +144,7 @@ TEST_CASE("Each mistake is reported by itself") {
       {{.n_gpus = 8, .zero_stage = -1}, "zero_stage: expected 0..3, got -1"},
       {{.n_gpus = 8, .zero_stage = 0, .offload = {.optimizer = true}},
        "zero_stage: expected 1..3 where the optimizer is offloaded, so that each GPU updates its own shard, "
-       "got "
-       "0"},
+       "got 0"},
       {{.n_gpus = 8, .execution = {.bucket_elements = 0}}, "bucket_elements: expected at least 1, got 0"},
       {{.n_gpus = 8, .gc_layers = 33}, "gc_layers: expected 0..32, got 33"},
       {{.n_gpus = 8, .gc_layers = -1}, "gc_layers: expected 0..32, got -1"},
@@ -250,14 +249,14 @@ TEST_CASE("Mistakes about host memory") {
                    std::string(name)});
   }
   CHECK(offloaded({.optimizer = true, .weights = true}, 2) ==
-        Mistakes{"offload: expected weights only under ZeRO 3, which shards them, got weights"});
+        Mistakes{"offload: expected no weights unless ZeRO 3 shards them, got weights"});
   CHECK(offloaded({.optimizer = true, .gradients = true}, 1) ==
-        Mistakes{"offload: expected gradients only under ZeRO 2 and 3, which shard them, got gradients"});
+        Mistakes{"offload: expected no gradients unless ZeRO 2 or 3 shards them, got gradients"});
   CHECK(
       mistakes(kLlama8b,
                {.n_gpus = 8, .checkpointing = Checkpointing::selective, .offload = {.activations = true}}) ==
-      Mistakes{"offload: expected activations only where checkpointing is full, as inputs of such layers "
-               "alone are offloaded, got activations"});
+      Mistakes{"offload: expected no activations unless checkpointing is full, because only inputs of such "
+               "layers are offloaded, got activations"});
 }
 
 TEST_CASE("Mistakes about shard groups") {
@@ -315,8 +314,7 @@ TEST_CASE("Degrees far out of range are refused, not multiplied") {
                           .virtual_stages = kHuge};
   CHECK(mistakes(kLlama8b, plan, all).front() ==
         "tp_degree x sp_degree: expected a divisor of the plan's 2000000000 GPUs, got 2000000000 x "
-        "2000000000 = "
-        "4000000000000000000");
+        "2000000000 = 4000000000000000000");
 }
 
 TEST_CASE("Ulysses degrees are refused for the reasons that scenarios know") {

@@ -180,8 +180,8 @@ TEST_CASE("vertices without links and GPUs without a path are refused") {
       ClusterWithNetwork(network(kGpu + R"({"name": "bridge", "kind": "nvswitch", "count": 4})",
                                  R"({"from": "gpu", "to": "bridge", "bytes_per_s": 1})"))
           .mistakes() ==
-      Messages{"c.json: /network: expected a network with a path from every GPU to every other, got cluster "
-               "c: no path from node 0 gpu 0 to node 0 gpu 2"});
+      Messages{"c.json: /network: expected a network with a path of at most 32 links from every GPU to every "
+               "other, got cluster c: no path from node 0 gpu 0 to node 0 gpu 2"});
 }
 
 TEST_CASE(
@@ -203,9 +203,9 @@ TEST_CASE(
   const Messages islands = messages_of([&] { load("./islands.json"); });
   REQUIRE(islands.size() == 1);
   CHECK_THAT(islands[0],
-             Catch::EndsWith("s.json: /cluster/network: expected a network with a path from every "
-                             "GPU to every other, got cluster h100-sxm-80gb: no path from node 0 gpu 0 "
-                             "to node 2 gpu 0"));
+             Catch::EndsWith("s.json: /cluster/network: expected a network with a path of at most 32 links "
+                             "from every GPU to every other, got cluster h100-sxm-80gb: no path from "
+                             "node 0 gpu 0 to node 2 gpu 0"));
   const Messages unknown = messages_of([&] { load("token-ring"); });
   REQUIRE(unknown.size() == 1);
   CHECK_THAT(unknown[0], Catch::Contains("/cluster/network: expected"));

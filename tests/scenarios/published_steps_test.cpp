@@ -352,7 +352,7 @@ TEST_CASE("Mistakes in a file of published steps are told with their places") {
          "/steps/0/plan: expected gc_layers of 0..2, got 3");
   expect(
       changed(R"("offload": "optimizer")", R"("offload": "disk")"),
-      R"(/steps/0/plan/offload: expected one of none, optimizer, weights, gradients, activations, or an array of them, got "disk" (string))");
+      R"(/steps/0/plan/offload: expected none, one of optimizer, weights, gradients, activations, or an array of these, got "disk" (string))");
   expect(changed(R"("tokens_per_s": 164)", R"("mfu_fraction": 0.4)"),
          "/steps/0/published/step_time_s: expected this or tokens_per_s, got nothing");
   expect(changed(R"("tokens_per_s": 164)", R"("tokens_per_s": 164, "mfu_fraction": 41.25)"),

@@ -146,7 +146,7 @@ TEST_CASE("Flags of a plan are true or false") {
 namespace {
 
 const std::string kCheckpointings =
-    "full, selective, operations, or array of core_attn, layernorm, mla_up_proj, mlp, moe, moe_act";
+    "full, selective, operations, or an array of core_attn, layernorm, mla_up_proj, mlp, moe, moe_act";
 
 }  // namespace
 
@@ -179,7 +179,8 @@ TEST_CASE("What is offloaded is a name, or an array of names") {
   CHECK(read(R"("offload": ["optimizer"])").plan.offload == Offload{.optimizer = true});
   CHECK(read(R"("offload": ["activations", "gradients", "weights", "optimizer"])").plan.offload ==
         Offload{.optimizer = true, .weights = true, .gradients = true, .activations = true});
-  const std::string expected = "one of none, optimizer, weights, gradients, activations, or an array of them";
+  const std::string expected =
+      "none, one of optimizer, weights, gradients, activations, or an array of these";
   std::vector<std::pair<std::string, std::string>> others = kOtherKinds;
   others.emplace_back(R"(["optimizer", "none"])", R"(["optimizer","none"] (array))");
   others.emplace_back(R"(["optimizer", 1])", R"(["optimizer",1] (array))");
@@ -198,9 +199,10 @@ TEST_CASE("Target modules of LoRA are PEFT's names or its word for all") {
   for (const std::string value : {"[]", "[\"proj\"]", "[1]", "\"all\"", "3"}) {
     const Read bad = read(member("lora_target_modules", value));
     REQUIRE(bad.messages.size() == 1);
-    CHECK_THAT(bad.messages[0],
-               Catch::StartsWith("x.json: /parallelism/lora_target_modules: expected all-linear, or array of "
-                                 "q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, "));
+    CHECK_THAT(
+        bad.messages[0],
+        Catch::StartsWith("x.json: /parallelism/lora_target_modules: expected all-linear, or an array of "
+                          "q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, "));
     CHECK(bad.plan == kUnsaid);
   }
   CHECK(read(R"("frozen_weights": "nf4")").plan.frozen_weights == FrozenWeights::nf4);

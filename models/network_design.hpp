@@ -47,7 +47,7 @@ struct VertexGroup {
 
 /// Which vertices of two groups a rule of links connects, in each block.
 enum class Wiring {
-  even,  ///< each of the group with fewer to its equal share of the other, in order: NIC i to leaf switch i
+  even,  ///< each vertex of the smaller group to its share of the larger: NIC i to leaf switch i
   all,   ///< each to every one of the other group; in one group, each to every other
 };
 
@@ -74,8 +74,8 @@ struct NetworkDesign {
   bool is_below(std::size_t group, std::size_t other) const;
 };
 
-/// The groups that a rule connects, the one that repeats more often first, and the vertices of each two of
-/// their blocks that it links, by their numbers in these.
+/// The groups that a rule connects: `lower` repeats at least as often as `upper`. `links` are the pairs that
+/// it links in each block, as indices of a vertex in its block of the lower and of the upper group.
 struct WiredGroups {
   std::size_t lower = 0;
   std::size_t upper = 0;
@@ -83,18 +83,18 @@ struct WiredGroups {
 };
 WiredGroups wired_groups(const NetworkDesign& design, const LinkRule& rule);
 
-/// A mistake in a design: which group or rule, which of its members (such as "count"), and what is wrong.
+/// A mistake in a design: the group or rule by its index, its member (such as "count"), and what is wrong.
 struct DesignMistake {
-  bool in_links = false;  ///< of a rule; else of a group
+  bool in_links = false;  ///< whether it is in a rule of links, not in a group of vertices
   std::size_t index = 0;
   std::string member;
   std::string expected;
   std::string got;
 };
 
-/// Everything that is wrong with a design, for nodes of so many GPUs: groups of one name, other than one
-/// group of GPUs or of another number, counts that even wiring cannot share, blocks that cross each other,
-/// two rules for the same groups, and vertices without links.
+/// Everything that is wrong with a design: groups with the same name, other than one group of gpus_per_node
+/// GPUs, counts that even wiring cannot share, blocks that cross each other, two rules for the same groups,
+/// and vertices without links.
 std::vector<DesignMistake> mistakes_of(const NetworkDesign& design, int gpus_per_node);
 
 }  // namespace packsim

@@ -45,8 +45,8 @@ class NetworkGraph {
   int index_of(std::uint32_t vertex) const;
   /// Such as "node 3 gpu 5", "leaf 1.5" (number 5 of block 1) or "spine 0".
   std::string vertex_name(std::uint32_t vertex) const;
-  /// Such as "node 3 gpu 5 to nvswitch" or "leaf 0.1 from spine"; with the other end's number where there are
-  /// several.
+  /// Such as "node 3 gpu 5 to nvswitch" or "leaf 0.1 from spine", with the index of the other end if there
+  /// are several. link: an element of links().
   std::string link_name(const NetworkLink& link) const;
 
  private:

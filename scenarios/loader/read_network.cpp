@@ -17,22 +17,23 @@ constexpr int kMostCables = 4096;
 constexpr int kMostNodesOfBlock = 65'536;
 
 constexpr std::array<PolicyName<Wiring>, 2> kWirings = {
-    {{Wiring::even, "even", "Each of the group with fewer has its equal share of the other, in order."},
-     {Wiring::all, "all", "Each is linked to every one of the other group."}}};
+    {{Wiring::even, "even",
+      "Each vertex of the smaller group has an equal share of the larger one, in order."},
+     {Wiring::all, "all", "Each vertex is linked to every vertex of the other group."}}};
 
-VertexGroup read_vertices(JsonReader& reader, int gpus_per_node) {
+VertexGroup read_vertex_group(JsonReader& reader, int gpus_per_node) {
   std::vector<std::string> kinds;
   for (const VertexKindRow& row : kVertexKinds) kinds.emplace_back(row.name);
   VertexGroup group{.name = reader.string("name"), .kind = kVertexKinds[reader.one_of("kind", kinds)].kind};
-  const bool is_one_of_gpu = group.kind == VertexKind::gpu || group.kind == VertexKind::nic;
-  group.count = reader.integer("count", 1, kMostVertices, is_one_of_gpu ? gpus_per_node : 1);
+  const bool is_for_each_gpu = group.kind == VertexKind::gpu || group.kind == VertexKind::nic;
+  group.count = reader.integer("count", 1, kMostVertices, is_for_each_gpu ? gpus_per_node : 1);
   if (!vertex_kind(group.kind).in_node)
     group.every_nodes = reader.integer("every_nodes", 1, kMostNodesOfBlock, 0);
   reader.describe_as(fmt::format("vertices of kind {}", vertex_kind(group.kind).name));
   return group;
 }
 
-// A number, or the rate that the GPU's data sheet has for its links.
+// A number, or the rate of NVLink or PCIe in the GPU's file.
 std::optional<double> read_rate(JsonReader& reader, const Gpu& gpu) {
   constexpr std::string_view kKey = "bytes_per_s";
   const Json* value = reader.value(kKey);
@@ -50,7 +51,7 @@ std::optional<double> read_rate(JsonReader& reader, const Gpu& gpu) {
   return std::nullopt;
 }
 
-LinkRule read_links(JsonReader& reader, const std::vector<std::string>& names, const Gpu& gpu) {
+LinkRule read_link_rule(JsonReader& reader, const std::vector<std::string>& names, const Gpu& gpu) {
   LinkRule rule;
   rule.from = reader.one_of("from", names);
   rule.to = reader.one_of("to", names);
@@ -71,12 +72,12 @@ NetworkDesign read_network_design(JsonReader reader, const Gpu& gpu, int gpus_pe
   std::vector<JsonReader> vertices = reader.objects("vertices");
   std::vector<std::string> names;
   for (JsonReader& of : vertices) {
-    design.vertices.push_back(read_vertices(of, gpus_per_node));
+    design.vertices.push_back(read_vertex_group(of, gpus_per_node));
     names.push_back(design.vertices.back().name);
   }
   std::vector<JsonReader> links = reader.objects("links");
   if (!names.empty()) {
-    for (JsonReader& of : links) design.links.push_back(read_links(of, names, gpu));
+    for (JsonReader& of : links) design.links.push_back(read_link_rule(of, names, gpu));
   }
   if (reader.n_problems() != before) return design;
   for (const DesignMistake& mistake : mistakes_of(design, gpus_per_node)) {

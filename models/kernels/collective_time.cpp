@@ -29,6 +29,20 @@ double log_between(double x, double low, double high) {
   return std::log(x / low) / std::log(high / low);
 }
 
+// What a group takes longer than a smaller one that was measured, with nothing but the model between them.
+// Where all measured groups are of one size, the model does not know what more GPUs add, and their longer way
+// round a ring does.
+double added_s(const KernelModel& model, const Group& group, const Group& measured, double bytes) {
+  const auto n = static_cast<double>(group.gpus);
+  const auto measured_n = static_cast<double>(measured.gpus);
+  const double by_model_s =
+      collective_model_s(model, group.op, n, bytes) - collective_model_s(model, group.op, measured_n, bytes);
+  const bool is_one_size = model.box[0].low == model.box[0].high;
+  if (!is_one_size) return by_model_s;
+  return by_model_s + ring_latency_s(group.op, n, static_cast<double>(group.nodes)) -
+         ring_latency_s(group.op, measured_n, static_cast<double>(measured.nodes));
+}
+
 // Even splits: the group's own curve, the curves of a smaller and a larger group, or the model.
 std::optional<KernelTime> even_time(const HardwareProfile& profile, const Group& group, double bytes) {
   if (const KernelCurve* curve = profile.curve(curve_key(group, "1")))
@@ -37,9 +51,12 @@ std::optional<KernelTime> even_time(const HardwareProfile& profile, const Group&
   const KernelCurve* smaller = nullptr;
   const KernelCurve* larger = nullptr;
   const auto gpus = [](const KernelCurve* curve) { return key_number(curve->key, "gpus"); };
+  const auto group_of = [&](const KernelCurve* curve) {
+    return Group{group.op, static_cast<std::int64_t>(gpus(curve)),
+                 static_cast<std::int64_t>(key_number(curve->key, "nodes"))};
+  };
   for (const KernelCurve* curve : profile.curves_of("collective op=" + group.op + " ")) {
-    const Group other{group.op, static_cast<std::int64_t>(gpus(curve)),
-                      static_cast<std::int64_t>(key_number(curve->key, "nodes"))};
+    const Group other = group_of(curve);
     if (key_value(curve->key, "imbalance") != "1" || model_key(other) != model_key(group)) continue;
     if (other.gpus < group.gpus && (smaller == nullptr || gpus(curve) > gpus(smaller))) smaller = curve;
     if (other.gpus > group.gpus && (larger == nullptr || gpus(curve) < gpus(larger))) larger = curve;
@@ -67,7 +84,7 @@ std::optional<KernelTime> even_time(const HardwareProfile& profile, const Group&
   // than there is: they take the model's share at a middling payload. Either way time rises with bytes.
   const double near_gpus = gpus(nearest);
   const double middle = std::sqrt(model->box[1].low * model->box[1].high);
-  const double time_s = n > near_gpus ? near.time_s + model_s(n, bytes) - model_s(near_gpus, bytes)
+  const double time_s = n > near_gpus ? near.time_s + added_s(*model, group, group_of(nearest), bytes)
                                       : near.time_s * model_s(n, middle) / model_s(near_gpus, middle);
   return KernelTime{
       time_s,
@@ -183,6 +200,17 @@ double collective_model_s(double fixed_s, double gpu_s, double bytes_per_s, std:
 double collective_model_s(const KernelModel& model, std::string_view op, double gpus, double bytes) {
   return collective_model_s(model.number("fixed_s"), model.number("gpu_s"), model.number("bytes_per_s"), op,
                             gpus, bytes);
+}
+
+double ring_latency_s(std::string_view op, double gpus, double nodes) {
+  // NCCL's model of rings with the protocol LL128, on NVLink and on the network (hwLat in src/graph/tuning.cc
+  // at b6475625, BSD-3-Clause).
+  constexpr double kNvlinkHopS = 1.9e-6;
+  constexpr double kNetworkHopS = 4.0e-6;
+  const CollectiveKind& kind = collective_kind(op);
+  if (kind.algorithm != CollectiveAlgorithm::ring || kind.receives_whole_payload) return 0;
+  const double network_hops = nodes - 1;
+  return (gpus - 1 - network_hops) * kNvlinkHopS + network_hops * kNetworkHopS;
 }
 
 std::optional<KernelTime> collective_time(const HardwareProfile& profile, const KernelCase& kernel) {

@@ -58,6 +58,10 @@ double attention_pack_s(double launch_s, double longest_s, double work_s);
 double collective_model_s(double fixed_s, double gpu_s, double bytes_per_s, std::string_view op, double gpus,
                           double bytes);
 double collective_model_s(const KernelModel& model, std::string_view op, double gpus, double bytes);
+/// Seconds that the parts of a gather or reduce-scatter take to go round a ring of all GPUs, beside what
+/// their bytes take: each passes every GPU, over NVLink inside nodes and over the network between them. 0 for
+/// the other collectives, whose parts take shorter ways.
+double ring_latency_s(std::string_view op, double gpus, double nodes);
 /// Bytes that a GPU sends for each byte of payload, as nccl-tests counts them: bus over algorithm bandwidth.
 double sent_per_payload_byte(std::string_view op, double gpus);
 

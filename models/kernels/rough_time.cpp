@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/kernels/collectives.hpp"
+#include "models/kernels/kernel_times.hpp"
 #include "models/value_bytes.hpp"
 
 namespace packsim {
@@ -22,7 +23,9 @@ double collective_s(const KernelCase& kernel) {
   const bool is_in_node = kernel.integer("nodes") == 1;
   const bool is_ring = kind.algorithm == CollectiveAlgorithm::ring;
   const double bytes_per_s = is_ring ? kLinkBytesPerS : is_in_node ? kExchangeBytesPerS : kNetworkBytesPerS;
-  return kCollectiveS + kind.passes * static_cast<double>(kernel.integer("bytes")) / bytes_per_s;
+  const double latency_s = ring_latency_s(kind.name, static_cast<double>(kernel.integer("gpus")),
+                                          static_cast<double>(kernel.integer("nodes")));
+  return kCollectiveS + latency_s + kind.passes * static_cast<double>(kernel.integer("bytes")) / bytes_per_s;
 }
 
 // Queries, outputs and their gradients; keys and values and theirs.

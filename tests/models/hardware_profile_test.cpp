@@ -110,6 +110,27 @@ TEST_CASE("Beyond the largest group, time grows as the model of the operation") 
   CHECK(time.evidence == Evidence::extrapolated);
 }
 
+TEST_CASE("Where groups of one size were measured, more nodes add the longer way round a ring") {
+  // Rings of 16 GPUs have 15 hops, those of 24 have 23: one less between nodes than there are nodes. NCCL
+  // has 1.9 and 4.0 us a hop.
+  CHECK(ring_latency_s("all_gather", 16, 2) == Approx(14 * 1.9e-6 + 1 * 4.0e-6));
+  CHECK(ring_latency_s("reduce_scatter", 24, 3) == Approx(21 * 1.9e-6 + 2 * 4.0e-6));
+  CHECK(ring_latency_s("all_reduce", 24, 3) == 0);  // along a tree
+  CHECK(ring_latency_s("all_to_all", 24, 3) == 0);
+  HardwareProfile profile;
+  KernelCurve curve = collective_curve(16, 4e-5);
+  curve.key = "collective op=all_gather gpus=16 nodes=2 imbalance=1";
+  profile.curves = {curve};
+  profile.models = {{.key = "collective op=all_gather gpus_per_node=8",
+                     .library = "nccl",
+                     .numbers = {{"fixed_s", 0, 0}, {"gpu_s", 0, 0}, {"bytes_per_s", 1e30, 0}},
+                     .box = {{"gpus", 16, 16}, {"bytes", 1000, 2000}},
+                     .end_error = 0.2}};
+  const KernelTime time = time_of(profile, "collective op=all_gather gpus=24 nodes=3 bytes=1000 imbalance=1");
+  CHECK(time.time_s == Approx(4e-5 + 7 * 1.9e-6 + 1 * 4.0e-6));
+  CHECK(time.evidence == Evidence::extrapolated);
+}
+
 TEST_CASE("Uneven splits lie between the measured imbalances, or take the largest share as payload") {
   HardwareProfile profile;
   profile.curves = {collective_curve(8, 4e-5, "1"), collective_curve(8, 6e-5, "2")};

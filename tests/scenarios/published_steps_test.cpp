@@ -220,7 +220,8 @@ TEST_CASE("Figures of held-out steps are possible, and agree with each other") {
   for (const PublishedStep& step : held_out().steps) {
     CAPTURE(step.id);
     CHECK(step.model_flop_utilisation(peak_of(step)) > 0.02);
-    CHECK(step.model_flop_utilisation(peak_of(step)) < 0.8);
+    // LoRA has no gradients of frozen weights, which are a third of the flop that are counted.
+    CHECK(step.model_flop_utilisation(peak_of(step)) < (step.plan.lora_rank > 0 ? 1.2 : 0.8));
     const PublishedFigures& printed = step.published;
     // Step times have three digits.
     if (printed.step_time_s && printed.tokens_per_s)
@@ -363,6 +364,21 @@ TEST_CASE("Mistakes in a file of published steps are told with their places") {
   expect(file_of(kStep,
                  R"(, "unusable": [{"id": "b", "source": "s", "model": "big", "n_gpus": 4, "reasons": []}])"),
          "/unusable/0/reasons: expected at least one reason, got [] (array)");
+}
+
+TEST_CASE("A published step may take a part of one node") {
+  const std::string part = changed(R"("nodes": 2}, "model": "m",
+  "plan": {"n_gpus": 16)",
+                                   R"("nodes": 1, "gpus_per_node": 4}, "model": "m", "plan": {"n_gpus": 4)");
+  CHECK(steps_of(part).steps[0].cluster.n_gpus() == 4);
+  // 2 ranks x (3 x 25 + 7) tokens.
+  CHECK(steps_of(part).steps[0].tokens_per_step() == 164);
+  CHECK(steps_mistakes(changed(R"("nodes": 2)", R"("nodes": 1, "gpus_per_node": 9)")) ==
+        std::vector<std::string>{
+            "steps.json: /steps/0/cluster/gpus_per_node: expected integer in 1..8, got 9 (number)"});
+  CHECK(steps_mistakes(changed(R"("nodes": 2)", R"("nodes": 2, "gpus_per_node": 8)")) ==
+        std::vector<std::string>{
+            "steps.json: /steps/0/cluster/gpus_per_node: expected this with one node only, got 8 (number)"});
 }
 
 TEST_CASE("Several mistakes of published steps are told at once") {

@@ -83,6 +83,10 @@ const std::vector<StepStack>& step_stacks() {
                      .hardware = "h100-sxm-public",
                      .has_own_attention = false,
                      .description = "BigScience Megatron-DeepSpeed, models of BLOOM's size on 384 A100"}}},
+      {.name = "XTuner", .sources = {"xtuner"}, .profiles = {}},
+      {.name = "fsdp_qlora", .sources = {"fsdp_qlora"}, .profiles = {}},
+      {.name = "torchtune", .sources = {"torchtune"}, .profiles = {}},
+      {.name = "EasyContext", .sources = {"easycontext"}, .profiles = {}},
   };
   return stacks;
 }

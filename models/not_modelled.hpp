@@ -12,7 +12,7 @@ struct NotModelled {
 };
 
 /// Those that people ask for. `packsim list support` shows them.
-inline constexpr std::array<NotModelled, 8> kNotModelled = {{
+inline constexpr std::array<NotModelled, 7> kNotModelled = {{
     {"fp4, fp16, fp8 of other parts",
      "Matrix products of layers are in bf16 or fp8 (\"precision\"). Attention, the head, gradients and what "
      "is sent between GPUs are in bf16 or fp32, but for gathers of weights (\"fp8_gather\")."},
@@ -23,7 +23,6 @@ inline constexpr std::array<NotModelled, 8> kNotModelled = {{
     {"weights sharded by node alone",
      "With shard_degree all that the ZeRO stage shards has the same groups. Weights in other groups than "
      "gradients and optimizer states (DeepSpeed's zero_hpz_partition_size) cannot be asked for."},
-    {"rings with sliding windows", "Refused: cp_degree 1 is expected for a model with sliding windows."},
     {"offload to disks, of parts",
      "Of what \"offload\" names all is in host memory: no NVMe (ZeRO-Infinity), no part that stays on the "
      "GPU (ZeRO-Offload++), and of activations only the inputs of checkpointed layers (not keys and values "

@@ -163,11 +163,6 @@ void check_widths(Mistakes& mistakes, const Transformer& model, const ParallelPl
   if (model.has_experts()) expect_divisor(model.experts.shared_ffn_size, "shared experts'");
 }
 
-void check_ring(Mistakes& mistakes, const Transformer& model, const ParallelPlan& plan) {
-  expect(mistakes, plan.sequence.ring == 1 || model.n_windowed_layers == 0, {cp(plan)},
-         "1 for a model with sliding windows, as ring attention over windows is not modelled");
-}
-
 void check_chunk_layers(Mistakes& mistakes, const Transformer& model, const std::vector<int>& chunk_layers,
                         const Product& stages) {
   if (std::cmp_not_equal(chunk_layers.size(), stages.value())) {
@@ -363,7 +358,6 @@ std::vector<PlanMistake> plan_mistakes(const Transformer& model, const Cluster& 
   const bool ranks_are_good = check_gpus(mistakes, cluster, plan);
   check_heads(mistakes, model, plan);
   check_widths(mistakes, model, plan);
-  check_ring(mistakes, model, plan);
   check_stages(mistakes, model, plan);
   check_experts(mistakes, model, plan, ranks_are_good);
   check_states(mistakes, plan);

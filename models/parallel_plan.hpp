@@ -155,9 +155,8 @@ struct PlanMistake {
 ///
 /// The degrees must divide the GPUs, the heads (tensor parallelism and Ulysses together, unless these may be
 /// uneven; key-value heads may be copied instead), the layers (unless chunk_layers gives uneven stages) and
-/// the experts, and they must fill whole nodes or equal parts of nodes. Ring attention with sliding windows,
-/// which is not modelled, is refused too. The degrees need not divide the vocabulary, because frameworks pad
-/// it.
+/// the experts, and they must fill whole nodes or equal parts of nodes. They need not divide the vocabulary,
+/// because frameworks pad it.
 std::vector<PlanMistake> plan_mistakes(const Transformer& model, const Cluster& cluster,
                                        const ParallelPlan& plan);
 

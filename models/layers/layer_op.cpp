@@ -38,6 +38,7 @@ std::vector<CountedKernel> linear_backward(const LayerOp& op) {
 }  // namespace
 
 std::vector<CountedKernel> forward_kernels(const LayerOp& op) {
+  if (op.backward_only) return {};
   switch (op.kind) {
     case LayerOp::Kind::linear:
       return linear_forward(op);

@@ -38,7 +38,9 @@ struct LayerOp {
   std::int64_t bytes = 0;           ///< of a copy; of an exchange the payload, as nccl-tests counts it
   std::string_view op = {};         ///< of elementwise and exchange
   int gpus = 1;                     ///< of an exchange
-  int nodes = 1;                    ///< over which the exchange's GPUs are spread
+  int nodes = 1;                    ///< over which the GPUs of an exchange, or of a copy for it, are spread
+  int stride = 1;                   ///< of an exchange: distance from one GPU of the group to the next
+  bool backward_only = false;       ///< of copy and exchange: the forward pass has none of it
   bool frozen = false;              ///< of linear: no gradient of the weight
   std::string_view dtype = "bf16";  ///< of linear: the number format of its products
   ProductCasts casts = {};          ///< of linear

@@ -62,7 +62,8 @@ struct OpList {
          .bytes = bytes,
          .op = op,
          .gpus = gpus,
-         .nodes = nodes_of_group(gpus, stride, gpus_per_node)});
+         .nodes = nodes_of_group(gpus, stride, gpus_per_node),
+         .stride = stride});
   }
 
   /// All-gather or reduce-scatter of the hidden states over the tensor-parallel group.
@@ -81,8 +82,39 @@ struct OpList {
     const int64_t sent_heads =
         plan.sequence.ulysses * (part.heads == model.n_heads ? shares.heads : shares.kv_heads);
     const int64_t bytes = kBf16Bytes * gathered * part.width.on_gpu(plan.tp_degree) * sent_heads / heads;
-    add({.kind = LayerOp::Kind::copy, .cause = Cause::sequence, .bytes = bytes});
+    const int nodes = nodes_of_group(plan.sequence.ulysses, plan.tp_degree, gpus_per_node);
+    add({.kind = LayerOp::Kind::copy, .cause = Cause::sequence, .bytes = bytes, .nodes = nodes});
     exchange(Cause::sequence, "all_to_all", bytes, plan.sequence.ulysses, plan.tp_degree);
+  }
+
+  // The keys of a ring and its values: an all-gather and a copy that brings them in the order of the tokens,
+  // each twice, in the part of the layers that have a window. The backward pass brings the gradients into the
+  // order of the GPUs and scatters them; `again`, it first gathers keys and values once more.
+  void gather_keys(bool again) {
+    if (plan.sequence.ring == 1) return;
+    const AttentionShape shape = attention_shape(model, plan);
+    const int stride = plan.tp_degree * plan.sequence.ulysses;
+    LayerOp gather{.kind = LayerOp::Kind::exchange,
+                   .cause = Cause::sequence,
+                   .count = 2 * model.windowed_layers(),
+                   .bytes = kBf16Bytes * tokens * plan.sequence_gpus() * shape.kv_heads * shape.head_dim,
+                   .op = "all_gather",
+                   .gpus = plan.sequence.ring,
+                   .nodes = nodes_of_group(plan.sequence.ring, stride, gpus_per_node),
+                   .stride = stride,
+                   .backward_only = again};
+    LayerOp copy = gather;
+    copy.kind = LayerOp::Kind::copy;
+    copy.op = {};
+    if (!again) {
+      add(gather);
+      add(copy);
+      return;
+    }
+    // The list is in forward order, and a reduce-scatter's gradient is an all-gather.
+    gather.op = "reduce_scatter";
+    add(copy);
+    add(gather);
   }
 
   // Tokens to the GPUs of their experts, or back: copies that sort them by GPU and, where a GPU has several
@@ -198,6 +230,10 @@ struct OpList {
       case LayerPart::Kind::gather_latents:
         return exchange(Cause::sequence, "all_gather", kBf16Bytes * rows(part.tokens) * width,
                         plan.sequence.ulysses, plan.tp_degree);
+      case LayerPart::Kind::gather_keys:
+        return gather_keys(false);
+      case LayerPart::Kind::gather_keys_again:
+        return gather_keys(true);
       case LayerPart::Kind::to_experts:
       case LayerPart::Kind::from_experts:
         return expert_exchange(part);
@@ -252,6 +288,7 @@ std::vector<LayerOp> layer_recompute(const Transformer& model, const ParallelPla
       ops_of(recomputed_parts(plan, layer_parts(model, kind, sends_latents(model, plan))),
              op_list(model, plan, gpus_per_node, tokens));
   if (plan.execution.recompute_stops_early && kind == LayerKind::dense) stop_early(model, ops);
+  std::erase_if(ops, [](const LayerOp& op) { return op.backward_only; });
   for (LayerOp& op : ops) {
     if (op.cause == Cause::linear || op.cause == Cause::attention) op.cause = Cause::recompute;
   }

@@ -20,7 +20,10 @@ namespace packsim {
 /// widths divided; Megatron's second all-gather in the backward pass hides behind a product and is not there.
 /// Experts: router, copy and all-to-all of the tokens to the GPUs of their experts (balanced), gate, up,
 /// swiglu, down of each expert that the GPU holds, and back; shared experts as an MLP.
-/// Ring attention exchanges nothing here: its transfers go on beside attention.
+/// Ring attention exchanges nothing here: its transfers go on beside attention. Layers with a sliding window,
+/// which these cannot have, gather keys and values over the ring before attention, and once more before its
+/// backward pass, which scatters their gradients (TransformerEngine's cp_comm_type "all_gather",
+/// AttnFuncWithCPAndKVAllGather in its context_parallel.py). They are counted for the mean layer.
 /// fp8: the products of layers but the router's and gates', with kernels that quantise their inputs, the
 /// gradients of their outputs, and under ZeRO 3 without fp8_gather their weights.
 /// LoRA: every linear layer is frozen, and those that lora_targets names have two products of the rank behind

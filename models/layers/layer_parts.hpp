@@ -31,6 +31,9 @@ struct LayerPart {
     heads_to_tokens,  ///< and back
     /// Ulysses with latent_exchange: a GPU gets the latents of all tokens of its sequence.
     gather_latents,
+    /// Ring attention under a sliding window: a GPU gets the keys and values of its whole ring.
+    gather_keys,
+    gather_keys_again,  ///< once more in the backward pass, as they were not kept
     /// Softmax over the router's output, and the choice of experts; it has no kernel.
     choose_experts,
     to_experts,    ///< all-to-all of tokens to the GPUs of their experts

@@ -14,6 +14,7 @@ class KeptOperations {
       case LayerPart::Kind::linear:
         // Experts' products are grouped ones, which are not on the list.
         return part.linear.copies == 1 && ++n_products_ % 2 == 1;
+      case LayerPart::Kind::gather_keys:  // only attention needs them
       case LayerPart::Kind::attention:
       case LayerPart::Kind::scatter_tokens:
       case LayerPart::Kind::tokens_to_heads:
@@ -46,7 +47,7 @@ std::vector<LayerPart> recomputed_parts(const ParallelPlan& plan, const std::vec
   const auto is_recomputed = [&](const LayerPart& part) {
     if (plan.checkpointing == Checkpointing::operations) return !kept.keeps(part);
     if (plan.checkpointing == Checkpointing::modules) return part.modules.has_any_of(plan.recomputed_modules);
-    return part.kind == LayerPart::Kind::attention;
+    return part.kind == LayerPart::Kind::attention || part.kind == LayerPart::Kind::gather_keys;
   };
   std::vector<LayerPart> recomputed;
   bool is_behind_previous = false;

@@ -200,6 +200,12 @@ double exchange_bytes(const std::vector<LayerPart>& parts, const AttentionWidths
   // Keys and values at work and those arriving, and as many of their gradients, which add up in fp32.
   if (plan.sequence.ring > 1)
     largest = std::max(largest, 2 * (kBf16 + kFp32) * (attention.key + attention.value));
+  // Under a window the keys and values of the whole ring and as many gradients, and one of these tensors once
+  // more on its way into another order.
+  if (plan.sequence.ring > 1 && model.has_windows())
+    largest = std::max(
+        largest, kBf16 * plan.sequence.ring *
+                     (2 * (attention.key + attention.value) + std::max(attention.key, attention.value)));
   // Activations from the stage before and gradients from the one behind.
   if (plan.pp_degree > 1) largest += kBf16 * 2 * model.hidden_size;
   return largest;

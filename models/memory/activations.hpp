@@ -23,8 +23,8 @@ namespace packsim {
 ///                    every routed copy of a token its input, the MLP's tensors, and its output before it is
 ///                    weighed; routing is assumed to be balanced
 /// With fused kernels (Liger's, torch.compile's) a norm is one operation that keeps its input and output, 4
-/// bytes for each value, and an MLP keeps gate, up and the activated product. A sliding window changes
-/// nothing.
+/// bytes for each value, and an MLP keeps gate, up and the activated product. A sliding window changes only
+/// the buffers of ring attention.
 struct LayerActivations {
   double kept_bytes = 0;          ///< if the layer is not checkpointed
   double checkpointed_bytes = 0;  ///< if the layer is checkpointed as the plan says

@@ -9,11 +9,25 @@ namespace {
 
 constexpr double kBackwardPerForward = 2.5;  // flop: it computes the scores again
 
+// Of the queries up to a token of a document, with a window of at least one token.
+double pairs_up_to(double token, double window) {
+  const double seen = std::min(token, window);
+  return seen * (seen + 1) / 2 + (token - seen) * window;
+}
+
 }  // namespace
 
-double windowed_share(std::int64_t length_tokens, std::int64_t window_tokens) {
-  if (window_tokens <= 0 || length_tokens <= window_tokens) return 1;
-  return causal_pairs(length_tokens, window_tokens) / causal_pairs(length_tokens, 0);
+double windowed_share(std::int64_t length_tokens, const AttentionWindow& window) {
+  if (window.tokens <= 0 || length_tokens <= window.tokens) return 1;
+  const auto length = static_cast<double>(length_tokens);
+  const auto limit = static_cast<double>(window.tokens);
+  const double ring = window.ring;
+  const bool is_zigzag = window.layout == RingLayout::zigzag;
+  // Chunks ring - 1 and ring of 2 x ring, which lie side by side, or the last chunk.
+  const double start = length * (ring - 1) / (is_zigzag ? 2 * ring : ring);
+  const double end = is_zigzag ? length * (ring + 1) / (2 * ring) : length;
+  return (pairs_up_to(end, limit) - pairs_up_to(start, limit)) /
+         (pairs_up_to(end, length) - pairs_up_to(start, length));
 }
 
 AttentionPricer::AttentionPricer(const HardwareProfile& profile, std::string_view pass,
@@ -50,16 +64,17 @@ AttentionPricer::Parts AttentionPricer::parts() const {
           .longest_s_per_token = scale_ * attention_->longest_s_per_token()};
 }
 
-double AttentionPricer::document_s(std::int32_t length_tokens, std::int64_t window_tokens) {
+double AttentionPricer::document_s(std::int32_t length_tokens, const AttentionWindow& window) {
   const double work_s =
       attention_ ? scale_ * attention_->document_work_s(length_tokens) : document(length_tokens).time_s;
-  return windowed_share(length_tokens, window_tokens) * work_s;
+  return windowed_share(length_tokens, window) * work_s;
 }
 
-TimeEstimate AttentionPricer::pack(std::span<const std::int32_t> lengths_tokens, std::int64_t window_tokens) {
+TimeEstimate AttentionPricer::pack(std::span<const std::int32_t> lengths_tokens,
+                                   const AttentionWindow& window) {
   AttentionSum sum;
   for (const std::int32_t length : lengths_tokens) {
-    const double share = windowed_share(length, window_tokens);
+    const double share = windowed_share(length, window);
     sum.add(document(length), share * length, share);
   }
   if (sum.work_s <= 0) return {.evidence = Evidence::measured};

@@ -8,10 +8,31 @@
 
 #include "models/kernels/attention_documents.hpp"
 #include "models/layers/layer_ops.hpp"
+#include "models/parallel_plan.hpp"
 #include "models/step/kernel_pricer.hpp"
 #include "models/step/reached_rates.hpp"
 
 namespace packsim {
+
+/// A sliding window, and the ring whose GPUs divide each document among them.
+///
+/// The GPUs of a ring have the keys and values of all of it (LayerPart::Kind::gather_keys). A GPU computes
+/// the pairs of its own queries that are inside the window, and skips the rest.
+struct AttentionWindow {
+  std::int64_t tokens = 0;  ///< the most tokens to which a token attends; 0: no limit
+  int ring = 1;
+  RingLayout layout = RingLayout::zigzag;
+};
+
+/// Of the pairs of a causal document that the slowest GPU of the ring would compute without a window, the
+/// share that is inside the window; 1 if that is as long as the document.
+///
+/// Documents that the ring does not divide count as if tokens could be divided. Under a window all queries
+/// have about as many pairs, but for those at the start of a document, which have fewer. So the slowest GPU
+/// is the one in the middle of a zigzag, or the last one. Source: TransformerEngine,
+/// get_kv_seq_info_after_all_gather() in pytorch/attention/dot_product_attention/context_parallel.py: each of
+/// a GPU's two chunks of queries gets the keys from a window before its start up to its end.
+double windowed_share(std::int64_t length_tokens, const AttentionWindow& window);
 
 /// Prices the attention of many packs, for one pass and head shape. Each document length is priced once.
 /// If the profile does not have the pass, the price is that of the other pass times the ratio of their flop.
@@ -25,9 +46,8 @@ class AttentionPricer {
   /// of kernel_time(). The errors of all documents add up, as they come from one curve.
   ///
   /// lengths_tokens: of the pack's documents, each above 0; padding counts as one more document.
-  /// window_tokens: the most tokens to which a token attends; 0: no limit. A longer document takes
-  /// windowed_share() of its time.
-  TimeEstimate pack(std::span<const std::int32_t> lengths_tokens, std::int64_t window_tokens = 0);
+  /// Under a window a longer document takes windowed_share() of its time.
+  TimeEstimate pack(std::span<const std::int32_t> lengths_tokens, const AttentionWindow& window = {});
 
   /// The parts of pack(): launch_s + ((longest_s_per_token x the longest length)^4 + sum^4)^(1/4), where the
   /// sum is over document_s() of all documents.
@@ -36,7 +56,7 @@ class AttentionPricer {
     double longest_s_per_token = 0;
   };
   Parts parts() const;
-  double document_s(std::int32_t length_tokens, std::int64_t window_tokens = 0);
+  double document_s(std::int32_t length_tokens, const AttentionWindow& window = {});
 
  private:
   const CurveTime& document(std::int32_t length_tokens);
@@ -48,8 +68,5 @@ class AttentionPricer {
   double flop_per_s_ = 0;
   std::vector<CurveTime> documents_;  // by length; a time under 0: not asked for yet
 };
-
-/// The share of a causal document's pairs that are inside the window; 1 where window_tokens is 0.
-double windowed_share(std::int64_t length_tokens, std::int64_t window_tokens);
 
 }  // namespace packsim

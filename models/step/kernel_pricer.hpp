@@ -71,10 +71,11 @@ class KernelPricer {
   const std::vector<Use>& uses(const LayerOp& op, bool is_backward);
 
  private:
-  // Everything on which an op's kernels depend: all its members except the cause.
+  // Everything on which an op's kernels depend: all its members except the cause and the stride.
   struct OpPass {
     LayerOp::Kind kind;
     bool is_backward;
+    bool backward_only;
     bool frozen;
     int gpus;
     int nodes;

@@ -79,17 +79,20 @@ struct TokenPrices {
   double part_above = 0;
 };
 
-/// Ring attention of one layer and pass: each step computes on one block while the next block arrives.
+/// Ring attention of one layer and pass: each step computes on one block while the next block arrives. Layers
+/// with a sliding window compute in one go, with keys and values that were gathered before; of the mean
+/// layer, times and bytes of either kind are the share of its layers.
 struct RingPrice {
   int steps = 1;
   std::int64_t compute_ns = 0;   ///< computation of one step
+  std::int64_t windowed_ns = 0;  ///< behind the steps; 0 without a ring, where one step has it
   std::int64_t transfer_ns = 0;  ///< transfer of one block
   std::int64_t bytes = 0;        ///< size of one block
   int stride = 1;                ///< distance from one GPU of the ring to the next
   TimeEstimate computed = {};    ///< computation of all steps together
   TimeEstimate transfers = {};   ///< transfers of all blocks together
   std::int64_t total_ns() const {
-    return compute_ns + (steps - 1) * (compute_ns > transfer_ns ? compute_ns : transfer_ns);
+    return compute_ns + (steps - 1) * (compute_ns > transfer_ns ? compute_ns : transfer_ns) + windowed_ns;
   }
 };
 

@@ -59,10 +59,6 @@ TokenPrices between(const TokenPrices& a, const TokenPrices& b, double part) {
   return prices;
 }
 
-int stride_of(const LayerOp& op, const ParallelPlan& plan) {
-  return op.cause == Cause::tensor ? 1 : plan.tp_degree;
-}
-
 }  // namespace
 
 StepPricer::StepPricer(const Transformer& model, const Cluster& cluster, const ParallelPlan& plan,
@@ -78,10 +74,8 @@ StepPricer::StepPricer(const Transformer& model, const Cluster& cluster, const P
                           reached_attention_flop_per_s(cluster)) {}
 
 double StepPricer::factor_of(const LayerOp& op) const {
-  if (op.cause == Cause::sequence) {
-    const int nodes = nodes_of_group(plan_.sequence.ulysses, plan_.tp_degree, cluster_.gpus_per_node);
-    return nodes > 1 ? factors_.exchange_between_factor : factors_.exchange_in_node_factor;
-  }
+  if (op.cause == Cause::sequence)
+    return op.nodes > 1 ? factors_.exchange_between_factor : factors_.exchange_in_node_factor;
   return op.kind == LayerOp::Kind::exchange ? 1 : factors_.linear_factor;
 }
 
@@ -126,8 +120,8 @@ void StepPricer::add_op(PricedPhase& phase, const LayerOp& op, bool is_backward,
                           .time_ns = time_ns,
                           .op = op.op,
                           .gpus = op.gpus,
-                          .stride = stride_of(op, plan_),
-                          .bytes = std::llround(part * static_cast<double>(op.bytes))});
+                          .stride = op.stride,
+                          .bytes = std::llround(part * op.count * static_cast<double>(op.bytes))});
 }
 
 // In the order of the pass. overlaps: tensor-parallel exchange with the products next to it.
@@ -137,6 +131,7 @@ PricedPhase StepPricer::price_phase(const std::vector<LayerOp>& ops, bool is_bac
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const std::size_t at = is_backward ? ops.size() - 1 - i : i;
     const LayerOp& op = ops[at];
+    if (op.backward_only && !is_backward) continue;
     if (op.kind == LayerOp::Kind::attention) {
       phase.stages.push_back({.kind = PricedStage::Kind::attention, .cause = op.cause});
       phase.has_attention = true;
@@ -206,27 +201,30 @@ double StepPricer::attention_share() const {
   return plan_.ring_layout == RingLayout::zigzag ? 1 / n : (2 * n - 1) / (n * n);
 }
 
-// Of one layer on one GPU; where some layers have a window the mean layer.
-TimeEstimate StepPricer::attention(AttentionPricer& pricer, std::span<const std::int32_t> lengths_tokens) {
-  TimeEstimate price = pricer.pack(lengths_tokens);
-  if (model_.n_windowed_layers > 0 && model_.sliding_window_tokens > 0) {
-    const TimeEstimate windowed = pricer.pack(lengths_tokens, model_.sliding_window_tokens);
-    const double part = static_cast<double>(model_.n_windowed_layers) / model_.n_layers;
-    price.time_s += part * (windowed.time_s - price.time_s);
-    price.error_s += part * (windowed.error_s - price.error_s);
-  }
+AttentionWindow StepPricer::window() const {
+  return {.tokens = model_.sliding_window_tokens, .ring = plan_.sequence.ring, .layout = plan_.ring_layout};
+}
+
+StepPricer::LayerAttention StepPricer::attention(AttentionPricer& pricer,
+                                                 std::span<const std::int32_t> lengths_tokens) {
   const double scale = factors_.attention_factor * attention_share();
-  price.time_s *= scale;
-  price.error_s *= scale;
+  LayerAttention price{.all = pricer.pack(lengths_tokens)};
+  if (model_.has_windows()) {
+    const TimeEstimate windowed = pricer.pack(lengths_tokens, window());
+    const double part = model_.windowed_layers();
+    price.all.time_s += part * (windowed.time_s - price.all.time_s);
+    price.all.error_s += part * (windowed.error_s - price.all.error_s);
+    price.windowed_s = part * scale * windowed.time_s;
+  }
+  price.all.time_s *= scale;
+  price.all.error_s *= scale;
   return price;
 }
 
 double StepPricer::document_s(AttentionPricer& pricer, std::int32_t length_tokens) {
   double time_s = pricer.document_s(length_tokens);
-  if (model_.n_windowed_layers > 0 && model_.sliding_window_tokens > 0) {
-    const double part = static_cast<double>(model_.n_windowed_layers) / model_.n_layers;
-    time_s += part * (pricer.document_s(length_tokens, model_.sliding_window_tokens) - time_s);
-  }
+  if (model_.has_windows())
+    time_s += model_.windowed_layers() * (pricer.document_s(length_tokens, window()) - time_s);
   return factors_.attention_factor * attention_share() * time_s;
 }
 
@@ -288,19 +286,27 @@ StepPricer::AttentionCost StepPricer::ring_transfers(std::int64_t tokens) {
   return {.forward_s = seconds(price.attention_forward), .backward_s = seconds(price.attention_backward)};
 }
 
-RingPrice StepPricer::ring(const TimeEstimate& computed, std::int64_t tokens_per_gpu, int blocks) {
+RingPrice StepPricer::ring(const LayerAttention& computed, std::int64_t tokens_per_gpu, int blocks) {
   RingPrice ring;
-  ring.steps = plan_.sequence.ring;
-  ring.computed = computed;
-  ring.compute_ns = nanoseconds(computed.time_s / ring.steps);
-  if (ring.steps == 1) return ring;
+  // Layers with a window take no steps.
+  const double stepping = model_.has_windows() ? 1 - model_.windowed_layers() : 1;
+  ring.steps = stepping > 0 ? plan_.sequence.ring : 1;
+  ring.computed = computed.all;
+  if (ring.steps == 1) {
+    ring.compute_ns = nanoseconds(computed.all.time_s);
+    return ring;
+  }
+  ring.compute_ns = nanoseconds((computed.all.time_s - computed.windowed_s) / ring.steps);
+  ring.windowed_ns = nanoseconds(computed.windowed_s);
   const AttentionShape shape = attention_shape(model_, plan_);
   ring.stride = plan_.tp_degree * plan_.sequence.ulysses;
   // Keys and values of the tokens that a GPU has, for the heads that it has.
-  ring.bytes = kBf16Bytes * 2 * blocks * tokens_per_gpu * ring.stride * shape.kv_heads * shape.head_dim;
-  const PricedKernel& transfer = kernels_->time(collective_case("send_recv", 2, ring_nodes(), ring.bytes));
-  ring.transfer_ns = nanoseconds(transfer.time_s);
-  ring.transfers = transfer.estimate(ring.steps - 1);
+  const std::int64_t block_bytes =
+      kBf16Bytes * 2 * blocks * tokens_per_gpu * ring.stride * shape.kv_heads * shape.head_dim;
+  const PricedKernel& transfer = kernels_->time(collective_case("send_recv", 2, ring_nodes(), block_bytes));
+  ring.bytes = std::llround(stepping * static_cast<double>(block_bytes));
+  ring.transfer_ns = nanoseconds(stepping * transfer.time_s);
+  ring.transfers = transfer.estimate(stepping * (ring.steps - 1));
   return ring;
 }
 

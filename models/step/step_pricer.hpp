@@ -75,8 +75,14 @@ class StepPricer {
   double time_s(const std::vector<CountedKernel>& kernels, double factor);
   double attention_share() const;
   double document_s(AttentionPricer& pricer, std::int32_t length_tokens);
-  TimeEstimate attention(AttentionPricer& pricer, std::span<const std::int32_t> lengths_tokens);
-  RingPrice ring(const TimeEstimate& computed, std::int64_t tokens_per_gpu, int blocks);
+  // Of one layer on one GPU; where some layers have a window, of the mean layer.
+  struct LayerAttention {
+    TimeEstimate all = {};
+    double windowed_s = 0;  // the part of layers with a window
+  };
+  AttentionWindow window() const;
+  LayerAttention attention(AttentionPricer& pricer, std::span<const std::int32_t> lengths_tokens);
+  RingPrice ring(const LayerAttention& computed, std::int64_t tokens_per_gpu, int blocks);
   int ring_nodes() const;
   StatesPrice price_states(int chunk);
   // GPUs among which states travel, and the nodes that they are in.

@@ -19,8 +19,9 @@ double rounding_s(const MicroBatchPrice& price, const std::vector<ChunkShape>& c
           layer.forward.stages.size() + layer.recompute.stages.size() + layer.backward.stages.size();
       n += static_cast<std::size_t>(chunk.n_layers_of(kind)) * of_layer;
     }
-    // Attention, a step of a ring each.
-    n += static_cast<std::size_t>(3 * chunk.n_layers() * price.attention_forward.steps);
+    // Attention, a step of a ring each, and layers with a window.
+    const int steps = price.attention_forward.steps;
+    n += static_cast<std::size_t>(3 * chunk.n_layers() * (steps > 1 ? steps + 1 : 1));
   }
   return kRoundingS * static_cast<double>(n);
 }

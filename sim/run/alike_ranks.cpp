@@ -10,8 +10,8 @@ namespace packsim {
 namespace {
 
 bool is_same(const RingPrice& a, const RingPrice& b) {
-  return a.steps == b.steps && a.compute_ns == b.compute_ns && a.transfer_ns == b.transfer_ns &&
-         a.bytes == b.bytes && a.stride == b.stride;
+  return a.steps == b.steps && a.compute_ns == b.compute_ns && a.windowed_ns == b.windowed_ns &&
+         a.transfer_ns == b.transfer_ns && a.bytes == b.bytes && a.stride == b.stride;
 }
 
 // Prices by one pricer have the same address for the same number of tokens.

@@ -68,6 +68,7 @@ class Pass {
             if (step > 0) end_piece();
             compute(attention.compute_ns);
           }
+          compute(attention.windowed_ns);
           break;
         case PricedStage::Kind::exchange:
           end_piece();

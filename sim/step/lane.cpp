@@ -117,6 +117,7 @@ void Lane::attention(const RingPrice& ring, Cause cause) {
     compute(slowed_ns(ring.compute_ns, slow_down_), cause);
     wait_for(arrived);
   }
+  if (ring.windowed_ns > 0) compute(slowed_ns(ring.windowed_ns, slow_down_), cause);
 }
 
 OpId Lane::send(const MicroBatchPrice& price, bool is_forward, int to_gpu, bool is_in_node) {

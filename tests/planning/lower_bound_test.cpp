@@ -48,6 +48,7 @@ std::vector<Case> cases() {
       {kLlama8b, {.n_gpus = 32, .pp_degree = 4, .zero_stage = 3}},
       {kLlama8b, {.n_gpus = 32, .sequence = {.ulysses = 4}, .zero_stage = 3, .shard_degree = 8}},
       {windowed(), {.n_gpus = 32, .sequence = {.ulysses = 4}}},
+      {windowed(), {.n_gpus = 32, .sequence = {.ulysses = 2, .ring = 4}}},
       {kDeepseekV2, {.n_gpus = 128, .sequence = {.ulysses = 8}, .ep_degree = 8, .zero_stage = 3}},
   };
 }

@@ -213,6 +213,11 @@ TEST_CASE("A layer needs buffers for its largest exchange") {
   CHECK(dense(kLlama8b, {.n_gpus = 8, .tp_degree = 8}).exchange_bytes == 2 * 2 * 8 * 4096);
   // Ring: two blocks of keys and values in bf16, and of their gradients in fp32.
   CHECK(dense(kLlama8b, {.n_gpus = 8, .sequence = {.ring = 8}}).exchange_bytes == 2 * (2 + 4) * 2 * 1024);
+  // Under a window: keys, values and their gradients of all 8 GPUs, and one of them in another order.
+  Transformer windowed = kLlama8b;
+  windowed.sliding_window_tokens = 1024;
+  windowed.n_windowed_layers = 16;
+  CHECK(dense(windowed, {.n_gpus = 8, .sequence = {.ring = 8}}).exchange_bytes == 8 * 2 * 5 * 1024);
   // Experts: copies of tokens, sent and received.
   CHECK(expert(kQwen3Moe, {.n_gpus = 8, .ep_degree = 8}).exchange_bytes == 2 * 2 * 8 * 2048);
   // A stage's neighbours, beside it.

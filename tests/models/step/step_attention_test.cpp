@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <numeric>
 #include <random>
 
-#include "tests/models/attention_profile.hpp"
 #include "models/kernels/make_case.hpp"
 #include "models/step/attention_pricer.hpp"
+#include "tests/models/attention_profile.hpp"
 
 using namespace packsim;
 using packsim_test::attention_profile;
@@ -44,7 +46,8 @@ TEST_CASE("A pack's attention is that of the kernel, with its error and evidence
         REQUIRE(price.time_s == Approx(expected.time_s).epsilon(1e-12));
         REQUIRE(price.error_s == Approx(expected.time_s * expected.relative_error).epsilon(1e-12));
         REQUIRE(price.evidence == expected.evidence);
-        REQUIRE(pricer.pack(pack, 1 << 20).time_s == price.time_s);  // no document is longer than the window
+        REQUIRE(pricer.pack(pack, {.tokens = 1 << 20}).time_s ==
+                price.time_s);  // no document is longer than the window
       }
     }
   }
@@ -58,9 +61,46 @@ TEST_CASE("A window leaves the pairs that can be counted") {
         for (std::int64_t before = 0; before <= token; ++before) seen += token - before < window ? 1 : 0;
       }
       const double all = static_cast<double>(length * (length + 1)) / 2;
-      REQUIRE(windowed_share(length, window) == Approx(seen / all).epsilon(1e-15));
+      REQUIRE(windowed_share(length, {.tokens = window}) == Approx(seen / all).epsilon(1e-15));
     }
-    REQUIRE(windowed_share(length, 0) == 1);
+    REQUIRE(windowed_share(length, {}) == 1);
+  }
+}
+
+// Of each GPU of a ring, the pairs of its queries with the keys that TransformerEngine hands to each of its
+// chunks: from a window before the chunk up to its end.
+std::vector<double> pairs_of_gpus(int length, int window, int ring, RingLayout layout) {
+  const bool is_zigzag = layout == RingLayout::zigzag;
+  const int n_chunks = is_zigzag ? 2 * ring : ring;
+  const int chunk_tokens = length / n_chunks;
+  std::vector<double> pairs(static_cast<std::size_t>(ring), 0.0);
+  for (int chunk = 0; chunk < n_chunks; ++chunk) {
+    const int gpu = chunk < ring ? chunk : 2 * ring - 1 - chunk;
+    const int first = chunk * chunk_tokens;
+    const int end = first + chunk_tokens;
+    for (int query = first; query < end; ++query) {
+      for (int key = std::max(0, first - (window - 1)); key < end; ++key)
+        pairs[static_cast<std::size_t>(gpu)] += key <= query && query - key < window ? 1 : 0;
+    }
+  }
+  return pairs;
+}
+
+TEST_CASE("A ring's slowest GPU computes the pairs of its queries that can be counted, and no others") {
+  for (const RingLayout layout : {RingLayout::zigzag, RingLayout::contiguous}) {
+    for (const int ring : {1, 2, 3, 4}) {
+      for (int length = 2 * ring; length <= 48; length += 2 * ring) {
+        const std::vector<double> whole = pairs_of_gpus(length, length, ring, layout);
+        for (int window = 1; window <= length + 2; ++window) {
+          const std::vector<double> seen = pairs_of_gpus(length, window, ring, layout);
+          // No pair is lost, and none is computed twice.
+          REQUIRE(std::accumulate(seen.begin(), seen.end(), 0.0) == causal_pairs(length, window));
+          const double share = windowed_share(length, {.tokens = window, .ring = ring, .layout = layout});
+          REQUIRE(share == Approx(std::ranges::max(seen) / std::ranges::max(whole)).epsilon(1e-12));
+          if (window >= length) REQUIRE(share == 1);
+        }
+      }
+    }
   }
 }
 
@@ -69,9 +109,10 @@ TEST_CASE("Windowed documents take their share of the work, and of the longest o
   AttentionPricer pricer(profile, "fwd", {32, 8, 128});
   const double launch_s = 9e-6;
   const double whole_s = pricer.pack(Lengths{8192}).time_s - launch_s;
-  const double share = windowed_share(8192, 1000);
-  CHECK(pricer.pack(Lengths{8192}, 1000).time_s == Approx(launch_s + share * whole_s).epsilon(1e-12));
-  CHECK(pricer.pack(Lengths{8192, 500}, 1000).time_s < pricer.pack(Lengths{8192, 500}).time_s);
+  const double share = windowed_share(8192, {.tokens = 1000});
+  CHECK(pricer.pack(Lengths{8192}, {.tokens = 1000}).time_s ==
+        Approx(launch_s + share * whole_s).epsilon(1e-12));
+  CHECK(pricer.pack(Lengths{8192, 500}, {.tokens = 1000}).time_s < pricer.pack(Lengths{8192, 500}).time_s);
 }
 
 TEST_CASE("Where a pass was not measured, the other one stands in: missing, at the ratio of their flop") {

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "models/kernels/make_case.hpp"
 #include "tests/models/expert_models.hpp"
 #include "tests/models/llama_8b.hpp"
 #include "tests/models/step/layer_op_sums.hpp"
@@ -94,6 +95,47 @@ TEST_CASE("Every all-to-all of Ulysses comes with one copy of its bytes") {
     }
     for (const auto& [bytes, n] : copies) CHECK(n == 0);
   }
+}
+
+TEST_CASE("A ring under windows gathers keys and values, and backward scatters their gradients too") {
+  Transformer model = kLlama8b;
+  model.sliding_window_tokens = 1024;
+  model.n_windowed_layers = 8;  // a quarter of them
+  ParallelPlan plan = plan_of(2, 2);
+  plan.sequence.ring = 4;
+  const auto kernels = [&](const KernelsOfOp& of_op, const Ops& ops) {
+    std::map<std::string, double> counts;
+    for (const LayerOp& op : ops) {
+      if (op.kind == LayerOp::Kind::attention || op.cause != Cause::sequence || op.gpus != 4) continue;
+      for (const CountedKernel& use : of_op(op)) counts[use.kernel.text()] += use.count;
+    }
+    return counts;
+  };
+  // 2 bytes of 2 of the 8 heads of 128, of the 2 x 2 x 4 GPUs' tokens. Rings of 4 GPUs 4 apart are in 2
+  // nodes.
+  const std::int64_t bytes = 2 * 2 * 128 * 16 * kTokens;
+  const auto text = [&](std::string_view op) { return collective_case(op, 4, 2, bytes).text(); };
+  const std::string copy = copy_case("device", bytes).text();
+  const Ops ops = forward(model, plan);
+  const std::map<std::string, double> gathered = {{text("all_gather"), 0.5}, {copy, 0.5}};
+  CHECK(kernels(forward_kernels, ops) == gathered);
+  CHECK(kernels(backward_kernels, ops) ==
+        std::map<std::string, double>{{text("all_gather"), 0.5}, {text("reduce_scatter"), 0.5}, {copy, 1.0}});
+  // Recomputed with attention: all of the layer, its inside, or Megatron's core_attn.
+  const auto recomputed = [&](Checkpointing checkpointing, LayerModules modules = {}) {
+    plan.checkpointing = checkpointing;
+    plan.recomputed_modules = modules;
+    return kernels(forward_kernels, layer_recompute(model, plan, 8, LayerKind::dense, kTokens));
+  };
+  CHECK(recomputed(Checkpointing::full) == gathered);
+  CHECK(recomputed(Checkpointing::selective) == gathered);
+  CHECK(recomputed(Checkpointing::modules, LayerModules(LayerModule::core_attn)) == gathered);
+  CHECK(recomputed(Checkpointing::modules, LayerModules(LayerModule::mlp)).empty());
+  CHECK(recomputed(Checkpointing::operations).empty());
+  plan.sequence.ring = 1;
+  CHECK(kernels(backward_kernels, forward(model, plan)).empty());
+  plan.sequence.ring = 4;
+  CHECK(kernels(backward_kernels, forward(kLlama8b, plan)).empty());
 }
 
 TEST_CASE("Tensor parallelism gathers and scatters the hidden states around either block") {

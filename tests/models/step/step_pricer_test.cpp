@@ -248,6 +248,70 @@ TEST_CASE("Windowed layers count as their share of the layers") {
   CHECK(seconds(8) == Approx(0.75 * seconds(0) + 0.25 * seconds(32)));
 }
 
+TEST_CASE("Of a ring, layers without a window take steps, and those with one compute in one go") {
+  Transformer model = kLlama8b;
+  const auto price = [&](int n_windowed_layers, int window, const Lengths& documents) {
+    model.sliding_window_tokens = window;
+    model.n_windowed_layers = n_windowed_layers;
+    Pricing pricing(model, {.n_gpus = 8, .sequence = {.ring = 4}});
+    return pricing.pricer.micro_batch(65536, documents).attention_backward;
+  };
+  const Lengths documents = {60000, 5536};
+  const RingPrice plain = price(0, 0, documents);
+  const RingPrice all = price(32, 1024, documents);
+  const RingPrice mixed = price(8, 1024, documents);
+  // A quarter of the layers has a window.
+  CHECK(mixed.steps == 4);
+  CHECK(std::abs(4 * mixed.compute_ns - 3 * plain.compute_ns) <= 4);
+  CHECK(std::abs(4 * mixed.transfer_ns - 3 * plain.transfer_ns) <= 4);
+  CHECK(4 * mixed.bytes == 3 * plain.bytes);
+  CHECK(mixed.transfers.time_s == Approx(0.75 * plain.transfers.time_s));
+  CHECK(std::abs(4 * mixed.windowed_ns - all.compute_ns) <= 4);
+  CHECK(std::abs(4 * mixed.total_ns() - 3 * plain.total_ns() - all.total_ns()) <= 32);
+  CHECK(mixed.computed.time_s == Approx(0.75 * plain.computed.time_s + 0.25 * all.computed.time_s));
+  // All have one: no steps, and nothing goes round.
+  CHECK(all.steps == 1);
+  CHECK(all.transfer_ns == 0);
+  CHECK(all.windowed_ns == 0);
+  // A window as long as the longest document computes what no window does.
+  CHECK(price(32, 60000, documents).computed.time_s == Approx(plain.computed.time_s));
+  CHECK(price(8, 60000, documents).computed.time_s == Approx(plain.computed.time_s));
+  CHECK(price(32, 30000, documents).computed.time_s < plain.computed.time_s);
+}
+
+TEST_CASE("Keys and values of windowed layers are gathered over the ring, which nothing hides") {
+  Transformer model = kLlama8b;
+  model.sliding_window_tokens = 1024;
+  const ParallelPlan plan{.n_gpus = 64, .tp_degree = 2, .sequence = {.ring = 8}};
+  const auto gathers_ns = [&](int n_windowed_layers, const PricedPhase LayerPrices::*phase) {
+    model.n_windowed_layers = n_windowed_layers;
+    Pricing pricing(model, plan);
+    const PricedPhase& priced = pricing.pricer.tokens(4096).layers[0].*phase;
+    for (const PricedStage& stage : priced.stages) {
+      if (stage.cause != Cause::sequence || stage.kind != PricedStage::Kind::exchange) continue;
+      // 2 bytes of 4 heads of 128, of 8 x 2 x 4096 tokens; two such tensors in the windowed part of the
+      // layers.
+      CHECK(stage.bytes == 2 * n_windowed_layers / 32 * (2 * 4 * 128 * 8 * 2 * 4096));
+      CHECK(stage.gpus == 8);
+      CHECK(stage.stride == 2);
+    }
+    return priced.by_cause_ns[static_cast<std::size_t>(Cause::sequence)];
+  };
+  Pricing pricing(model, plan);
+  const std::int64_t bytes = 2 * 4 * 128 * 8 * 2 * 4096;
+  const auto collective_ns = [&](std::string_view op) {
+    return pricing.ns(collective_case(op, 8, 2, bytes));
+  };
+  const std::int64_t copy_ns = pricing.ns(copy_case("device", bytes));
+  CHECK(gathers_ns(0, &LayerPrices::forward) == 0);
+  const std::int64_t forward = gathers_ns(32, &LayerPrices::forward);
+  CHECK(std::abs(forward - 2 * (collective_ns("all_gather") + copy_ns)) <= 4);
+  CHECK(std::abs(gathers_ns(32, &LayerPrices::backward) - forward -
+                 2 * (collective_ns("reduce_scatter") + copy_ns)) <= 4);
+  CHECK(gathers_ns(32, &LayerPrices::recompute) == forward);
+  CHECK(std::abs(2 * gathers_ns(16, &LayerPrices::forward) - forward) <= 4);
+}
+
 TEST_CASE("Activations between stages: a GPU's tokens, inside a node or between two") {
   const auto in_node = [](int n_gpus, int pp) {
     Pricing pricing(kLlama8b, {.n_gpus = n_gpus, .tp_degree = 2, .pp_degree = pp, .zero_stage = 1});

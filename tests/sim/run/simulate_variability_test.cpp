@@ -184,6 +184,7 @@ double drawn_pass_ns(const MicroBatchPrice& price, const PricedPhase& phase, int
         if (step > 0) meet();
         compute(price.attention_forward.compute_ns);
       }
+      compute(price.attention_forward.windowed_ns);
     }
   }
   meet();
@@ -200,11 +201,15 @@ TEST_CASE("A pass takes what GPUs take that draw every kernel and wait at every 
   struct Case {
     std::vector<double> factors;
     int ring_steps;
+    std::int64_t windowed_ns = 0;
   };
-  const std::vector<Case> cases = {{{1.0}, 1}, {{1.07}, 3}, {{1, 1, 1, 1}, 1}, {{1.0, 1.02, 0.96, 1.1}, 2}};
+  const std::vector<Case> cases = {
+      {{1.0}, 1}, {{1.07}, 3}, {{1.07}, 3, 200}, {{1, 1, 1, 1}, 1}, {{1.0, 1.02, 0.96, 1.1}, 2, 300}};
   for (const Case& each : cases) {
-    const MicroBatchPrice price{.tokens = &tokens, .attention_forward = ring_of(600, each.ring_steps)};
-    const double priced_ns = kLayers * (1450.0 + 600.0 * each.ring_steps);
+    MicroBatchPrice price{.tokens = &tokens, .attention_forward = ring_of(600, each.ring_steps)};
+    price.attention_forward.windowed_ns = each.windowed_ns;
+    const double priced_ns =
+        kLayers * (1450.0 + 600.0 * each.ring_steps + static_cast<double>(each.windowed_ns));
     RunningMoments drawn;
     for (std::uint64_t draw = 0; draw < 20'000; ++draw)
       drawn.add(drawn_pass_ns(price, tokens.layers[0].forward, kLayers, each.factors, kSpread, draw) /

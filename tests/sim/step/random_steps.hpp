@@ -273,6 +273,7 @@ class RandomSteps {
     for (RingPrice* ring : {&price.attention_forward, &price.attention_backward}) {
       ring->bytes = below(1000);
       ring->stride = plan.tp_degree * plan.sequence.ulysses;
+      if (ring->steps > 1 && shards_generator_() % 2 == 0) ring->windowed_ns = 1 + ring->compute_ns / 2;
     }
     return price;
   }

@@ -13,6 +13,8 @@
 #include "models/coverage/coverage.hpp"
 #include "models/coverage/measurement_list.hpp"
 #include "models/coverage/schedule_kernels.hpp"
+#include "models/kernels/fp8_gemm_time.hpp"
+#include "models/kernels/gemm_shapes.hpp"
 #include "models/kernels/transfer_profile.hpp"
 #include "reports/files/write_file.hpp"
 #include "reports/text/numbers.hpp"
@@ -36,7 +38,20 @@ struct CoverageArguments {
   bool json = false;
 };
 
-// The mean GPU's kernels over the run of each strategy, added up.
+// The mean GPU's kernels over the run of a strategy.
+std::vector<KernelUse> strategy_kernels(const Scenario& scenario, const PlannedStrategy& plan) {
+  std::vector<std::unique_ptr<StepPricer>> pricers;
+  std::vector<StepPricer*> of_groups;
+  for (const ParallelPlan& group : plan.plans) {
+    pricers.push_back(std::make_unique<StepPricer>(scenario.model, scenario.cluster, group, scenario.hardware,
+                                                   scenario.profile.factors));
+    pricers.back()->keep_kernels();
+    of_groups.push_back(pricers.back().get());
+  }
+  return schedule_kernels(of_groups, plan.packing, plan.batches, plan.uses);
+}
+
+// The same of each strategy, added up.
 std::vector<KernelUse> scenario_kernels(const Scenario& scenario, const std::string& only_strategy) {
   Progress progress(false);
   progress.say("reading lengths");
@@ -51,11 +66,7 @@ std::vector<KernelUse> scenario_kernels(const Scenario& scenario, const std::str
     found = true;
     progress.say(spec.name + ": packing");
     const PlannedStrategy plan = plan_strategy(scenario, spec, drawn.lengths_tokens);
-    for (const KernelUse& use :
-         schedule_kernels(scenario.model, scenario.cluster, scenario.training.zero_stage, plan.packing,
-                          plan.batches, plan.schedule)) {
-      uses.add(use.kernel, use.count, use.part);
-    }
+    for (const KernelUse& use : strategy_kernels(scenario, plan)) uses.add(use.kernel, use.count, use.part);
   }
   if (!found) {
     throw std::invalid_argument(
@@ -145,8 +156,12 @@ void cover(const CoverageArguments& arguments, const CommandContext& context) {
   const HardwareProfile profile =
       profile_on(load_hardware_profile(arguments.profile, data), scenario.cluster);
   const std::vector<KernelUse> uses = scenario_kernels(scenario, arguments.strategy);
-  const Coverage covered =
-      coverage([&](const KernelCase& kernel) { return kernel_time(profile, kernel); }, uses);
+  GemmShapes shapes(profile);
+  const Coverage covered = coverage(
+      [&](const KernelCase& kernel) {
+        return known_kernel_time(profile, scenario.cluster.gpu, kernel, shapes);
+      },
+      uses);
   const std::vector<UnmeasuredCase> unmeasured =
       unmeasured_cases(covered, arguments.interpolated ? Evidence::interpolated : Evidence::extrapolated);
   if (arguments.json) {

@@ -12,4 +12,10 @@ void KernelUses::add(const KernelCase& kernel, double count, std::string_view pa
   }
 }
 
+void KernelUses::add_launch_gaps() {
+  double n_kernels = 0;
+  for (const KernelUse& use : uses_) n_kernels += use.count;
+  add(KernelCase::of("launch_gap", {}), n_kernels, "launch");
+}
+
 }  // namespace packsim

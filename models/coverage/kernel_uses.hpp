@@ -13,13 +13,17 @@ namespace packsim {
 struct KernelUse {
   KernelCase kernel;
   double count = 0;  ///< a mean where it stands for many steps
-  std::string part;  ///< forward, recompute, backward, optimizer; launch for the row of launch gaps
+  /// Of a step: forward, recompute, backward, optimizer. Of a schedule: the name of a Cause. In both, launch
+  /// for the row of launch gaps.
+  std::string part;
 };
 
 /// Uses in the order in which they were first added. Equal kernels of one part are one use.
 class KernelUses {
  public:
   void add(const KernelCase& kernel, double count, std::string_view part);
+  /// Adds as many launch gaps as there are kernels.
+  void add_launch_gaps();
   const std::vector<KernelUse>& all() const { return uses_; }
 
  private:

@@ -6,8 +6,9 @@
 #include <map>
 #include <numeric>
 
-#include "models/coverage/step_kernels.hpp"
-#include "packing/schedule/pack_use_counts.hpp"
+#include "models/kernels/make_case.hpp"
+#include "models/layers/layer_ops.hpp"
+#include "models/step/plan_account.hpp"
 
 namespace packsim {
 namespace {
@@ -27,12 +28,14 @@ struct TokenBin {
   double tokens = 0;
 };
 
-void add_tokens(KernelUses& uses, const StepPlan& plan, std::span<const MicroBatch> batches,
-                std::span<const std::uint32_t> trainings, double gpu_fraction, int steps_per_octave) {
+// All but attention.
+void add_tokens(PlanAccount& account, StepPricer& pricer, std::span<const MicroBatch> batches,
+                std::span<const std::uint32_t> trainings, int steps_per_octave) {
+  const int gpus = pricer.plan().sequence_gpus();
   std::map<std::int64_t, TokenBin> bins;
   for (std::size_t p = 0; p < batches.size(); ++p) {
     const std::int64_t padded = batches[p].tokens + batches[p].padded_tokens;
-    const std::int64_t tokens = (padded + plan.sequence.ulysses - 1) / plan.sequence.ulysses;
+    const std::int64_t tokens = (padded + gpus - 1) / gpus;
     if (trainings[p] == 0 || tokens == 0) continue;
     const double position = std::log2(static_cast<double>(tokens)) * steps_per_octave;
     TokenBin& bin = bins[std::llround(position)];
@@ -40,14 +43,46 @@ void add_tokens(KernelUses& uses, const StepPlan& plan, std::span<const MicroBat
     bin.tokens += static_cast<double>(trainings[p]) * static_cast<double>(tokens);
   }
   for (const auto& [position, bin] : bins) {
-    const std::int64_t tokens = std::max<std::int64_t>(1, std::llround(bin.tokens / bin.n));
-    add_micro_batch(uses, plan, tokens, gpu_fraction * bin.tokens / static_cast<double>(tokens));
+    const std::int64_t tokens = StepPricer::exact_tokens_up_to(std::llround(bin.tokens / bin.n));
+    account.add_micro_batches(pricer.micro_batch(tokens * gpus, {}),
+                              bin.tokens / static_cast<double>(tokens));
   }
 }
 
-void add_sampled_attention(KernelUses& uses, const StepPlan& plan, const Packing& packing, std::size_t group,
-                           std::span<const MicroBatch> batches, std::span<const std::uint32_t> trainings,
-                           double gpu_fraction, int n_samples) {
+// Of the attention of one layer over a pack of such documents, what a GPU of its rank has in the mean layer.
+double seen_share(const StepPricer& pricer, const Documents& documents) {
+  const Transformer& model = pricer.model();
+  double seen = 0;
+  for (const DocumentRun& run : documents.runs) {
+    const auto length = static_cast<double>(run.length_tokens);
+    const double windowed = model.has_windows() ? model.windowed_layers() *
+                                                      (1 - windowed_share(run.length_tokens, pricer.window()))
+                                                : 0;
+    seen += static_cast<double>(run.n_documents) * length * length * (1 - windowed);
+  }
+  return pricer.attention_share() * seen / documents.squared_tokens();
+}
+
+// count: of the pack's micro-batches.
+void add_documents(KernelUses& uses, const StepPricer& pricer, const Documents& documents, double count) {
+  int n_layers = 0;
+  int n_recomputed = 0;
+  for (int index = 0; index < pricer.plan().n_chunks(); ++index) {
+    const ChunkShape chunk = pricer.chunk(index);
+    n_layers += chunk.n_layers();
+    n_recomputed += chunk.n_attention_recomputed();
+  }
+  const AttentionShape shape = attention_shape(pricer.model(), pricer.plan());
+  const KernelCase forward = attention_case("fwd", documents, shape.heads, shape.kv_heads, shape.head_dim);
+  const double of_layer = count * pricer.plan().sequence_gpus() * seen_share(pricer, documents);
+  uses.add(forward, of_layer * n_layers, cause_name(Cause::attention));
+  uses.add(forward.with("pass", "bwd"), of_layer * n_layers, cause_name(Cause::attention));
+  uses.add(forward, of_layer * n_recomputed, cause_name(Cause::recompute));
+}
+
+void add_sampled_attention(KernelUses& uses, const StepPricer& pricer, const Packing& packing,
+                           std::size_t group, std::span<const MicroBatch> batches,
+                           std::span<const std::uint32_t> trainings, int n_samples) {
   std::vector<std::uint32_t> order = balanced_order(batches);
   std::erase_if(order, [&](std::uint32_t pack) { return batches[pack].computed_pairs == 0; });
   const std::int64_t n = std::transform_reduce(order.begin(), order.end(), std::int64_t{0}, std::plus<>(),
@@ -69,7 +104,7 @@ void add_sampled_attention(KernelUses& uses, const StepPlan& plan, const Packing
       left -= take;
     }
     const Documents documents = pack_documents(packing, group, middle, batches[middle]);
-    add_attention(uses, plan, documents, gpu_fraction * pairs / documents.squared_tokens());
+    add_documents(uses, pricer, documents, pairs / documents.squared_tokens() / pricer.plan().n_gpus);
   }
 }
 
@@ -92,30 +127,25 @@ Documents pack_documents(const Packing& packing, std::size_t group, std::size_t 
   return documents;
 }
 
-std::vector<KernelUse> schedule_kernels(const Transformer& model, const Cluster& cluster, int zero_stage,
-                                        const Packing& packing,
+std::vector<KernelUse> schedule_kernels(std::span<StepPricer* const> pricers, const Packing& packing,
                                         std::span<const std::vector<MicroBatch>> batches,
-                                        const Schedule& schedule, const ScheduleSampling& sampling) {
-  const PackUseCounts counts = count_pack_uses(batches, schedule);
+                                        const PackUseCounts& counts, const ScheduleSampling& sampling) {
   KernelUses uses;
   for (std::size_t g = 0; g < batches.size(); ++g) {
-    StepPlan plan;
-    plan.model = model;
-    plan.gc_layers = schedule.groups[g].gc_layers;
-    plan.sequence.ulysses = schedule.groups[g].gpus_per_pack;
-    plan.dp_degree = schedule.n_gpus / plan.sequence.ulysses;
-    plan.zero_stage = zero_stage;
-    plan.gpus_per_node = cluster.gpus_per_node;
-    check_step_plan(plan);
-    // A pack runs on sp of the GPUs; the mean GPU runs it that much.
-    const double gpu_fraction = static_cast<double>(plan.sequence.ulysses) / schedule.n_gpus;
-    add_tokens(uses, plan, batches[g], counts.of_pack[g], gpu_fraction, sampling.token_steps_per_octave);
-    add_sampled_attention(uses, plan, packing, g, batches[g], counts.of_pack[g], gpu_fraction,
-                          sampling.attention_packs);
-    add_gradient_sums(uses, plan, gpu_fraction * counts.later_micro_batches[g]);
-    add_step_end(uses, plan, gpu_fraction * counts.rank_steps[g]);
+    StepPricer& pricer = *pricers[g];
+    const std::vector<std::uint32_t>& trainings = counts.of_pack[g];
+    PlanAccount account(pricer);
+    add_tokens(account, pricer, batches[g], trainings, sampling.token_steps_per_octave);
+    account.add_steps(counts.rank_steps[g], std::accumulate(trainings.begin(), trainings.end(), 0.0),
+                      counts.later_micro_batches[g]);
+    const PriceAccount total = account.total();
+    for (int cause = 0; cause < kNCauses; ++cause) {
+      for (const auto& [text, runs] : total.kernels(static_cast<Cause>(cause)))
+        uses.add(runs.kernel, runs.count / pricer.plan().n_gpus, cause_name(static_cast<Cause>(cause)));
+    }
+    add_sampled_attention(uses, pricer, packing, g, batches[g], trainings, sampling.attention_packs);
   }
-  add_launch_gaps(uses);
+  uses.add_launch_gaps();
   return uses.all();
 }
 

@@ -3,11 +3,10 @@
 #include <span>
 #include <vector>
 
-#include "models/cluster.hpp"
 #include "models/coverage/kernel_uses.hpp"
-#include "models/transformer.hpp"
+#include "models/step/step_pricer.hpp"
 #include "packing/pack.hpp"
-#include "packing/schedule/schedule.hpp"
+#include "packing/schedule/pack_use_counts.hpp"
 
 namespace packsim {
 
@@ -18,21 +17,24 @@ struct ScheduleSampling {
   int token_steps_per_octave = 8;
 };
 
-/// The kernels of a whole run on the mean GPU, by step_kernels()'s rules.
+/// The kernels of a whole run on the mean GPU: those that its pricers ask the hardware profile for. A use's
+/// part is the name of its cause; launch gaps are a part of their own and count all other kernels.
 ///
 /// Packs of a group are too many and too different to list. Two rules keep the list short and the work exact:
-///  - Linear and elementwise kernels: micro-batches with about the same number of tokens are counted at their
-///    rounded mean. Counts are scaled so that the tokens add up to those of the run.
+///  - All kernels but attention: micro-batches with about the same number of tokens are counted at a number
+///    that the pricer prices exactly. Counts are scaled so that the tokens add up to those of the run.
 ///  - Attention: the packs of a group are sorted by their squared lengths, each listed as often as it is
 ///    trained, and cut into `attention_packs` parts of equal length. The pack in the middle of a part
-///    represents it; its count is scaled so that the squared lengths add up to those of the part.
+///    represents it; its count is scaled so that the squared lengths add up to those of the part. Attention
+///    kernels have no window and are of whole documents: under a window or in a ring they count by the share
+///    of the work that a GPU has.
+/// Where tensor-parallel communication overlaps, products are listed whole.
 ///
-/// packing, batches [n_groups][n_packs] and schedule belong together; padding is computed as the schedule has
-/// it. Throws std::invalid_argument where the model cannot run under a group's SP degree.
-std::vector<KernelUse> schedule_kernels(const Transformer& model, const Cluster& cluster, int zero_stage,
-                                        const Packing& packing,
+/// pricers: [n_groups] that keep_kernels(), of the groups of packing, batches [n_groups][n_packs] and counts,
+/// which belong together; padding is computed as the batches have it.
+std::vector<KernelUse> schedule_kernels(std::span<StepPricer* const> pricers, const Packing& packing,
                                         std::span<const std::vector<MicroBatch>> batches,
-                                        const Schedule& schedule, const ScheduleSampling& sampling = {});
+                                        const PackUseCounts& counts, const ScheduleSampling& sampling = {});
 
 /// The documents of a pack as attention sees them. Where the strategy puts samples beside each other, these
 /// are the padded rows; otherwise they are the samples, and the padding as one more document. If tokens

@@ -153,12 +153,12 @@ std::string mistakes_of(const StepPlan& plan) {
   return mistakes;
 }
 
-}  // namespace
-
 void check_step_plan(const StepPlan& plan) {
   const std::string mistakes = mistakes_of(plan);
   if (!mistakes.empty()) throw std::invalid_argument("step of " + plan.model.name + ": " + mistakes);
 }
+
+}  // namespace
 
 StepPlan step_plan(const KernelCase& step, const Transformer& model, int gpus_per_node) {
   const auto integer = [&](std::string_view key) { return static_cast<int>(step.integer(key)); };
@@ -174,6 +174,8 @@ StepPlan step_plan(const KernelCase& step, const Transformer& model, int gpus_pe
   plan.micro_batches = step.packs("packs");
   return plan;
 }
+
+namespace {
 
 void add_micro_batch(KernelUses& uses, const StepPlan& plan, std::int64_t tokens_per_gpu, double count) {
   const ParallelPlan parallel = parallel_plan_of(plan);
@@ -240,11 +242,7 @@ void add_step_end(KernelUses& uses, const StepPlan& plan, double count) {
   if (gathers_changed_weights(parallel)) add_buckets(uses, plan, "all_gather", count, "optimizer");
 }
 
-void add_launch_gaps(KernelUses& uses) {
-  double n_kernels = 0;
-  for (const KernelUse& use : uses.all()) n_kernels += use.count;
-  uses.add(KernelCase::of("launch_gap", {}), n_kernels, "launch");
-}
+}  // namespace
 
 std::vector<KernelUse> step_kernels(const StepPlan& plan) {
   check_step_plan(plan);
@@ -256,7 +254,7 @@ std::vector<KernelUse> step_kernels(const StepPlan& plan) {
   if (!plan.micro_batches.empty())
     add_gradient_sums(uses, plan, static_cast<double>(plan.micro_batches.size() - 1));
   add_step_end(uses, plan, 1);
-  add_launch_gaps(uses);
+  uses.add_launch_gaps();
   return uses.all();
 }
 

@@ -62,18 +62,4 @@ StepPlan step_plan(const KernelCase& step, const Transformer& model, int gpus_pe
 /// the heads.
 std::vector<KernelUse> step_kernels(const StepPlan& plan);
 
-// The parts that step_kernels() adds up, each `count` times. Call check_step_plan() first: it throws what
-// step_kernels() throws. The parts do not read micro_batches.
-
-void check_step_plan(const StepPlan& plan);
-/// Everything of a micro-batch except its attention.
-void add_micro_batch(KernelUses& uses, const StepPlan& plan, std::int64_t tokens_per_gpu, double count);
-void add_attention(KernelUses& uses, const StepPlan& plan, const Documents& documents, double count);
-/// The addition of a micro-batch's gradients to those of earlier micro-batches of the step.
-void add_gradient_sums(KernelUses& uses, const StepPlan& plan, double count);
-/// What runs once a step: the optimizer and the collectives of the step.
-void add_step_end(KernelUses& uses, const StepPlan& plan, double count);
-/// As many launch gaps as there are kernels.
-void add_launch_gaps(KernelUses& uses);
-
 }  // namespace packsim

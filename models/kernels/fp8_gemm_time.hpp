@@ -18,4 +18,8 @@ class GemmShapes;
 KernelTime fp8_gemm_time(const HardwareProfile& profile, const Gpu& gpu, const KernelCase& kernel,
                          GemmShapes& shapes);
 
+/// What the profile knows of a kernel: kernel_time(), or of a product in fp8 that it lacks fp8_gemm_time().
+KernelTime known_kernel_time(const HardwareProfile& profile, const Gpu& gpu, const KernelCase& kernel,
+                             GemmShapes& shapes);
+
 }  // namespace packsim

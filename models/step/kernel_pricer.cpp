@@ -85,6 +85,13 @@ const PricedKernel& KernelPricer::time(const KernelCase& kernel) {
   return place->second;
 }
 
+std::vector<std::string> KernelPricer::asked_for() const {
+  std::vector<std::string> texts;
+  for (const auto& [text, kernel] : known_) texts.push_back(text);
+  std::ranges::sort(texts);
+  return texts;
+}
+
 const std::vector<KernelPricer::Use>& KernelPricer::uses(const LayerOp& op, bool is_backward) {
   const auto [place, is_new] =
       known_uses_.try_emplace({op.kind, is_backward, op.backward_only, op.frozen, op.gpus, op.nodes, op.count,
@@ -96,10 +103,7 @@ const std::vector<KernelPricer::Use>& KernelPricer::uses(const LayerOp& op, bool
 }
 
 PricedKernel KernelPricer::price(const KernelCase& kernel) {
-  KernelTime time = kernel_time(profile_, kernel, shapes_);
-  const bool is_fp8_gemm = kernel.kernel() == "gemm" && kernel.value("dtype") != "bf16";
-  if (time.evidence == Evidence::missing && is_fp8_gemm)
-    time = fp8_gemm_time(profile_, cluster_.gpu, kernel, shapes_);
+  KernelTime time = known_kernel_time(profile_, cluster_.gpu, kernel, shapes_);
   if (time.evidence == Evidence::missing && kernel.kernel() != "launch_gap") time = extrapolate(kernel);
   if (const double least_s = least_kernel_s(cluster_.gpu, kernel); time.time_s < least_s) {
     time.time_s = least_s;
@@ -111,7 +115,7 @@ PricedKernel KernelPricer::price(const KernelCase& kernel) {
     const double share = profile_.links ? 1 : kShareOfStatedRate;
     time = extrapolated(links_s / share, time.relative_error, "the cluster's links: " + time.basis);
   }
-  return {time, curve_name(kernel), kernel_s};
+  return {time, kernel, curve_name(kernel), kernel_s};
 }
 
 double KernelPricer::memory_bytes_per_s() const {

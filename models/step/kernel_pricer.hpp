@@ -20,6 +20,7 @@ CurveName curve_name(const KernelCase& kernel);
 
 /// The time of a kernel, and the curve that would have to be measured to know it better.
 struct PricedKernel : KernelTime {
+  KernelCase kernel = {};
   CurveName curve = {};
   /// Time of the kernel if the cluster's links did not limit it; time_s is larger if they do.
   double kernel_s = 0;
@@ -61,6 +62,8 @@ class KernelPricer {
   /// The time is above 0 for every kernel except a launch gap that the profile does not have. A price by a
   /// rule has the rule's relative error as well.
   const PricedKernel& time(const KernelCase& kernel);
+  /// The texts of all kernels that it was asked for, sorted.
+  std::vector<std::string> asked_for() const;
 
   /// A kernel of an op, and how often it runs.
   struct Use {

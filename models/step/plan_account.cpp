@@ -73,10 +73,34 @@ void PlanAccount::add_steps(double n_steps, double n_micro_batches, double n_lat
   }
 }
 
+// The kernels behind the prices of a micro-batch that TokenAccounts do not have.
+void PlanAccount::count_transfers(PriceAccount& total, std::int64_t tokens_per_gpu, double times) const {
+  const ParallelPlan& plan = pricer_.plan();
+  const Transformer& model = pricer_.model();
+  const double layers = layers_[0].all + layers_[1].all;
+  const double recomputed = layers_[0].attention_recomputed + layers_[1].attention_recomputed;
+  if (plan.sequence.ring > 1) {
+    const double stepping = model.has_windows() ? 1 - model.windowed_layers() : 1;
+    const double sends = times * stepping * (plan.sequence.ring - 1);
+    total.count(Cause::sequence, pricer_.ring_send(tokens_per_gpu, false), sends * (layers + recomputed));
+    total.count(Cause::sequence, pricer_.ring_send(tokens_per_gpu, true), sends * layers);
+  }
+  if (plan.pp_degree > 1) {
+    total.count(Cause::pipeline, pricer_.stage_send(tokens_per_gpu, 2), times * 2 * n_sends_between_);
+    total.count(Cause::pipeline, pricer_.stage_send(tokens_per_gpu, 1), times * 2 * n_sends_in_node_);
+  }
+  if (plan.offload.activations) {
+    // To the host and back.
+    total.count(Cause::states, pricer_.host_copy(tokens_per_gpu),
+                times * 2 * (layers_[0].recomputed + layers_[1].recomputed));
+  }
+}
+
 PriceAccount PlanAccount::total() const {
   PriceAccount total = account_;
   for (const auto& [tokens_per_gpu, run] : tokens_) {
     const double times = gpus_ * run.times;
+    if (pricer_.keeps_kernels()) count_transfers(total, tokens_per_gpu, times);
     for (std::size_t kind = 0; kind < layers_.size(); ++kind) {
       total.add(run.account->layers[kind].passes, times * layers_[kind].all);
       total.add(run.account->layers[kind].recompute, times * layers_[kind].recomputed);

@@ -22,6 +22,7 @@ class PlanAccount {
   /// micro-batches in all, of which n_later are not the first of their step.
   void add_steps(double n_steps, double n_micro_batches, double n_later);
 
+  /// With the kernels of all micro-batches and steps, if the pricer keeps_kernels().
   PriceAccount total() const;
 
  private:
@@ -37,6 +38,7 @@ class PlanAccount {
     double times = 0;
   };
   void add_tokens(const TokenAccounts& account, double times);
+  void count_transfers(PriceAccount& total, std::int64_t tokens_per_gpu, double times) const;
 
   StepPricer& pricer_;
   MicroBatchCurves curves_;

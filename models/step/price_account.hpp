@@ -7,6 +7,7 @@
 
 #include "models/cause.hpp"
 #include "models/kernels/hardware_profile.hpp"
+#include "models/kernels/kernel_case.hpp"
 
 namespace packsim {
 
@@ -47,19 +48,30 @@ struct AccountedTime {
 class PriceAccount {
  public:
   using Times = std::map<CurveName, AccountedTime>;
+  /// The kernel that a text stands for, and how often it runs.
+  struct Runs {
+    KernelCase kernel;
+    double count = 0;
+  };
+  using Kernels = std::map<std::string, Runs>;
 
   void add(Cause cause, const CurveName& curve, const TimeEstimate& known, double times = 1) {
     if (times > 0 && known.time_s > 0) of(cause)[curve].add(known, times);
   }
   void add(const PriceAccount& other, double times = 1);
+  /// Adds runs of a kernel, which are no time. Pricers add those of their prices if they keep_kernels().
+  void count(Cause cause, const KernelCase& kernel, double times);
 
   const Times& of(Cause cause) const { return by_cause_[static_cast<std::size_t>(cause)]; }
   AccountedTime total(Cause cause) const;
+  /// Without attention, whose kernels have the documents of a pack.
+  const Kernels& kernels(Cause cause) const { return kernels_[static_cast<std::size_t>(cause)]; }
 
  private:
   Times& of(Cause cause) { return by_cause_[static_cast<std::size_t>(cause)]; }
 
   std::array<Times, kNCauses> by_cause_;
+  std::array<Kernels, kNCauses> kernels_;
 };
 
 }  // namespace packsim

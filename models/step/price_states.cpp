@@ -195,7 +195,7 @@ std::int64_t StepPricer::gradient_sum_ns(StatesPrice& states, double dense, doub
   const PricedKernel& kernel =
       kernels_->time(elementwise_case("residual_add", "fwd", rows, model_.hidden_size));
   const TimeEstimate known = kernel.estimate(1, factors_.linear_factor);
-  states.sums.add(Cause::linear, kernel.curve, known);
+  book(states.sums, Cause::linear, kernel, known);
   return nanoseconds(known.time_s);
 }
 
@@ -207,7 +207,7 @@ std::int64_t StepPricer::travel_time_ns(std::string_view op, double elements, do
   const std::int64_t bytes = std::max<std::int64_t>(1, std::llround(elements * element_bytes / n_pieces));
   const PricedKernel& kernel = kernels_->time(collective_case(op, group.gpus, group.nodes, bytes));
   const TimeEstimate known = kernel.estimate(n_pieces);
-  account.add(Cause::states, kernel.curve, known);
+  book(account, Cause::states, kernel, known, n_pieces);
   return nanoseconds(known.time_s);
 }
 
@@ -215,7 +215,7 @@ std::int64_t StepPricer::host_copy_ns(std::string_view kind, double bytes, Price
   if (bytes <= 0) return 0;
   const PricedKernel& kernel = kernels_->time(copy_case(kind, std::llround(std::ceil(bytes))));
   const TimeEstimate known = kernel.estimate(1);
-  account.add(Cause::states, kernel.curve, known);
+  book(account, Cause::states, kernel, known);
   return nanoseconds(known.time_s);
 }
 
@@ -240,13 +240,11 @@ void StepPricer::price_optimizer(StatesPrice& states, double dense, double exper
       dense / (is_sharded ? states.gpus : 1) + experts / (is_sharded ? expert_shard_gpus(plan_) : 1);
   const auto n_updated = std::max<std::int64_t>(1, std::llround(std::ceil(updated)));
   double time_s = 0;
-  const auto add = [&](const CurveName& curve, const TimeEstimate& known) {
-    states.optimizer.add(Cause::optimizer, curve, known);
-    time_s += known.time_s;
-  };
   const auto add_kernel = [&](const KernelCase& kernel, double factor) {
     const PricedKernel& priced = kernels_->time(kernel);
-    add(priced.curve, priced.estimate(1, factor));
+    const TimeEstimate known = priced.estimate(1, factor);
+    book(states.optimizer, Cause::optimizer, priced, known);
+    time_s += known.time_s;
   };
   if (plan_.offload.optimizer) {
     // Gradients to the host and weights back, unless they live there; between, 28 bytes a parameter through
@@ -258,8 +256,9 @@ void StepPricer::price_optimizer(StatesPrice& states, double dense, double exper
           1);
     }
     if (!plan_.offload.weights) add_kernel(copy_case("host_to_device", kBf16Bytes * n_updated), 1);
-    add({"adamw on the host", "AdamW on the host"},
-        host_memory_time(kAdamBytes * static_cast<double>(n_updated)));
+    const TimeEstimate on_host = host_memory_time(kAdamBytes * static_cast<double>(n_updated));
+    states.optimizer.add(Cause::optimizer, {"adamw on the host", "AdamW on the host"}, on_host);
+    time_s += on_host.time_s;
   } else {
     add_kernel(adamw_case(n_updated), factors_.linear_factor);
   }

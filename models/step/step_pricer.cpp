@@ -73,6 +73,13 @@ StepPricer::StepPricer(const Transformer& model, const Cluster& cluster, const P
       attention_backward_(profile, "bwd", attention_shape(model, plan),
                           reached_attention_flop_per_s(cluster)) {}
 
+// known: of all `count` runs together.
+void StepPricer::book(PriceAccount& account, Cause cause, const PricedKernel& kernel,
+                      const TimeEstimate& known, double count) const {
+  account.add(cause, kernel.curve, known);
+  if (keeps_kernels_) account.count(cause, kernel.kernel, count);
+}
+
 double StepPricer::factor_of(const LayerOp& op) const {
   if (op.cause == Cause::sequence)
     return op.nodes > 1 ? factors_.exchange_between_factor : factors_.exchange_in_node_factor;
@@ -104,7 +111,7 @@ void StepPricer::add_op(PricedPhase& phase, const LayerOp& op, bool is_backward,
   for (const KernelPricer::Use& use : kernels_->uses(op, is_backward)) {
     const TimeEstimate known = use.kernel->estimate(part * use.count, factor_of(op));
     time_s += known.time_s;
-    account.add(op.cause, use.kernel->curve, known);
+    book(account, op.cause, *use.kernel, known, use.count);
   }
   const std::int64_t time_ns = nanoseconds(time_s);
   phase.by_cause_ns[static_cast<std::size_t>(op.cause)] += time_ns;
@@ -193,7 +200,6 @@ const TokenPrices& StepPricer::tokens(std::int64_t tokens_per_gpu) {
   return tokens_[tokens_per_gpu] = between(below, above, part);
 }
 
-// What the slowest GPU of a ring computes of its rank's attention, for the heads that it has.
 double StepPricer::attention_share() const {
   // Zigzag: every GPU computes an equal part. Contiguous: the last GPU sees all other chunks whole, where
   // half of its own is masked.
@@ -286,7 +292,24 @@ StepPricer::AttentionCost StepPricer::ring_transfers(std::int64_t tokens) {
   return {.forward_s = seconds(price.attention_forward), .backward_s = seconds(price.attention_backward)};
 }
 
-RingPrice StepPricer::ring(const LayerAttention& computed, std::int64_t tokens_per_gpu, int blocks) {
+// Keys and values of the tokens that a GPU has, for the heads that it has; backward their gradients too.
+KernelCase StepPricer::ring_send(std::int64_t tokens_per_gpu, bool is_backward) const {
+  const AttentionShape shape = attention_shape(model_, plan_);
+  const std::int64_t tokens = tokens_per_gpu * plan_.tp_degree * plan_.sequence.ulysses;
+  const int tensors = is_backward ? 4 : 2;
+  return collective_case("send_recv", 2, ring_nodes(),
+                         kBf16Bytes * tensors * tokens * shape.kv_heads * shape.head_dim);
+}
+
+KernelCase StepPricer::stage_send(std::int64_t tokens_per_gpu, int nodes) const {
+  return collective_case("send_recv", 2, nodes, kBf16Bytes * tokens_per_gpu * model_.hidden_size);
+}
+
+KernelCase StepPricer::host_copy(std::int64_t tokens_per_gpu) const {
+  return copy_case("device_to_host", kBf16Bytes * tokens_per_gpu * model_.hidden_size);
+}
+
+RingPrice StepPricer::ring(const LayerAttention& computed, std::int64_t tokens_per_gpu, bool is_backward) {
   RingPrice ring;
   // Layers with a window take no steps.
   const double stepping = model_.has_windows() ? 1 - model_.windowed_layers() : 1;
@@ -298,13 +321,9 @@ RingPrice StepPricer::ring(const LayerAttention& computed, std::int64_t tokens_p
   }
   ring.compute_ns = nanoseconds((computed.all.time_s - computed.windowed_s) / ring.steps);
   ring.windowed_ns = nanoseconds(computed.windowed_s);
-  const AttentionShape shape = attention_shape(model_, plan_);
   ring.stride = plan_.tp_degree * plan_.sequence.ulysses;
-  // Keys and values of the tokens that a GPU has, for the heads that it has.
-  const std::int64_t block_bytes =
-      kBf16Bytes * 2 * blocks * tokens_per_gpu * ring.stride * shape.kv_heads * shape.head_dim;
-  const PricedKernel& transfer = kernels_->time(collective_case("send_recv", 2, ring_nodes(), block_bytes));
-  ring.bytes = std::llround(stepping * static_cast<double>(block_bytes));
+  const PricedKernel& transfer = kernels_->time(ring_send(tokens_per_gpu, is_backward));
+  ring.bytes = std::llround(stepping * kernel_bytes(transfer.kernel));
   ring.transfer_ns = nanoseconds(stepping * transfer.time_s);
   ring.transfers = transfer.estimate(stepping * (ring.steps - 1));
   return ring;
@@ -316,18 +335,15 @@ MicroBatchPrice StepPricer::micro_batch(std::int64_t tokens, std::span<const std
   MicroBatchPrice price;
   price.tokens = &this->tokens(tokens_per_gpu);
   price.overhead_ns = nanoseconds(factors_.micro_batch_s / plan_.virtual_stages);
-  // Keys and values go round; backward their gradients too.
-  price.attention_forward = ring(attention(attention_forward_, lengths_tokens), tokens_per_gpu, 1);
-  price.attention_backward = ring(attention(attention_backward_, lengths_tokens), tokens_per_gpu, 2);
+  price.attention_forward = ring(attention(attention_forward_, lengths_tokens), tokens_per_gpu, false);
+  price.attention_backward = ring(attention(attention_backward_, lengths_tokens), tokens_per_gpu, true);
   if (plan_.offload.activations) price_host_copies(price, tokens_per_gpu);
   if (plan_.pp_degree > 1) {
-    price.stage_transfer_bytes = kBf16Bytes * tokens_per_gpu * model_.hidden_size;
-    const PricedKernel& between =
-        kernels_->time(collective_case("send_recv", 2, 2, price.stage_transfer_bytes));
+    const PricedKernel& between = kernels_->time(stage_send(tokens_per_gpu, 2));
+    price.stage_transfer_bytes = between.kernel.integer("bytes");
     price.stage_transfer_ns = nanoseconds(between.time_s);
     price.stage_transfer = between.estimate();
-    const PricedKernel& inside =
-        kernels_->time(collective_case("send_recv", 2, 1, price.stage_transfer_bytes));
+    const PricedKernel& inside = kernels_->time(stage_send(tokens_per_gpu, 1));
     price.stage_transfer_in_node_ns = nanoseconds(inside.time_s);
     price.stage_transfer_in_node = inside.estimate();
   }
@@ -336,8 +352,7 @@ MicroBatchPrice StepPricer::micro_batch(std::int64_t tokens, std::span<const std
 
 // Each copy runs beside the pass of its layer.
 void StepPricer::price_host_copies(MicroBatchPrice& price, std::int64_t tokens_per_gpu) {
-  const std::int64_t bytes = kBf16Bytes * tokens_per_gpu * model_.hidden_size;
-  const PricedKernel& kernel = kernels_->time(copy_case("device_to_host", bytes));
+  const PricedKernel& kernel = kernels_->time(host_copy(tokens_per_gpu));
   price.host_copy = kernel.estimate();
   const std::int64_t copy_ns = nanoseconds(kernel.time_s);
   for (const LayerKind kind : {LayerKind::dense, LayerKind::expert}) {

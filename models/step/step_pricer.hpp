@@ -47,6 +47,19 @@ class StepPricer {
   AttentionCost document_cost(std::int32_t length_tokens);
   AttentionCost attention_launch() const;
   AttentionCost longest_cost_per_token() const;
+  /// Makes the accounts of all prices that are made from now on count their kernels, for coverage.
+  void keep_kernels() { keeps_kernels_ = true; }
+  bool keeps_kernels() const { return keeps_kernels_; }
+  /// What the slowest GPU of a ring computes of its rank's attention without a window, for the heads that it
+  /// has.
+  double attention_share() const;
+  /// The window of layers that have one.
+  AttentionWindow window() const;
+  // Transfers of a micro-batch with so many tokens on each GPU: of one block of a ring, between two pipeline
+  // stages, and of the input of a checkpointed layer to the host.
+  KernelCase ring_send(std::int64_t tokens_per_gpu, bool is_backward) const;
+  KernelCase stage_send(std::int64_t tokens_per_gpu, int nodes) const;
+  KernelCase host_copy(std::int64_t tokens_per_gpu) const;
   /// Transfers of a ring in one layer, for a pack of so many tokens; 0 without a ring.
   AttentionCost ring_transfers(std::int64_t tokens);
   /// [pp_degree]: whether every GPU of a pipeline stage is in the same node as its counterpart in the next
@@ -73,16 +86,16 @@ class StepPricer {
   void add_op(PricedPhase& phase, const LayerOp& op, bool is_backward, double part, PriceAccount& account);
   double exposed_part(const std::vector<LayerOp>& ops, std::size_t at, bool is_backward);
   double time_s(const std::vector<CountedKernel>& kernels, double factor);
-  double attention_share() const;
   double document_s(AttentionPricer& pricer, std::int32_t length_tokens);
   // Of one layer on one GPU; where some layers have a window, of the mean layer.
   struct LayerAttention {
     TimeEstimate all = {};
     double windowed_s = 0;  // the part of layers with a window
   };
-  AttentionWindow window() const;
   LayerAttention attention(AttentionPricer& pricer, std::span<const std::int32_t> lengths_tokens);
-  RingPrice ring(const LayerAttention& computed, std::int64_t tokens_per_gpu, int blocks);
+  RingPrice ring(const LayerAttention& computed, std::int64_t tokens_per_gpu, bool is_backward);
+  void book(PriceAccount& account, Cause cause, const PricedKernel& kernel, const TimeEstimate& known,
+            double count = 1) const;
   int ring_nodes() const;
   StatesPrice price_states(int chunk);
   // GPUs among which states travel, and the nodes that they are in.
@@ -112,6 +125,7 @@ class StepPricer {
   std::map<std::int64_t, TokenPrices> grid_;  // exactly priced, by tokens a GPU
   std::map<std::int64_t, TokenPrices> tokens_;
   std::map<int, StatesPrice> states_;  // by chunk
+  bool keeps_kernels_ = false;
 };
 
 }  // namespace packsim

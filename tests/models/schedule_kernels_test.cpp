@@ -2,11 +2,20 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
 #include "llama_8b.hpp"
 #include "models/coverage/step_kernels.hpp"
+#include "models/step/plan_account.hpp"
+#include "pricing.hpp"
+#include "tests/models/expert_models.hpp"
 
 using namespace packsim;
-using packsim_test::kLlama8b;
+using namespace packsim_test;
 
 namespace {
 
@@ -38,15 +47,14 @@ std::vector<std::int32_t> many_lengths() {
   return lengths;
 }
 
-Cluster cluster_of(int n_gpus) {
-  Cluster cluster;
-  cluster.nodes = (n_gpus + 7) / 8;
-  return cluster;
-}
-
-std::vector<KernelUse> kernels_of(const Run& run, const ScheduleSampling& sampling = {}) {
-  return schedule_kernels(kLlama8b, cluster_of(run.schedule.n_gpus), 1, run.packing, run.batches,
-                          run.schedule, sampling);
+// With 8 checkpointed layers.
+std::vector<KernelUse> kernels_of(const Run& run, const ScheduleSampling& sampling = {}, int sp_degree = 1) {
+  Pricing pricing(kLlama8b,
+                  {.n_gpus = run.schedule.n_gpus, .sequence = {.ulysses = sp_degree}, .gc_layers = 8});
+  pricing.pricer.keep_kernels();
+  StepPricer* pricer = &pricing.pricer;
+  return schedule_kernels({&pricer, 1}, run.packing, run.batches, count_pack_uses(run.batches, run.schedule),
+                          sampling);
 }
 
 double flop_of(const std::vector<KernelUse>& uses, std::string_view kernel, std::string_view part) {
@@ -85,10 +93,14 @@ TEST_CASE("A schedule's kernels do the work of its tokens and squared lengths, h
       CAPTURE(strategy, packs);
       const std::vector<KernelUse> uses = kernels_of(run, {.attention_packs = packs});
       // On the mean of four GPUs.
-      CHECK(flop_of(uses, "gemm", "forward") ==
-            Approx(trained.tokens / 4 * (kLlama8b.layers_flop_per_token() + kLlama8b.head_flop_per_token())));
-      CHECK(flop_of(uses, "attention", "forward") ==
-            Approx(trained.pairs / 4 * kLlama8b.attention_flop_per_pair()));
+      // Forward once and backward twice; attention backward 2.5 times.
+      CHECK(flop_of(uses, "gemm", "linear") ==
+            Approx(3 * trained.tokens / 4 *
+                   (kLlama8b.layers_flop_per_token() + kLlama8b.head_flop_per_token())));
+      CHECK(flop_of(uses, "gemm", "recompute") ==
+            Approx(trained.tokens / 4 * kLlama8b.layers_flop_per_token() / 4));
+      CHECK(flop_of(uses, "attention", "attention") ==
+            Approx(3.5 * trained.pairs / 4 * kLlama8b.attention_flop_per_pair()));
       CHECK(flop_of(uses, "attention", "recompute") ==
             Approx(trained.pairs / 4 * kLlama8b.attention_flop_per_pair() / 4));
     }
@@ -100,15 +112,16 @@ TEST_CASE("Few kernels stand for many packs") {
   int n_attention = 0;
   int n_heads = 0;
   for (const KernelUse& use : kernels_of(run, {.attention_packs = 10})) {
-    n_attention += use.kernel.kernel() == "attention" && use.part == "forward" ? 1 : 0;
-    n_heads += use.part == "forward" && use.kernel.text().find(" n=128256 ") != std::string::npos ? 1 : 0;
+    n_attention += use.kernel.kernel() == "attention" && use.part == "recompute" ? 1 : 0;
+    n_heads +=
+        use.kernel.kernel() == "gemm" && use.kernel.text().find(" n=128256 ") != std::string::npos ? 1 : 0;
   }
   CHECK(n_attention <= 10);
   CHECK(n_attention >= 8);
   CHECK(n_heads <= 8);
 }
 
-TEST_CASE("A schedule of equal packs has the kernels of its steps, step after step") {
+TEST_CASE("A schedule of equal packs has the products of its steps, step after step") {
   // 16 packs of two documents, two ranks of SP 4, two micro-batches: four steps.
   const Run run = run_of(std::vector<std::int32_t>(32, 1024), 2048, 8, 4);
   REQUIRE(run.schedule.iterations.size() == 4);
@@ -118,17 +131,19 @@ TEST_CASE("A schedule of equal packs has the kernels of its steps, step after st
   plan.sequence.ulysses = 4;
   plan.dp_degree = 2;
   plan.micro_batches = {parse_documents("2x1024"), parse_documents("2x1024")};
-  const std::vector<KernelUse> step = step_kernels(plan);
-  const std::vector<KernelUse> uses = kernels_of(run);
-  REQUIRE(uses.size() == step.size());
-  for (const KernelUse& expected : step) {
-    CAPTURE(expected.kernel.text(), expected.part);
-    const auto same = [&](const KernelUse& use) {
-      return use.kernel == expected.kernel && use.part == expected.part;
-    };
-    const auto at = std::ranges::find_if(uses, same);
-    REQUIRE(at != uses.end());
-    CHECK(at->count == Approx(4 * expected.count));
+  std::map<std::string, double> expected;
+  for (const KernelUse& use : step_kernels(plan)) {
+    if (use.kernel.kernel() == "gemm" || use.kernel.kernel() == "attention")
+      expected[use.kernel.text()] += 4 * use.count;
+  }
+  std::map<std::string, double> counts;
+  for (const KernelUse& use : kernels_of(run, {}, 4)) {
+    if (expected.contains(use.kernel.text())) counts[use.kernel.text()] += use.count;
+  }
+  REQUIRE(counts.size() == expected.size());
+  for (const auto& [text, count] : expected) {
+    CAPTURE(text);
+    CHECK(counts[text] == Approx(count));
   }
 }
 
@@ -140,18 +155,143 @@ TEST_CASE("Gradients are added on ranks that have more than one micro-batch in a
       make_schedule(run.batches, run.packing.capacities_tokens, parallelism,
                     {.n_gpus = 2, .micro_batches_per_rank = 2, .last_iteration = LastIteration::shorten});
   REQUIRE(run.schedule.iterations.size() == 2);
-  const auto head_sums = [](const std::vector<KernelUse>& uses) {
+  const auto summed = [](const std::vector<KernelUse>& uses) {
+    double elements = 0;
     for (const KernelUse& use : uses) {
-      if (use.kernel.text() == "elementwise op=residual_add pass=fwd rows=128256 cols=4096 cache=cold")
-        return use.count;
+      const bool is_sum = use.kernel.text().starts_with("elementwise op=residual_add pass=fwd");
+      // The layers' own additions are of 1024 tokens.
+      if (is_sum && use.kernel.integer("rows") != 1024)
+        elements += use.count * use.kernel.number("rows") * use.kernel.number("cols");
     }
-    return 0.0;
+    return elements;
   };
-  // Of the head and of the embedding, on each rank once in the first iteration.
-  CHECK(head_sums(kernels_of(run)) == Approx(2));
+  // All weights, on each rank once in the first iteration.
+  CHECK(summed(kernels_of(run)) == Approx(kLlama8b.parameters()).epsilon(1e-3));
   // One micro-batch a rank and iteration.
   run.schedule = make_schedule(run.batches, run.packing.capacities_tokens, parallelism, {.n_gpus = 2});
-  CHECK(head_sums(kernels_of(run)) == 0);
+  CHECK(summed(kernels_of(run)) == 0);
+}
+
+namespace {
+
+struct Feature {
+  std::string name;
+  Transformer model = kLlama8b;
+  ParallelPlan plan = {};
+};
+
+std::vector<Feature> features() {
+  Transformer windowed = kLlama8b;
+  windowed.sliding_window_tokens = 128;
+  windowed.n_windowed_layers = 16;
+  const SequenceParallelism sp4{.ulysses = 4};
+  const ExecutionStyle overlapping{.overlaps_tensor = true};
+  const LayerModules some_modules(LayerModule::core_attn);
+  return {
+      {"data parallel", kLlama8b, {.zero_stage = 0}},
+      {"Ulysses, ZeRO 1", kLlama8b, {.sequence = sp4, .gc_layers = 3}},
+      {"ZeRO 2", kLlama8b, {.sequence = sp4, .zero_stage = 2}},
+      {"ZeRO 3, fp32 gradients", kLlama8b, {.zero_stage = 3, .execution = {.fp32_gradients = true}}},
+      {"shard_degree", kLlama8b, {.sequence = sp4, .zero_stage = 3, .shard_degree = 8}},
+      {"ring", kLlama8b, {.sequence = {.ulysses = 2, .ring = 4}, .gc_layers = 5}},
+      {"ring under windows", windowed, {.sequence = {.ring = 4}, .gc_layers = 5}},
+      {"tensor", kLlama8b, {.tp_degree = 4}},
+      {"tensor, overlapping", kLlama8b, {.tp_degree = 4, .execution = overlapping}},
+      {"pipeline", kLlama8b, {.tp_degree = 2, .pp_degree = 4, .gc_layers = 8}},
+      {"pipeline between nodes", kLlama8b, {.tp_degree = 8, .pp_degree = 4, .virtual_stages = 2}},
+      {"by operation", kLlama8b, {.gc_layers = 32, .checkpointing = Checkpointing::operations}},
+      {"modules",
+       kLlama8b,
+       {.gc_layers = 32, .checkpointing = Checkpointing::modules, .recomputed_modules = some_modules}},
+      {"experts", kQwen3Moe, {.ep_degree = 8, .zero_stage = 2}},
+      {"experts, deduplicated",
+       kDeepseekV2,
+       {.sequence = sp4, .ep_degree = 16, .expert_dispatch = ExpertDispatch::deduplicated, .gc_layers = 20}},
+      {"latents sent", kDeepseekV2, {.sequence = sp4, .ep_degree = 8, .latent_exchange = true}},
+      {"fp8", kLlama8b, {.gc_layers = 4, .precision = Precision::fp8_current}},
+      {"fp8 of blocks, ZeRO 3",
+       kDeepseekV2,
+       {.ep_degree = 8, .zero_stage = 3, .precision = Precision::fp8_block}},
+      {"fp8 gathered", kLlama8b, {.zero_stage = 3, .precision = Precision::fp8_current, .fp8_gather = true}},
+      {"LoRA, 4 bits", kLlama8b, {.lora_rank = 16, .frozen_weights = FrozenWeights::nf4}},
+      {"tiles", kLlama8b, {.gc_layers = 7, .mlp_tiles = 4, .loss_tiles = 4}},
+      {"offload",
+       kLlama8b,
+       {.zero_stage = 3,
+        .gc_layers = 32,
+        .offload = {.optimizer = true, .weights = true, .gradients = true, .activations = true}}},
+  };
+}
+
+}  // namespace
+
+TEST_CASE("The kernels of a schedule are those that its simulated steps ask the profile for") {
+  for (Feature& feature : features()) {
+    CAPTURE(feature.name);
+    ParallelPlan& plan = feature.plan;
+    plan.n_gpus = 32;
+    Cluster cluster = example_cluster();
+    cluster.gpu.peak_flop_per_s = {{"bf16", 1e15}, {"fp8", 2e15}};
+    REQUIRE(plan_mistakes(feature.model, cluster, plan).empty());
+    // 1024 tokens on each GPU, which are priced exactly; two micro-batches a rank and step.
+    const int gpus = plan.sequence_gpus();
+    const int sp_degree = plan.sequence.gpus_per_pack();
+    const Run run = run_of(std::vector<std::int32_t>(128, 512 * gpus), std::int64_t{1024} * gpus,
+                           plan.n_gpus / plan.tp_degree / plan.pp_degree, sp_degree);
+    const PackUseCounts counts = count_pack_uses(run.batches, run.schedule);
+    Pricing pricing(feature.model, plan);
+    pricing.pricer.keep_kernels();
+    StepPricer* pricer = &pricing.pricer;
+    const std::vector<KernelUse> uses = schedule_kernels({&pricer, 1}, run.packing, run.batches, counts);
+
+    const auto kernels = std::make_shared<KernelPricer>(pricing.profile, pricing.cluster);
+    StepPricer simulated(feature.model, pricing.cluster, plan, pricing.profile, {}, kernels);
+    PlanAccount account(simulated);
+    const std::vector<std::int32_t> lengths = {512 * gpus, 512 * gpus};
+    double n_micro_batches = 0;
+    for (const std::uint32_t times : counts.of_pack[0]) {
+      account.add_micro_batches(simulated.micro_batch(std::int64_t{1024} * gpus, lengths), times);
+      n_micro_batches += times;
+    }
+    account.add_steps(counts.rank_steps[0], n_micro_batches, counts.later_micro_batches[0]);
+
+    std::set<std::string> listed;
+    std::map<std::string, double> time_s;  // by cause, on all GPUs
+    for (const KernelUse& use : uses) {
+      if (use.kernel.kernel() == "launch_gap") continue;
+      if (use.kernel.kernel() == "attention") {
+        const AttentionShape shape = attention_shape(feature.model, plan);
+        CHECK(use.kernel.documents("docs") == Documents{{{2, 512 * gpus}}});
+        CHECK(use.kernel.integer("heads") == shape.heads);
+        CHECK(use.kernel.integer("kv_heads") == shape.kv_heads);
+        CHECK(use.kernel.integer("head_dim") == shape.head_dim);
+        continue;
+      }
+      listed.insert(use.kernel.text());
+      time_s[use.part] += plan.n_gpus * use.count * pricing.kernels.time(use.kernel).time_s;
+    }
+    std::set<std::string> asked;
+    for (const std::string& text : kernels->asked_for()) asked.insert(text);
+    // Both ways between stages are priced, though all stages may be in one node or all in others.
+    const std::vector<bool> in_node = simulated.sends_in_node();
+    const auto n_in_node = std::count(in_node.begin(), in_node.end() - 1, true);
+    if (plan.pp_degree > 1 && n_in_node == 0) asked.erase(simulated.stage_send(1024, 1).text());
+    if (plan.pp_degree > 1 && n_in_node == plan.pp_degree - 1)
+      asked.erase(simulated.stage_send(1024, 2).text());
+    if (plan.execution.overlaps_tensor) {
+      // The pieces of products beside communication are asked for, too.
+      CHECK(std::ranges::includes(asked, listed));
+      continue;
+    }
+    CHECK(listed == asked);
+    if (plan.offload.any()) continue;  // part of it has no kernel, or is hidden
+    const PriceAccount total = account.total();
+    for (const Cause cause : {Cause::linear, Cause::sequence, Cause::tensor, Cause::expert, Cause::pipeline,
+                              Cause::states, Cause::optimizer}) {
+      CAPTURE(cause_name(cause));
+      CHECK(time_s[std::string(cause_name(cause))] == Approx(total.total(cause).time_s));
+    }
+  }
 }
 
 TEST_CASE("Padding is one more document of a pack, and longer rows of a batch of rows") {

@@ -12,7 +12,7 @@ struct NotModelled {
 };
 
 /// Those that people ask for. `packsim list support` shows them.
-inline constexpr std::array<NotModelled, 7> kNotModelled = {{
+inline constexpr std::array<NotModelled, 6> kNotModelled = {{
     {"fp4, fp16, fp8 of other parts",
      "Matrix products of layers are in bf16 or fp8 (\"precision\"). Attention, the head, gradients and what "
      "is sent between GPUs are in bf16 or fp32, but for gathers of weights (\"fp8_gather\")."},
@@ -30,9 +30,6 @@ inline constexpr std::array<NotModelled, 7> kNotModelled = {{
     {"adapters of several ranks, DoRA",
      "Adapters have one rank, and are those of LoRA. Embedding and head have none."},
     {"tensor-parallel experts", "Each expert is whole on one GPU; ep_degree spreads experts over GPUs."},
-    {"experts close to their tokens",
-     "Experts are chosen at random. Routers that keep a token's experts on a few nodes, as DeepSeek's, send "
-     "less."},
 }};
 
 }  // namespace packsim

@@ -27,6 +27,10 @@ struct Experts {
   bool shared_gate = false;  ///< a gate with one output weighs the shared experts (Qwen2-MoE)
   /// Number of layers at the start with a dense MLP of size Transformer::ffn_size instead.
   int n_dense_layers = 0;
+  /// Of so many groups of neighbouring experts, all alike, a token's experts lie in at most groups_per_token
+  /// (node-limited routing); 1 and 1: anywhere.
+  int n_groups = 1;
+  int groups_per_token = 1;
   bool operator==(const Experts&) const = default;
 };
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "models/layers/expert_spread.hpp"
 #include "models/layers/head_shares.hpp"
 #include "models/layers/layer_parts.hpp"
 #include "models/layers/recomputed_parts.hpp"
@@ -13,16 +14,6 @@ namespace packsim {
 namespace {
 
 using std::int64_t;
-
-// Of equal parts of the routed experts, how many have any of a token's, if each choice is as likely: parts x
-// (1 - the chance that a part has none of them).
-double parts_with_experts(const Experts& experts, int n_parts) {
-  const double per_part = 1.0 * experts.n_routed / n_parts;
-  double none = 1;
-  for (int chosen = 0; chosen < experts.per_token; ++chosen)
-    none *= std::max(0.0, (experts.n_routed - per_part - chosen) / (experts.n_routed - chosen));
-  return n_parts * (1 - none);
-}
 
 /// The operations of one GPU under a plan while they are being listed.
 struct OpList {

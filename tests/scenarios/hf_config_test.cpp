@@ -6,6 +6,7 @@
 #include "scenarios/loader/load_scenario.hpp"
 #include "temp_folder.hpp"
 #include "tests/paths.hpp"
+#include "tests/shipped_data.hpp"
 
 using namespace packsim;
 
@@ -116,9 +117,33 @@ TEST_CASE("Experts are read as each model type spells them") {
   CHECK(gpt_oss == Experts{.n_routed = 32, .per_token = 4, .ffn_size = 2880});
   // Two shared experts of 1536, as one of 3072.
   const Experts deepseek = load_model(fixture("deepseek-v2"), {}).experts;
-  CHECK(deepseek ==
-        Experts{
-            .n_routed = 160, .per_token = 6, .ffn_size = 1536, .shared_ffn_size = 3072, .n_dense_layers = 1});
+  CHECK(deepseek == Experts{.n_routed = 160,
+                            .per_token = 6,
+                            .ffn_size = 1536,
+                            .shared_ffn_size = 3072,
+                            .n_dense_layers = 1,
+                            .n_groups = 8,
+                            .groups_per_token = 3});
+}
+
+TEST_CASE("Groups of experts are read where the router is limited to them") {
+  const auto groups = [](const std::string& members) {
+    const Experts experts = model_of(deepseek_with(members)).experts;
+    return std::pair(experts.n_groups, experts.groups_per_token);
+  };
+  CHECK(groups("") == std::pair(1, 1));
+  CHECK(groups(R"("n_group": 4, "topk_group": 2, )") == std::pair(4, 2));
+  CHECK(groups(R"("n_group": 4, "topk_group": 2, "topk_method": "group_limited_greedy", )") ==
+        std::pair(4, 2));
+  CHECK(groups(R"("n_group": 4, "topk_group": 2, "topk_method": "greedy", )") == std::pair(1, 1));
+  CHECK(groups(R"("n_group": null, "topk_group": null, )") == std::pair(1, 1));
+  CHECK(messages_for(deepseek_with(R"("n_group": 3, "topk_group": 2, )")) ==
+        std::vector<std::string>{
+            "config.json: /n_group: expected a divisor of the 8 routed experts, got 3 (number)"});
+  CHECK(load_model("deepseek-v2", packsim_test::kData).experts ==
+        load_model(fixture("deepseek-v2"), {}).experts);
+  CHECK(load_model("deepseek-v3", packsim_test::kData).experts ==
+        load_model(fixture("deepseek-v3"), {}).experts);
 }
 
 TEST_CASE("GLM has norms of queries and keys where use_qk_norm says so, others by their type") {

@@ -101,7 +101,7 @@ TEST_CASE("a model file says windows, latent attention and experts in objects of
       folder.write("m.json", model_with(R"("head_dim": 12, "sliding_window": {"tokens": 100, "layers": 1},
           "latent_attention": {"kv_lora_rank": 16, "qk_nope_head_dim": 8, "qk_rope_head_dim": 4, "v_head_dim": 6},
           "experts": {"routed": 8, "per_token": 2, "ffn_size": 32, "shared_ffn_size": 64, "shared_gate": true,
-                      "dense_layers": 1}, )"));
+                      "dense_layers": 1, "groups": 4, "groups_per_token": 2}, )"));
   const Transformer model = load_model(path, kData);
   CHECK(model.sliding_window_tokens == 100);
   CHECK(model.n_windowed_layers == 1);
@@ -115,7 +115,9 @@ TEST_CASE("a model file says windows, latent attention and experts in objects of
                                  .ffn_size = 32,
                                  .shared_ffn_size = 64,
                                  .shared_gate = true,
-                                 .n_dense_layers = 1});
+                                 .n_dense_layers = 1,
+                                 .n_groups = 4,
+                                 .groups_per_token = 2});
   CHECK_FALSE(load_model("llama3.1-8b", kData).qk_norm);
   CHECK_FALSE(load_model("llama3.1-8b", kData).output_norms);
   CHECK(load_model("gemma-3-27b", kData).output_norms);
@@ -158,7 +160,13 @@ TEST_CASE("windows, latents and experts that cannot be are refused") {
        "/experts/per_token: expected at most the 8 routed experts, got 9 (number)"},
       {experts + R"(, "shared": 1}, )",
        "/experts/shared: expected no such key (known: routed, per_token, ffn_size, shared_ffn_size, "
-       "shared_gate, dense_layers), got 1 (number)"}};
+       "shared_gate, dense_layers, groups, groups_per_token), got 1 (number)"},
+      {experts + R"(, "groups": 3}, )",
+       "/experts/groups: expected a divisor of the 8 routed experts, got 3 (number)"},
+      {experts + R"(, "groups": 4, "groups_per_token": 5}, )",
+       "/experts/groups_per_token: expected at most the 4 groups, got 5 (number)"},
+      {experts + R"(, "groups": 8}, )",
+       "/experts/groups_per_token: expected enough groups of 1 for the 2 experts of a token, got nothing"}};
   for (const auto& [members, message] : cases) {
     CAPTURE(members);
     CHECK(messages_for_model(members) == Messages{message});

@@ -8,6 +8,7 @@
 
 #include "scenarios/loader/models/model_limits.hpp"
 #include "scenarios/loader/models/read_latent.hpp"
+#include "scenarios/loader/models/refuse_groups.hpp"
 
 namespace packsim {
 namespace {
@@ -144,6 +145,13 @@ Experts deepseek_experts(JsonReader& reader, int n_layers) {
     experts.shared_ffn_size = static_cast<int>(shared);
   }
   experts.n_dense_layers = deepseek_dense_layers(reader, n_layers);
+  // DeepSeek-V2-Lite has these keys, and a router that does not read them.
+  const Json* method = reader.value("topk_method");
+  const bool is_limited = method == nullptr || !method->is_string() || method->get<std::string>() != "greedy";
+  if (is_limited && says_something(reader.value("n_group"))) {
+    experts.n_groups = reader.integer("n_group", 1, kMostExperts);
+    experts.groups_per_token = reader.integer("topk_group", 1, kMostExperts);
+  }
   return experts;
 }
 
@@ -182,6 +190,7 @@ Experts read_hf_experts(JsonReader& reader, const HfModelType& type, const Trans
   experts.per_token = reader.integer("num_experts_per_tok", 1, kMostExperts);
   if (reader.n_problems() == before && experts.per_token > experts.n_routed)
     reader.refuse("num_experts_per_tok", fmt::format("at most the {} routed experts", experts.n_routed));
+  if (reader.n_problems() == before) refuse_groups(reader, experts, "n_group", "topk_group");
   return experts.n_dense_layers == model.n_layers ? Experts{} : experts;
 }
 

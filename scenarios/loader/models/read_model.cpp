@@ -3,6 +3,7 @@
 #include "scenarios/loader/models/model_limits.hpp"
 #include "scenarios/loader/models/read_hf_config.hpp"
 #include "scenarios/loader/models/read_latent.hpp"
+#include "scenarios/loader/models/refuse_groups.hpp"
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {
@@ -27,10 +28,13 @@ Experts read_experts(JsonReader reader, int most_layers) {
                         .ffn_size = reader.integer("ffn_size", 1, kWidest),
                         .shared_ffn_size = reader.integer("shared_ffn_size", 0, kWidest, 0),
                         .shared_gate = reader.boolean("shared_gate", false),
-                        .n_dense_layers = reader.integer("dense_layers", 0, most_layers, 0)};
+                        .n_dense_layers = reader.integer("dense_layers", 0, most_layers, 0),
+                        .n_groups = reader.integer("groups", 1, kMostExperts, 1),
+                        .groups_per_token = reader.integer("groups_per_token", 1, kMostExperts, 1)};
   if (reader.n_problems() != before) return experts;
   if (experts.per_token > experts.n_routed)
     reader.refuse("per_token", fmt::format("at most the {} routed experts", experts.n_routed));
+  if (reader.n_problems() == before) refuse_groups(reader, experts, "groups", "groups_per_token");
   if (experts.shared_gate && experts.shared_ffn_size == 0)
     reader.refuse("shared_gate", "false without shared experts");
   return experts;

@@ -81,6 +81,14 @@ TEST_CASE("Experts: deduplicated, a token is sent once to each GPU or node with 
   // However uneven the load is, a GPU gets a token once at most.
   plan.expert_imbalance = 16.0 / 3;
   CHECK(sent() == Approx(once * 2));
+  // In one of two groups, which are the nodes: one node.
+  plan.expert_imbalance = 1;
+  model.experts.n_groups = 2;
+  CHECK(sent() == Approx(once));
+  plan.expert_dispatch = ExpertDispatch::all_to_all;
+  CHECK(sent() == Approx(once * 3));
+  plan.expert_dispatch = ExpertDispatch::deduplicated;
+  model.experts.n_groups = 1;
   // Never more than a token has experts, nor than there are GPUs.
   for (const int experts : {8, 64, 256}) {
     for (const int per_token : {1, 2, 6, 8}) {

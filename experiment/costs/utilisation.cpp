@@ -71,11 +71,12 @@ Utilisation utilisation(const Scenario& scenario, const PlannedStrategy& plan, d
         recomputed_part *
         (recomputed_product_share(model, parallel) * work.computed_tokens * model.layers_flop_per_token() +
          (parallel.recomputes_attention() ? work.computed_attention_flop : 0));
+    const double tiled_flop = work.computed_tokens * tiled_flop_per_token(model, parallel);
     tokens += work.tokens;
     samples += work.samples;
     model_flop += model.training_flop(work.tokens, work.attention_flop);
-    hardware_flop +=
-        model.training_flop(work.computed_tokens, work.computed_attention_flop) + recomputed_flop;
+    hardware_flop += model.training_flop(work.computed_tokens, work.computed_attention_flop) +
+                     recomputed_flop + tiled_flop;
   }
   const double gpu_s = wall_s * scenario.cluster.n_gpus();
   Utilisation result{.tokens_per_s_per_gpu = tokens / gpu_s,

@@ -60,6 +60,13 @@ std::vector<LayerPart> recomputed_parts(const ParallelPlan& plan, const std::vec
   return recomputed;
 }
 
+double tiled_flop_per_token(const Transformer& model, const ParallelPlan& plan) {
+  if (plan.mlp_tiles == 1 || model.n_layers_of(LayerKind::dense) == 0) return 0;
+  std::vector<LayerPart> parts = layer_parts(model, LayerKind::dense);
+  std::erase_if(parts, [](const LayerPart& part) { return !part.modules.has(LayerModule::mlp); });
+  return model.n_layers_of(LayerKind::dense) * product_flop(parts);
+}
+
 double recomputed_product_share(const Transformer& model, const ParallelPlan& plan) {
   const std::vector<LayerPart> parts = layer_parts(model, model.main_kind());
   return product_flop(recomputed_parts(plan, parts)) / product_flop(parts);

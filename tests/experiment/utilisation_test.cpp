@@ -13,7 +13,7 @@ using namespace packsim;
 namespace {
 
 // 64 samples of 8 192 tokens, one in each pack, two epochs.
-StrategyResult run_with(const std::string& model, const std::string& group) {
+StrategyResult run_with(const std::string& model, const std::string& group, const std::string& members = "") {
   const TempFolder folder;
   std::string lengths = "tokens\n";
   for (int i = 0; i < 64; ++i) lengths += "8192\n";
@@ -22,7 +22,7 @@ StrategyResult run_with(const std::string& model, const std::string& group) {
       load_scenario(folder.write("job.json", R"({"format": 1, "name": "job", "model": ")" + model + R"(",
     "cluster": {"type": "h100-sxm-80gb", "nodes": 2}, "profile": "deepspeed-ulysses-h100",
     "training": {"tokens_per_iteration": 131072, "epochs": 2, "zero_stage": 3},
-    "lengths": {"mix": [{"source": "lengths.csv"}]},
+    )" + members + R"("lengths": {"mix": [{"source": "lengths.csv"}]},
     "strategies": [{"strategy": "bfd", )" + group +
                                                  "}]}"),
                     packsim_test::kData);
@@ -51,6 +51,15 @@ TEST_CASE("MFU is the model's flop over the GPUs' peak, and HFU adds what is com
   CHECK(*used.mfu_fraction == Approx(used.model_flop_per_s_per_gpu / kPeakFlopPerS));
   CHECK(*used.hfu_fraction ==
         Approx((3 * head + 3.5 * (layers + attention)) / gpu_s / kPeakFlopPerS).epsilon(1e-3));
+
+  // Tiled MLPs run their three products once more, checkpointed or not; the loss runs nothing twice.
+  const double mlp = 2.0 * 32 * 4096 * 3 * 14336 * tokens;
+  const StrategyResult tiled = run_with("llama3.1-8b", R"("capacity_tokens": 8192, "gc_layers": 16)",
+                                        R"("parallelism": {"mlp_tiles": 4, "loss_tiles": 4}, )");
+  REQUIRE(tiled.times);
+  CHECK(*tiled.times->utilisation.hfu_fraction / *tiled.times->utilisation.mfu_fraction ==
+        Approx((3 * head + 3.5 * (layers + attention) + mlp) / (3 * (layers + head + attention)))
+            .epsilon(1e-3));
 
   const StrategyResult padded = run_with("llama3.1-8b", R"("capacity_tokens": 10240, "padding": "capacity")");
   REQUIRE(padded.times);

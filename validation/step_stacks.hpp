@@ -22,8 +22,7 @@ struct StackProfile {
 struct StepStack {
   std::string_view name;
   std::vector<std::string_view> sources;  ///< the starts of the ids of its sources
-  /// Empty if there is none, because its steps show too little: fits to a part of them predict the others
-  /// worse than the profile of all stacks does.
+  /// Empty if no GPU has steps of two models or plans that a profile can be fitted to.
   std::vector<StackProfile> profiles;
 };
 

@@ -26,9 +26,12 @@ struct Gpu {
   std::optional<double> memory_bytes_per_s = {};  ///< bandwidth of that memory
   std::optional<double> l2_bytes = {};            ///< second-level cache
   std::optional<int> n_sms = {};                  ///< streaming multiprocessors, or compute units
+  std::optional<double> sm_clock_hz = {};         ///< the highest clock of the multiprocessors
   std::optional<double> nvlink_bytes_per_s = {};  ///< one way, all links to other GPUs; 0 if it has none
-  std::optional<double> pcie_bytes_per_s = {};    ///< one way
-  std::optional<double> power_w = {};             ///< the most that the board draws
+  /// Whether the switches of NVLink add up what passes them, so that an all-reduce sends less (NVLS).
+  bool nvlink_switch_adds = false;
+  std::optional<double> pcie_bytes_per_s = {};  ///< one way
+  std::optional<double> power_w = {};           ///< the most that the board draws
 
   /// Peak rate of products of a number format; none if not stated.
   std::optional<double> peak(std::string_view format) const {

@@ -120,6 +120,7 @@ struct KernelModel {
 struct LinkRates {
   double gpu_bytes_per_s = 0;  ///< to the other GPUs of the node: NVLink, or PCIe where there is none
   double nic_bytes_per_s = 0;  ///< its share of its node's network cards
+  bool switch_adds = false;    ///< whether the switches between the GPUs of a node add up what passes them
   bool operator==(const LinkRates&) const = default;
 };
 

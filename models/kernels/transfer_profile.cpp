@@ -30,6 +30,7 @@ struct WorkFactors {
   double product = 1;    // of flop in matrix products
   double attention = 1;  // of all work of attention
   double memory = 1;     // of bytes in the GPU's memory
+  double sm = 1;         // of what multiprocessors do beside products
   double host = 1;       // of bytes between host and GPU
 };
 
@@ -45,13 +46,21 @@ double ratio(std::optional<double> from, std::optional<double> to) {
   return from && to && *from > 0 && *to > 0 ? *from / *to : 1;
 }
 
+// Cycles of all multiprocessors in a second.
+std::optional<double> sm_cycles_per_s(const Gpu& gpu) {
+  return gpu.n_sms && gpu.sm_clock_hz ? std::optional(*gpu.n_sms * *gpu.sm_clock_hz) : std::nullopt;
+}
+
 WorkFactors work_factors(const Gpu& from, const Gpu& to, std::optional<double> host_bytes_per_s,
                          std::string_view library, std::string_view format, double compute_exponent) {
   const double peaks = ratio(from.peak(format), to.peak(format));
   const double shares = issues_warp_products(library) ? from.warp_product_share / to.warp_product_share : 1;
+  const double memory = ratio(from.memory_bytes_per_s, to.memory_bytes_per_s);
+  const bool are_sms_known = sm_cycles_per_s(from) && sm_cycles_per_s(to);
   return {.product = std::pow(peaks, compute_exponent),
           .attention = std::pow(peaks * shares, compute_exponent),
-          .memory = ratio(from.memory_bytes_per_s, to.memory_bytes_per_s),
+          .memory = memory,
+          .sm = are_sms_known ? ratio(sm_cycles_per_s(from), sm_cycles_per_s(to)) : memory,
           .host = ratio(from.pcie_bytes_per_s, host_bytes_per_s)};
 }
 
@@ -60,6 +69,13 @@ GemmNumbers slower(const GemmNumbers& numbers, const WorkFactors& factors) {
           .s_per_flop = numbers.s_per_flop * factors.product,
           .s_per_output = numbers.s_per_output * factors.product,
           .s_per_byte = numbers.s_per_byte * factors.memory};
+}
+
+// An elementwise kernel waits for its bytes and for the multiprocessors, partly at once.
+double elementwise_factor(const WorkFactors& factors, double bytes_s, double work_s) {
+  const double memory_part = work_s > 0 ? std::min(1.0, bytes_s / work_s) : 1;
+  const double sm_part = std::sqrt(1 - memory_part * memory_part);
+  return std::hypot(memory_part * factors.memory, sm_part * factors.sm);
 }
 
 // A time of which a part is fixed.
@@ -157,16 +173,25 @@ class ProfileTransfer {
         return gemm_model_s(numbers, by_k ? other : size, n, by_k ? size : other) - numbers.launch_s;
       };
       change_points(curve, from.launch_s, numbers_.product_error,
-                    [&](double size) { return model_s(to, size) / model_s(from, size); });
+                    [&](double size, double) { return model_s(to, size) / model_s(from, size); });
+      return;
+    }
+    // The curve of attention is work alone, without launch.
+    if (kind == "attention") {
+      change_points(curve, 0, numbers_.attention_error, [&](double, double) { return work.attention; });
+      return;
+    }
+    const double launch_s = kUsualGemm.launch_s;
+    if (kind == "elementwise" && measured_.memory_bytes_per_s) {
+      const double rate = numbers_.memory_share * *measured_.memory_bytes_per_s;
+      change_points(curve, launch_s, numbers_.memory_error, [&](double bytes, double work_s) {
+        return elementwise_factor(work, bytes / rate, work_s);
+      });
       return;
     }
     const bool is_host_copy = kind == "copy" && key_value(curve.key, "kind") != "device";
-    // The curve of attention is work alone, without launch.
-    if (kind == "attention")
-      change_points(curve, 0, numbers_.attention_error, [&](double) { return work.attention; });
-    else
-      change_points(curve, kUsualGemm.launch_s, numbers_.memory_error,
-                    [&](double) { return is_host_copy ? work.host : work.memory; });
+    change_points(curve, launch_s, numbers_.memory_error,
+                  [&](double, double) { return is_host_copy ? work.host : work.memory; });
   }
 
   GemmNumbers gemm_of(const KernelCurve& curve) const {
@@ -214,26 +239,28 @@ class ProfileTransfer {
     const double cluster_nvlink = network_rates(cluster_).gpu_bytes_per_s;
     const double cluster_rate = cluster_nvlink > 0 ? cluster_nvlink : gpu_rate(cluster_.gpu);
     const bool are_alike = is_nvlink(gpu_rate(measured_), measured_) == is_nvlink(cluster_rate, cluster_.gpu);
-    return {.measured = {.gpu_bytes_per_s = gpu_rate(measured_)},
+    return {.measured = {.gpu_bytes_per_s = gpu_rate(measured_), .switch_adds = measured_.nvlink_switch_adds},
             .is_same_gpu = is_same_gpu(),
             .work_error = are_alike ? numbers_.link_error : numbers_.other_link_error,
             .latency_error = numbers_.latency_error};
   }
 
   void change_points(KernelCurve& curve, double fixed_s, double work_error,
-                     const std::function<double(double size)>& factor) const {
+                     const std::function<double(double size, double work_s)>& factor) const {
     double last_s = 0;
+    double last_factor = 1;
     for (CurvePoint& point : curve.points) {
       SplitTime time{.fixed_s = std::min(fixed_s, point.time_s)};
-      time.work_s = (point.time_s - time.fixed_s) * factor(point.size);
+      time.work_s = point.time_s - time.fixed_s;
+      last_factor = factor(point.size, time.work_s);
+      time.work_s *= last_factor;
       point.time_s = std::max(last_s, time.fixed_s + time.work_s);
       point.relative_error =
           together(point.relative_error, error_of(time, numbers_.latency_error, work_error));
       last_s = point.time_s;
     }
-    const double end_factor = factor(curve.points.back().size);
-    curve.size_per_s.value /= end_factor;
-    curve.size_per_s.standard_error /= end_factor;
+    curve.size_per_s.value /= last_factor;
+    curve.size_per_s.standard_error /= last_factor;
     curve.transferred = true;
   }
 

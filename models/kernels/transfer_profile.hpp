@@ -10,11 +10,13 @@ namespace packsim {
 struct TransferNumbers {
   /// GPUs with a higher peak reach a smaller share of it: times go with the peak to this power.
   double compute_exponent = 0.93;
+  /// The share of its memory's rate that an elementwise kernel reaches which does little else.
+  double memory_share = 0.9;
   // Relative errors, one standard deviation, that a transfer adds: of the work of kernels, and of what does
   // not depend on their size.
   double product_error = 0.12;
   double attention_error = 0.2;
-  double memory_error = 0.3;
+  double memory_error = 0.2;
   double link_error = 0.25;
   double latency_error = 0.5;
   /// In place of link_error, from GPUs with NVLink to GPUs without, or back: assumed, as no row shows it.
@@ -28,11 +30,11 @@ struct TransferNumbers {
 /// Each time is a fixed part, which does not change, and work, which takes as much longer as
 /// - matrix products and attention: what the GPU needs for the flop at its peak rate (to the power of
 ///   compute_exponent), and products for the bytes at its memory rate;
-/// - elementwise kernels, copies and the optimizer: the bytes at its memory rate; copies to and from the
-/// host:
-///   at the rate of the host's link;
-/// - collectives: the bytes that cross NVLink and network cards, at their rates, as the usual algorithm of
-/// the
+/// - elementwise kernels: the bytes at its memory rate, and for the rest of their time, what its
+///   multiprocessors need at their clock; the two as the sides of a right angle, whose hypotenuse is the time;
+/// - copies and the optimizer: the bytes at its memory rate; copies to and from the host: at the rate of the
+///   host's link;
+/// - collectives: the bytes that cross NVLink and network cards, at their rates, as the usual algorithm of the
 ///   collective sends them.
 /// Times rise with size as before. Curves and models that change are marked as transferred, and their errors
 /// grow. If GPU and links are the same, nothing changes. A rate that is not known of one of the two counts as

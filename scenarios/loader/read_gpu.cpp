@@ -33,7 +33,9 @@ Gpu read_gpu(JsonReader reader) {
   gpu.memory_bytes_per_s = reader.positive("memory_bytes_per_s");
   gpu.l2_bytes = reader.optional_positive("l2_bytes");
   gpu.n_sms = reader.optional_integer("n_sms", 1, kMostSms);
+  gpu.sm_clock_hz = reader.optional_positive("sm_clock_hz");
   gpu.nvlink_bytes_per_s = optional_number(reader, "nvlink_bytes_per_s");
+  gpu.nvlink_switch_adds = reader.boolean("nvlink_switch_adds", false);
   gpu.pcie_bytes_per_s = reader.optional_positive("pcie_bytes_per_s");
   gpu.power_w = reader.optional_positive("power_w");
   return gpu;

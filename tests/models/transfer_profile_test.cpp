@@ -83,8 +83,41 @@ TEST_CASE("Elementwise work goes with the memory rate, the launch does not") {
   const KernelTime time = time_of(moved, kNorm + " rows=1024 cols=1024");
   CHECK(time.time_s == Approx(8e-6));
   CHECK(time.evidence == Evidence::transferred);
-  // The launch errs by .5, the work by .3: (3 x .5)^2 + (5 x .3)^2 = 4.5 of 8^2, with the point's .01.
-  CHECK(time.relative_error == Approx(std::hypot(std::sqrt(4.5) / 8, 0.01)));
+  // The launch errs by .5, the work by .2: (3 x .5)^2 + (5 x .2)^2 = 3.25 of 8^2, with the point's .01.
+  CHECK(time.relative_error == Approx(std::hypot(std::sqrt(3.25) / 8, 0.01)));
+}
+
+TEST_CASE("What an elementwise kernel does not wait for memory goes with the multiprocessors") {
+  // 4 MiB at 0.9 of 2 TB/s take 2.330 us of 10; sqrt(10^2 - 2.330^2) = 9.725 are the multiprocessors'.
+  Gpu measured = kMeasured;
+  measured.n_sms = 100;
+  measured.sm_clock_hz = 2e9;
+  Gpu other = gpu_of("Maker other", 1000e12, 0.5e12);
+  other.n_sms = 160;
+  other.sm_clock_hz = 1e9;
+  const auto first_us = [&](const Gpu& to) {
+    return 1e6 * transfer_profile(norm_profile(), measured, cluster_of(to)).curves[0].points[0].time_s;
+  };
+  // A quarter of the memory rate and 0.8 of the cycles.
+  CHECK(first_us(other) == Approx(3 + std::hypot(4 * 2.330169, 9.724750 / 0.8)).epsilon(1e-5));
+  other.memory_bytes_per_s = 2e12;
+  CHECK(first_us(other) == Approx(3 + std::hypot(2.330169, 9.724750 / 0.8)).epsilon(1e-5));
+  // Where a GPU's clock is not known, all goes with the memory rate.
+  other.memory_bytes_per_s = 1e12;
+  other.sm_clock_hz.reset();
+  CHECK(first_us(other) == Approx(23));
+}
+
+TEST_CASE("A kernel at the memory rate goes with the memory rate") {
+  Gpu measured = kMeasured;
+  measured.n_sms = 100;
+  measured.sm_clock_hz = 2e9;
+  Gpu other = gpu_of("Maker other", 1000e12, 1e12);
+  other.n_sms = 1000;
+  other.sm_clock_hz = 2e9;
+  // 10 us for 20 MB: 2 TB/s.
+  const HardwareProfile profile = profile_of({curve(kNorm, "bytes", {{20e6, 13e-6}})});
+  CHECK(transfer_profile(profile, measured, cluster_of(other)).curves[0].points[0].time_s == Approx(23e-6));
 }
 
 TEST_CASE("Products go with the peak to a power, and with the memory rate where that limits them") {
@@ -147,13 +180,13 @@ TEST_CASE("Collectives go with the links that limit them") {
   CHECK(largest_us(cluster, 0) == Approx(2003));
   cluster.network.nvlink_bytes_per_s /= 2;
   CHECK(largest_us(cluster, 0) == Approx(4003));
-  // Between nodes 8 cards of 50 GB/s pass less than NVLink's 450 GB/s; half of that limits.
-  CHECK(largest_us(cluster, 1) == Approx(3 + 3000 * 400.0 / 225));
+  // Between nodes rings pass 3/4 of NVLink's 450 GB/s, which is less than 8 cards of 50 GB/s.
+  CHECK(largest_us(cluster, 1) == Approx(6003));
   cluster = cluster_of(kMeasured, 25e9);
   CHECK(largest_us(cluster, 0) == Approx(2003));
-  CHECK(largest_us(cluster, 1) == Approx(6003));
-  cluster = cluster_of(kMeasured, 200e9);  // NVLink limits
-  CHECK(largest_us(cluster, 1) == Approx(3 + 3000 * 400.0 / 450));
+  CHECK(largest_us(cluster, 1) == Approx(3 + 3000 * 337.5 / 200));
+  cluster = cluster_of(kMeasured, 200e9);  // NVLink limits as before
+  CHECK(largest_us(cluster, 1) == Approx(3003));
 
   SECTION("whose rates are not known stay as they are") {
     Cluster unknown = cluster_of(kMeasured);
@@ -171,22 +204,52 @@ TEST_CASE("Links carry what the usual algorithm of a collective sends") {
   const auto time_s = [&](const std::string& kernel) {
     return link_time_s(rates, KernelCase::parse("collective " + kernel + " bytes=16000000 imbalance=1"));
   };
-  // A ring in a node: 7/8 of 16 MB over 400 GB/s.
-  CHECK(time_s("op=all_gather gpus=8 nodes=1") == Approx(35e-6));
-  CHECK(time_s("op=all_reduce gpus=8 nodes=1") == Approx(70e-6));
-  // Each of 2 nodes sends its sum once over 8 cards, which is less than 2 x 15/16 of 16 MB over 400 GB/s.
-  CHECK(time_s("op=all_reduce gpus=16 nodes=2") == Approx(75e-6));
+  // A ring in a node: 7/8 of 16 MB over 3/4 of 400 GB/s.
+  CHECK(time_s("op=all_gather gpus=8 nodes=1") == Approx(140e-6 / 3));
+  CHECK(time_s("op=all_reduce gpus=8 nodes=1") == Approx(280e-6 / 3));
+  // Each of 2 nodes sends its sum once over 8 cards, which is less than 2 x 15/16 of 16 MB over 300 GB/s.
+  CHECK(time_s("op=all_reduce gpus=16 nodes=2") == Approx(100e-6));
   CHECK(time_s("op=all_reduce gpus=2 nodes=2") == Approx(320e-6));
-  // 15/16 of 16 MB leave a node over its 8 cards together, or over the card of its only GPU.
-  CHECK(time_s("op=reduce_scatter gpus=16 nodes=2") == Approx(37.5e-6));
+  // 15/16 of 16 MB leave a node over its 8 cards together, in 37.5 us, or over the card of its only GPU.
+  CHECK(time_s("op=reduce_scatter gpus=16 nodes=2") == Approx(50e-6));
   CHECK(time_s("op=all_gather gpus=16 nodes=16") == Approx(300e-6));
   // Of an all-to-all among 16 GPUs, 8 of the 16 parts leave the node: 8 MB over a card of 50 GB/s.
   CHECK(time_s("op=all_to_all gpus=16 nodes=2") == Approx(160e-6));
-  CHECK(time_s("op=all_to_all gpus=8 nodes=1") == Approx(35e-6));
+  CHECK(time_s("op=all_to_all gpus=8 nodes=1") == Approx(140e-6 / 3));
   CHECK(time_s("op=send_recv gpus=2 nodes=2") == Approx(320e-6));
-  CHECK(time_s("op=send_recv gpus=2 nodes=1") == Approx(40e-6));
+  CHECK(time_s("op=send_recv gpus=2 nodes=1") == Approx(160e-6 / 3));
   const KernelCase known = KernelCase::parse("collective op=all_gather gpus=16 nodes=2 bytes=8 imbalance=1");
   CHECK(link_time_s({.gpu_bytes_per_s = 400e9}, known) == 0);
+}
+
+TEST_CASE("Where switches add up, an all-reduce sends its values once and one part of the sums") {
+  const auto ratio = [](std::string_view group) {
+    const KernelCase kernel =
+        KernelCase::parse("collective op=all_reduce " + std::string(group) + " bytes=16000000 imbalance=1");
+    LinkRates rates{.gpu_bytes_per_s = 450e9, .nic_bytes_per_s = 400e9};
+    const double ring_s = link_time_s(rates, kernel);
+    rates.switch_adds = true;
+    return link_time_s(rates, kernel) / ring_s;
+  };
+  // 9/8 of the payload at 0.85 of the rate of a ring, which sends 14/8.
+  CHECK(ratio("gpus=8 nodes=1") == Approx(9 / 0.85 / 14));
+  // 3/2 at 0.85 of the rate is more than the ring's payload: the ring stays.
+  CHECK(ratio("gpus=2 nodes=1") == 1);
+  CHECK(ratio("gpus=4 nodes=1") == Approx(1.25 / 0.85 / 1.5));
+  // Of two nodes a ring sends 30/16.
+  CHECK(ratio("gpus=16 nodes=2") == Approx(18 / 0.85 / 30));
+  // Nothing is added up inside nodes of one GPU.
+  CHECK(ratio("gpus=2 nodes=2") == 1);
+}
+
+TEST_CASE("All-reduce of a GPU whose switches cannot add up takes longer than the links say") {
+  const std::string key = "collective op=all_reduce gpus=8 nodes=1 imbalance=1";
+  Gpu adding = kMeasured;
+  adding.nvlink_switch_adds = true;
+  const HardwareProfile profile = profile_of({curve(key, "bytes", {{1024, 3e-6}, {1 << 30, 2003e-6}})});
+  const Gpu other = gpu_of("Maker other", 1000e12, 2e12, 225e9);
+  const HardwareProfile moved = transfer_profile(profile, adding, cluster_of(other));
+  CHECK(time_of(moved, key + " bytes=1073741824").time_s == Approx(3e-6 + 2 * 14 * 0.85 / 9 * 2000e-6));
 }
 
 TEST_CASE("Times never fall with size after a transfer") {
@@ -247,8 +310,8 @@ TEST_CASE("A profile's stand-in has the kernels that it has none of, scaled from
   const Cluster cluster = cluster_of(kMeasured);
   CHECK(largest(cluster, in_node).time_s == Approx(2003e-6));
   CHECK(largest(cluster, in_node).evidence == Evidence::measured);
-  // Eight cards of 50 GB/s limit both, so the time is the same; it was measured on another GPU, though.
-  CHECK(largest(cluster, between).time_s == Approx(3003e-6));
+  // Eight cards of 50 GB/s limit the other; 3/4 of 450 GB/s of NVLink this one.
+  CHECK(largest(cluster, between).time_s == Approx(3e-6 + 400 / 337.5 * 3000e-6));
   CHECK(largest(cluster, between).evidence == Evidence::transferred);
   // Cards of 25 GB/s: all but the launch takes twice as long. In a node nothing changes.
   CHECK(largest(cluster_of(kMeasured, 25e9), between).time_s == Approx(6003e-6));

@@ -15,6 +15,9 @@ struct Gpu {
   /// The name that the GPU's driver reports. Measurements and profiles name the GPU in the same way.
   std::string driver_name = {};
 
+  /// The hardware profile for jobs that name none; empty: the one that their framework profile is on.
+  std::string hardware = {};
+
   /// Peak rates of matrix products by number format ("bf16", "fp8"), without sparsity and accumulated in
   /// fp32. Empty if not stated.
   std::map<std::string, double, std::less<>> peak_flop_per_s = {};

@@ -29,3 +29,5 @@ out=calibration/profiles/hardware
 "$packsim" calibrate fit calibration/data/h200-public-{attention,elementwise}.jsonl --name h200-sxm-public --hardware $out/h200-sxm-public.json \
   --description "NVIDIA H200 SXM 141GB from published measurements: cuDNN attention and rms_norm only" \
   --library elementwise=cudnn "${@:2}"
+"$packsim" calibrate fit calibration/data/mi300x-public-{attention,gemm}.jsonl --name mi300x-public --hardware $out/mi300x-public.json \
+  --description "AMD Instinct MI300X from published measurements of Primus-Turbo: matrix products and attention only" "${@:2}"

@@ -126,19 +126,32 @@ HardwareProfile on_cluster(const Loaded<HardwareProfile>& hardware, const Loaded
   return profile;
 }
 
-// The hardware profile that the scenario names; for kernels that it does not have, and where none is named,
-// the one that the framework profile is on.
+// The hardware profile that the file of the cluster's GPU names, if any.
+Loaded<HardwareProfile> load_hardware_of_gpu(JsonReader& reader, const Loaded<Cluster>& cluster,
+                                             const DataPaths& data, Problems& problems) {
+  const std::string& name = cluster.value.gpu.hardware;
+  if (!cluster.good || name.empty()) return {};
+  const FoundFile file = find_named_file(kHardwareProfileFiles, name, "", data);
+  if (file.found()) return load_file(file.path, hardware_reader(data, problems), problems);
+  reader.refuse("cluster", "a GPU whose hardware is " + file.expected, file.got);
+  return {};
+}
+
+// The hardware profile that the scenario names, or else its cluster's GPU; for kernels that it does not have,
+// and where none is named, the one that the framework profile is on.
 Loaded<HardwareProfile> load_hardware(JsonReader& reader, const Loaded<FrameworkProfile>& framework,
                                       const Loaded<Cluster>& cluster, const std::string& folder,
                                       const DataPaths& data, Problems& problems) {
   Loaded<HardwareProfile> of_framework = load_hardware_of(framework, reader, data, problems);
-  if (!reader.has("hardware")) {
-    reader.string("hardware", "");  // which makes it a known key
+  const bool is_named = reader.has("hardware");
+  if (!is_named) reader.string("hardware", "");  // which makes it a known key
+  auto named = is_named ? load_member(reader, "hardware", kHardwareProfileFiles,
+                                      hardware_reader(data, problems), folder, data, problems)
+                        : load_hardware_of_gpu(reader, cluster, data, problems);
+  if (!is_named && !named.good) {
     of_framework.value = on_cluster(of_framework, cluster, "profile", reader);
     return of_framework;
   }
-  auto named = load_member(reader, "hardware", kHardwareProfileFiles, hardware_reader(data, problems), folder,
-                           data, problems);
   named.value = on_cluster(named, cluster, "hardware", reader);
   if (of_framework.good && named.value.name != of_framework.value.name)
     named.value = with_missing_families(named.value, on_cluster(of_framework, cluster, "profile", reader));
@@ -178,8 +191,8 @@ Scenario read_scenario(JsonReader reader, const std::string& folder, const DataP
   const auto hardware = load_hardware(reader, profile, cluster, folder, data, problems);
   scenario.hardware = hardware.value;
   scenario.is_model_of_profile = is_model_of(scenario.profile, scenario.model, data);
-  scenario.is_hardware_of_profile =
-      !reader.has("hardware") || scenario.hardware.name == scenario.profile.hardware;
+  const bool is_hardware_named = reader.has("hardware") || !cluster.value.gpu.hardware.empty();
+  scenario.is_hardware_of_profile = !is_hardware_named || scenario.hardware.name == scenario.profile.hardware;
   scenario.hardware_hash = hardware.hash;
 
   const std::size_t before_plan = problems.size();

@@ -20,6 +20,7 @@ Gpu read_gpu(JsonReader reader) {
   Gpu gpu{.name = reader.string("name"),
           .source = reader.string("source"),
           .driver_name = reader.string("driver_name")};
+  gpu.hardware = reader.string("hardware", "");
   JsonReader peaks = reader.object("peak_flop_per_s");
   if (!peaks.silent()) {
     for (const std::string_view format : kNumberFormats) {

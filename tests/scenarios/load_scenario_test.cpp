@@ -467,4 +467,41 @@ TEST_CASE("damaged scenarios are refused or read, and nothing else happens") {
   CHECK(refused > static_cast<int>(text.size()) / 2);
 }
 
+TEST_CASE("The file of a cluster's GPU may name the hardware profile of jobs that name none") {
+  const auto job = [](const std::string& cluster, const std::string& hardware) {
+    return R"({"format": 1, "name": "job", "model": "llama3.1-8b", "profile": "any-framework-h100",
+      "cluster": {"type": ")" +
+           cluster + R"(", "nodes": 1}, )" + hardware + R"("training": {"tokens_per_iteration": 1000},
+      "lengths": {"mix": [{"source": "lengths.csv"}]}, "strategies": [)" +
+           kIsf + "]}";
+  };
+  const KernelCase product = KernelCase::parse("gemm m=8192 n=4096 k=4096 layout=tn cache=hot");
+  const KernelCase norm =
+      KernelCase::parse("elementwise op=rms_norm pass=fwd rows=8192 cols=4096 cache=cold");
+  const Scenario own = load_text(job("mi300x-192gb", ""));
+  CHECK(own.hardware.name == "mi300x-public");
+  CHECK_FALSE(own.is_hardware_of_profile);
+  CHECK(kernel_time(own.hardware, product).evidence < Evidence::transferred);
+  CHECK(kernel_time(own.hardware, norm).evidence == Evidence::transferred);
+  const Scenario scaled = load_text(job("mi300x-192gb", R"("hardware": "h100-sxm-public", )"));
+  CHECK(scaled.hardware.name == "h100-sxm-public");
+  CHECK(scaled.is_hardware_of_profile);
+  CHECK(kernel_time(scaled.hardware, product).evidence == Evidence::transferred);
+  CHECK(load_text(job("h100-sxm-80gb", "")).is_hardware_of_profile);
+
+  SECTION("which must be a shipped one") {
+    const TempFolder folder;
+    std::string gpu = read_file(packsim_test::source_dir() + "/models/gpus/mi300x-192gb.json");
+    gpu.replace(gpu.find("mi300x-public"), 13, "mi300y-public");
+    folder.write("g.json", gpu);
+    folder.write("c.json",
+                 R"({"format": 1, "name": "c", "source": "s", "gpu": "./g.json", "gpus_per_node": 8})");
+    const Messages messages = messages_of([&] { load_text(folder, job("./c.json", "")); });
+    REQUIRE(messages.size() == 1);
+    CHECK(messages[0].find("/cluster: expected a GPU whose hardware is the name of a hardware profile (did "
+                           "you mean mi300x-public?)") != std::string::npos);
+    CHECK(messages[0].find("mi300y-public") != std::string::npos);
+  }
+}
+
 }  // namespace packsim

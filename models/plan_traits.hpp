@@ -41,10 +41,7 @@ struct PlanTraitKind {
 };
 
 /// The errors of hybrid sharding, experts, LoRA, QLoRA, states in host memory and fp8 follow published steps
-/// that went into no fit: 30 with hybrid sharding, of two stacks, are 4 % off (median) and 9 % (root mean
-/// square), 11 with LoRA, of three stacks, 4 % (median), 14 with QLoRA, of two stacks, 11 and 16 %, 12 with
-/// states in host memory, of three stacks, 10 and 15 %, those with experts 3 to 49 %, those in fp8 of dense
-/// models on GPUs as priced 0.3 to 22 % (docs/accuracy/held_out_steps.md). The others are assumed.
+/// that were priced by fits without them (docs/accuracy/held_out_steps.md). The others are assumed.
 inline constexpr std::array<PlanTraitKind, 17> kPlanTraits = {{
     {PlanTrait::tensor, "tensor", "tensor parallelism", 0.08},
     {PlanTrait::ulysses, "ulysses", "Ulysses sequence parallelism", 0.08},

@@ -54,6 +54,13 @@ StackFit fit_choice(const StackProfile& stack, const std::vector<PublishedStep>&
   return fit;
 }
 
+// Whether the steps are over 20 times as likely under one fit as under another, by normal errors.
+bool is_clearly_better(const StackFit& fit, const StackFit& other) {
+  const double log_likelihood_ratio =
+      static_cast<double>(fit.steps.size()) * std::log(other.all.rms / fit.all.rms);
+  return log_likelihood_ratio > std::log(20.0);
+}
+
 FrameworkProfile profile_of(const StackProfile& stack, const StackFit& fit) {
   const PublishedStep& example = fit.steps.front();
   FrameworkProfile profile;
@@ -148,7 +155,7 @@ std::string stack_profile_json(const StackProfile& stack, const std::vector<Publ
   ClusterHardware hardware(load_hardware_profile(std::string(stack.hardware), data));
   const StackFit beside = fit_choice(stack, all, hardware, true);
   const StackFit after = fit_choice(stack, all, hardware, false);
-  const StackFit& fit = beside.all.rms < after.all.rms ? beside : after;
+  const StackFit& fit = is_clearly_better(after, beside) ? after : beside;
 
   std::map<std::string, std::vector<PublishedStep>> folds;
   for (const PublishedStep& step : fit.steps) folds[fold_of(step, fit.steps)].push_back(step);

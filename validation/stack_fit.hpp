@@ -32,8 +32,9 @@ struct StackFactors {
 StackFactors fit_stack(const std::vector<PublishedStep>& steps, ClusterHardware& hardware,
                        bool has_own_attention);
 
-/// Fits a profile with and without overlaps_states and keeps the better fit. Then repeats this fit without
-/// each fold. Returns the text of the profile's file.
+/// Fits a profile with overlaps_states, as all of these frameworks mean to do, and without it, which is kept
+/// only where the steps are clearly better described. Then repeats this fit without each fold. Returns the
+/// text of the profile's file.
 std::string stack_profile_json(const StackProfile& stack, const std::vector<PublishedStep>& all,
                                const DataPaths& data);
 

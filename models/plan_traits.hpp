@@ -41,7 +41,7 @@ struct PlanTraitKind {
 };
 
 /// The errors of hybrid sharding, experts, LoRA, QLoRA, states in host memory and fp8 follow published steps
-/// that were priced by fits without them (docs/accuracy/held_out_steps.md). The others are assumed.
+/// that were priced by fits to other stacks (docs/accuracy/held_out_steps.md). The others are assumed.
 inline constexpr std::array<PlanTraitKind, 17> kPlanTraits = {{
     {PlanTrait::tensor, "tensor", "tensor parallelism", 0.08},
     {PlanTrait::ulysses, "ulysses", "Ulysses sequence parallelism", 0.08},

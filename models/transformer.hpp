@@ -73,7 +73,9 @@ struct Transformer {
 
   bool has_windows() const { return n_windowed_layers > 0 && sliding_window_tokens > 0; }
   /// Share of the layers that have the window.
-  double windowed_layers() const { return static_cast<double>(n_windowed_layers) / n_layers; }
+  double windowed_layers() const {
+    return has_windows() ? static_cast<double>(n_windowed_layers) / n_layers : 0;
+  }
   bool has_latent_attention() const { return latent.kv_lora_rank > 0; }
   bool has_experts() const { return experts.n_routed > 0; }
   int value_head_dim() const { return has_latent_attention() ? latent.v_head_dim : head_dim; }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "calibration/fit/steps/framework_profile_json.hpp"
 #include "scenarios/loader/profiles/read_hardware_profile.hpp"
@@ -15,8 +16,6 @@ namespace {
 
 constexpr const char* kHardware = "h100-sxm-public";
 
-// Steps with these are left out of the fit: their own errors are larger than those of stacks, or they are to
-// show what the fit says of such steps.
 constexpr std::array kLeftOutTraits = {PlanTrait::experts,
                                        PlanTrait::lora,
                                        PlanTrait::offload,
@@ -75,6 +74,9 @@ AnyStackFit::AnyStackFit(const std::vector<PublishedStep>& steps, ClusterHardwar
   }
   for (const auto& [stack, of_stack] : errors)
     factors_[stack] = std::exp(-mean_of(of_stack, &StepError::at_1) / mean_of(of_stack, &StepError::slope));
+  if (factors_.size() < 2)
+    throw std::invalid_argument("expected steps of two stacks or more, got " +
+                                std::to_string(factors_.size()));
   double sum = 0;
   for (const auto& [stack, of_stack] : errors) {
     double squares = 0;

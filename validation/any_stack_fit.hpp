@@ -13,10 +13,8 @@
 namespace packsim {
 
 /// The profile for stacks that have none of their own: one factor on all computation, the geometric mean of
-/// those that make the steps of each stack right on average. Steps with experts, LoRA, offloading or fp8 are
-/// left out, as their own errors are larger than those of stacks (kPlanTraits), and so are those with hybrid
-/// sharding, known from two steps only, and those that are checkpointed by operation or module, which show
-/// how well the fit does without them.
+/// those that make the steps of each stack right on average. Steps are left out that have errors of their
+/// own, larger than those of stacks, or that test what a fit without them says (kLeftOutTraits).
 class AnyStackFit {
  public:
   /// hardware: of the profile.

@@ -1,4 +1,7 @@
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <stdexcept>
 
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/profiles/read_hardware_profile.hpp"
@@ -22,6 +25,16 @@ ValidationRow step_row(const PublishedStep& step, const HardwareProfile& hardwar
   row.predicted = simulate_step(step, hardware, factors).step_s;
   row.error = relative_error(row.predicted, row.published);
   return row;
+}
+
+const FrameworkFactors& factors_without(const FitProvenance& fit, const std::string& fold,
+                                        const std::string& profile) {
+  const auto at = fit.without.find(fold);
+  if (at != fit.without.end()) return at->second;
+  throw std::invalid_argument(
+      fmt::format("profile {}: /provenance/left_out: expected a fit without {}, got none; run packsim "
+                  "validate --fit-stacks",
+                  profile, fold));
 }
 
 void add_bounds(ValidationSet& set) {
@@ -56,7 +69,7 @@ std::vector<ValidationSet> validate_published_steps(const DataPaths& data) {
         unfitted.plan.execution.overlaps_states = false;
         kernels.rows.push_back(step_row(unfitted, hardware.on(step.cluster), {}));
         left_out.rows.push_back(
-            step_row(step, hardware.on(step.cluster), fit.without.at(fold_of(step, steps))));
+            step_row(step, hardware.on(step.cluster), factors_without(fit, fold_of(step, steps), name)));
       }
     }
   }

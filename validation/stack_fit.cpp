@@ -114,8 +114,9 @@ std::string fold_of(const PublishedStep& step, const std::vector<PublishedStep>&
       fitted, [&](const PublishedStep& other) { return other.model.name == fitted.front().model.name; });
   if (!has_one_model) return step.model.name;
   const ParallelPlan& plan = step.plan;
-  return fmt::format("{}, TP {}, CP {}, PP {}, shards {}, {} checkpointed", step.model.name, plan.tp_degree,
-                     plan.sequence.ring, plan.pp_degree, plan.shard_degree, plan.gc_layers);
+  return fmt::format("{}, TP {}, SP {}, CP {}, PP {}, shards {}, {} checkpointed", step.model.name,
+                     plan.tp_degree, plan.sequence.ulysses, plan.sequence.ring, plan.pp_degree,
+                     plan.shard_degree, plan.gc_layers);
 }
 
 StackFactors fit_stack(const std::vector<PublishedStep>& steps, ClusterHardware& hardware,

@@ -15,7 +15,7 @@ constexpr std::array kInNoFit = {PlanTrait::experts, PlanTrait::offload, PlanTra
 const std::vector<StepStack>& step_stacks() {
   static const std::vector<StepStack> stacks = {
       {.name = "LLM Foundry",
-       .sources = {"llm_foundry"},
+       .source_starts = {"llm_foundry"},
        .profiles = {{.name = "llm-foundry-fsdp-h100",
                      .sources = {"llm_foundry"},
                      .gpu = "h100-sxm-80gb",
@@ -29,7 +29,7 @@ const std::vector<StepStack>& step_stacks() {
                      .has_own_attention = true,
                      .description = "MosaicML LLM Foundry, Composer FSDP, MPT models on 8 to 64 A100"}}},
       {.name = "NeMo",
-       .sources = {"dgxc_", "gcp_", "nemo_"},
+       .source_starts = {"dgxc_", "gcp_", "nemo_"},
        .profiles = {{.name = "nemo-megatron-h100",
                      .sources = {"dgxc_llama3.1", "dgxc_nemotron4", "dgxc_gpt3"},
                      .gpu = "h100-sxm-80gb",
@@ -42,9 +42,9 @@ const std::vector<StepStack>& step_stacks() {
                      .hardware = "h100-sxm-public",
                      .has_own_attention = false,
                      .description = "NVIDIA NeMo and Megatron-LM on GB200 (DGX Cloud benchmarking)"}}},
-      {.name = "Megatron-Bridge", .sources = {"mbridge_"}, .profiles = {}},
+      {.name = "Megatron-Bridge", .source_starts = {"mbridge_"}, .profiles = {}},
       {.name = "NeMo AutoModel",
-       .sources = {"automodel"},
+       .source_starts = {"automodel"},
        .profiles = {{.name = "nemo-automodel-h100",
                      .sources = {"automodel", "automodel_1gpu"},
                      .gpu = "h100-sxm-80gb",
@@ -52,7 +52,7 @@ const std::vector<StepStack>& step_stacks() {
                      .has_own_attention = false,
                      .description = "NVIDIA NeMo AutoModel: Hugging Face models with FSDP2 on H100"}}},
       {.name = "torchtitan",
-       .sources = {"torchtitan"},
+       .source_starts = {"torchtitan"},
        .profiles = {{.name = "torchtitan-fsdp2-a100",
                      .sources = {"torchtitan_a100"},
                      .gpu = "a100-sxm-80gb",
@@ -60,7 +60,7 @@ const std::vector<StepStack>& step_stacks() {
                      .has_own_attention = false,
                      .description = "torchtitan, FSDP2, Llama 2 and 3 on 64 A100"}}},
       {.name = "fms-fsdp",
-       .sources = {"fms_fsdp"},
+       .source_starts = {"fms_fsdp"},
        .profiles = {{.name = "fms-fsdp-a100",
                      .sources = {"fms_fsdp_a100"},
                      .gpu = "a100-sxm-80gb",
@@ -68,7 +68,7 @@ const std::vector<StepStack>& step_stacks() {
                      .has_own_attention = false,
                      .description = "IBM fms-fsdp, FSDP, Llama 2 on 128 A100"}}},
       {.name = "InternEvo",
-       .sources = {"internevo"},
+       .source_starts = {"internevo"},
        .profiles = {{.name = "internevo-a100",
                      .sources = {"internevo", "internevo_hybrid"},
                      .gpu = "a100-sxm-80gb",
@@ -76,7 +76,7 @@ const std::vector<StepStack>& step_stacks() {
                      .has_own_attention = false,
                      .description = "InternLM InternEvo, 7B model on 8 to 1024 A100"}}},
       {.name = "Megatron-DeepSpeed",
-       .sources = {"bigscience"},
+       .source_starts = {"bigscience"},
        .profiles = {{.name = "megatron-deepspeed-a100",
                      .sources = {"bigscience_bf16"},
                      .gpu = "a100-sxm-80gb",
@@ -84,7 +84,7 @@ const std::vector<StepStack>& step_stacks() {
                      .has_own_attention = false,
                      .description = "BigScience Megatron-DeepSpeed, models of BLOOM's size on 384 A100"}}},
       {.name = "XTuner",
-       .sources = {"xtuner"},
+       .source_starts = {"xtuner"},
        .profiles = {{.name = "xtuner-deepspeed-a100",
                      .sources = {"xtuner_a100"},
                      .gpu = "a100-sxm-80gb",
@@ -93,22 +93,22 @@ const std::vector<StepStack>& step_stacks() {
                      .description =
                          "InternLM XTuner: DeepSpeed ZeRO 3 and Ulysses, 8K to 1M tokens on A100"}}},
       {.name = "fsdp_qlora",
-       .sources = {"fsdp_qlora"},
+       .source_starts = {"fsdp_qlora"},
        .profiles = {{.name = "fsdp-qlora-rtx4090",
                      .sources = {"fsdp_qlora"},
                      .gpu = "rtx-4090-24gb",
                      .hardware = "h100-sxm-public-fa2",
                      .has_own_attention = false,
                      .description = "Answer.AI fsdp_qlora: LoRA and QLoRA on RTX 4090"}}},
-      {.name = "torchtune", .sources = {"torchtune"}, .profiles = {}},
-      {.name = "EasyContext", .sources = {"easycontext"}, .profiles = {}},
+      {.name = "torchtune", .source_starts = {"torchtune"}, .profiles = {}},
+      {.name = "EasyContext", .source_starts = {"easycontext"}, .profiles = {}},
   };
   return stacks;
 }
 
 const StepStack& stack_of(std::string_view source) {
   const auto is_of = [&](const StepStack& stack) {
-    return std::ranges::any_of(stack.sources,
+    return std::ranges::any_of(stack.source_starts,
                                [&](std::string_view start) { return source.starts_with(start); });
   };
   const auto at = std::ranges::find_if(step_stacks(), is_of);

@@ -21,12 +21,12 @@ struct StackProfile {
 /// A training stack with published steps.
 struct StepStack {
   std::string_view name;
-  std::vector<std::string_view> sources;  ///< the starts of the ids of its sources
-  /// Empty if no GPU has steps of two models or plans that a profile can be fitted to.
+  std::vector<std::string_view> source_starts;  ///< the starts of the ids of its sources
+  /// Empty where the steps that may be fitted are too few.
   std::vector<StackProfile> profiles;
 };
 
-/// All stacks, in the order of docs/accuracy/held_out_steps.md.
+/// All stacks.
 const std::vector<StepStack>& step_stacks();
 
 /// The stack of a source. Throws std::invalid_argument if there is none.

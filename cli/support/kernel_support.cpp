@@ -130,9 +130,8 @@ std::string measured_text(const KernelSources& sources) {
     profiles.push_back(fmt::format("{} ({})", profile.name, profile.gpu));
   return fmt::format(
       "measured: by a shipped hardware profile, which a scenario, or else the file of its GPU, names in "
-      "\"hardware\": {}. \"2 of 5\" says how many of the column's kernels were; the others are scaled, or "
-      "estimated "
-      "from these, or by rule.",
+      "\"hardware\": {}. \"2 of 5\" says how many of the column's kernels were; the others are scaled, "
+      "or estimated from these, or by rule.",
       fmt::join(profiles, ", "));
 }
 

@@ -16,10 +16,11 @@ constexpr double kNvlinkShare = 0.75;
 // file shows, and NCCL assumes of Hopper (NVIDIA/nccl, src/graph/tuning.cc; of Blackwell 0.74).
 constexpr double kSwitchShare = 0.85;
 
-// Bytes that a GPU sends to the others of its node for an all-reduce, by bytes of the payload. Where switches
-// add up, it sends its own values and one part of the sums.
-double all_reduce_inside(double ring_bytes, double gpus_in_node, bool switch_adds) {
-  return switch_adds ? std::min(ring_bytes, (1 + 1 / gpus_in_node) / kSwitchShare) : ring_bytes;
+// What a GPU sends to the others of its node for each byte of an all-reduce's payload. Where switches add up,
+// it sends its own values and one part of the sums.
+double all_reduce_sent_per_byte(double ring_sent_per_byte, double gpus_in_node, bool switch_adds) {
+  return switch_adds ? std::min(ring_sent_per_byte, (1 + 1 / gpus_in_node) / kSwitchShare)
+                     : ring_sent_per_byte;
 }
 
 }  // namespace
@@ -41,7 +42,7 @@ double link_time_s(const LinkRates& rates, const KernelCase& kernel) {
   const bool is_ring = kind.algorithm == CollectiveAlgorithm::ring;
   double inside_bytes = gpus_in_node > 1 ? sent_bytes : 0;
   if (inside_bytes > 0 && kind.passes == 2)
-    inside_bytes = bytes * all_reduce_inside(inside_bytes / bytes, gpus_in_node, rates.switch_adds);
+    inside_bytes = bytes * all_reduce_sent_per_byte(inside_bytes / bytes, gpus_in_node, rates.switch_adds);
   double outside_bytes = 0;
   if (nodes > 1) {
     if (!is_ring) {

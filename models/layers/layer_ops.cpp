@@ -78,9 +78,9 @@ struct OpList {
     exchange(Cause::sequence, "all_to_all", bytes, plan.sequence.ulysses, plan.tp_degree);
   }
 
-  // The keys of a ring and its values: an all-gather and a copy that brings them in the order of the tokens,
-  // each twice, in the part of the layers that have a window. The backward pass brings the gradients into the
-  // order of the GPUs and scatters them; `again`, it first gathers keys and values once more.
+  // Layers with a window gather keys and values over the ring: one all-gather each, and a copy each into the
+  // order of the tokens. The backward pass gathers them once more (`again`), and reduce-scatters their
+  // gradients after a copy into the order of the GPUs.
   void gather_keys(bool again) {
     if (plan.sequence.ring == 1) return;
     const AttentionShape shape = attention_shape(model, plan);

@@ -80,7 +80,7 @@ void PlanAccount::count_transfers(PriceAccount& total, std::int64_t tokens_per_g
   const double layers = layers_[0].all + layers_[1].all;
   const double recomputed = layers_[0].attention_recomputed + layers_[1].attention_recomputed;
   if (plan.sequence.ring > 1) {
-    const double stepping = model.has_windows() ? 1 - model.windowed_layers() : 1;
+    const double stepping = 1 - model.windowed_layers();
     const double sends = times * stepping * (plan.sequence.ring - 1);
     total.count(Cause::sequence, pricer_.ring_send(tokens_per_gpu, false), sends * (layers + recomputed));
     total.count(Cause::sequence, pricer_.ring_send(tokens_per_gpu, true), sends * layers);

@@ -312,7 +312,7 @@ KernelCase StepPricer::host_copy(std::int64_t tokens_per_gpu) const {
 RingPrice StepPricer::ring(const LayerAttention& computed, std::int64_t tokens_per_gpu, bool is_backward) {
   RingPrice ring;
   // Layers with a window take no steps.
-  const double stepping = model_.has_windows() ? 1 - model_.windowed_layers() : 1;
+  const double stepping = 1 - model_.windowed_layers();
   ring.steps = stepping > 0 ? plan_.sequence.ring : 1;
   ring.computed = computed.all;
   if (ring.steps == 1) {

@@ -91,7 +91,8 @@ Uncertainty run_uncertainty(const std::array<double, kNCauses>& fraction, const 
       for (std::size_t j = 0; j < kNTimeFactors; ++j)
         variance += shares[i] * shares[j] * profile.log_covariance[i * kNTimeFactors + j];
     }
-    add("profile " + profile.name + " was fitted to few steps", std::sqrt(std::max(0.0, variance)));
+    add("the fitted factors of profile " + profile.name + " are uncertain",
+        std::sqrt(std::max(0.0, variance)));
   }
   if (profile.left_out_error) {
     add("profile " + profile.name + " misses steps that it was not fitted to",
@@ -111,7 +112,7 @@ Uncertainty run_uncertainty(const std::array<double, kNCauses>& fraction, const 
     }
   }
   for (const auto& [name, family] : families)
-    add(family.worst_curve() + " has too few measurements", family.relative_error);
+    add(family.worst_curve() + " is not well known on this GPU and these links", family.relative_error);
   double variance = 0;
   for (const UncertaintySource& source : uncertainty.sources)
     variance += source.relative_error * source.relative_error;

@@ -192,8 +192,8 @@ std::string interval_reasons(const Report& report, int width_columns) {
   std::string text;
   for (const auto& [reason, runs] : runs_by_reason) {
     const bool is_all = runs_by_reason.size() == 1;
-    text += wrapped(fmt::format("The 90% interval{} is wide mostly because {}.", is_all ? "" : " of " + runs,
-                                printable(reason)),
+    text += wrapped(fmt::format("Most of the 90% interval{} comes from this: {}.",
+                                is_all ? "" : " of " + runs, printable(reason)),
                     width_columns, 2);
   }
   return text;
@@ -209,8 +209,8 @@ std::string to_terminal(const Report& report, int width_columns) {
   if (!note_lines.empty()) text += note_lines + "\n";
   const std::string changes = sample_changes(report, wrap_columns);
   if (!changes.empty()) text += changes + "\n";
-  const std::string measurements = interval_reasons(report, wrap_columns);
-  if (!measurements.empty()) text += measurements + "\n";
+  const std::string reasons = interval_reasons(report, wrap_columns);
+  if (!reasons.empty()) text += reasons + "\n";
   const std::string use_and_cost = run_table(report, RunTable::use_and_cost, "use and cost");
   if (!use_and_cost.empty()) text += use_and_cost + "\n";
   return text + bounds(report, wrap_columns) + losses(report, wrap_columns) + notes(report, wrap_columns) +

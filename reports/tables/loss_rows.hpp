@@ -13,11 +13,9 @@ namespace packsim::formats_detail {
 std::vector<std::vector<std::string>> loss_rows(const Report& report);
 
 inline constexpr std::string_view kLossNote =
-    "For each loss normaliser: the share of the loss's weight that it gives to other tokens than the mean "
-    "over "
-    "all tokens of an iteration would, and then the weight of a token of the longest samples (those with "
-    "half "
-    "of all tokens), where 1 is its weight in that mean. The normaliser \"stable\" is that mean: 0 and 1 for "
-    "every run.";
+    "For each loss normaliser: the share of the loss's weight that it gives to other tokens than the "
+    "mean over all tokens of an iteration would, and then the weight of a token of the longest samples "
+    "(those with half of all tokens), where 1 is its weight in that mean. The normaliser \"stable\" is "
+    "that mean: 0 and 1 for every run.";
 
 }  // namespace packsim::formats_detail

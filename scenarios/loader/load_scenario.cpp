@@ -137,25 +137,39 @@ Loaded<HardwareProfile> load_hardware_of_gpu(JsonReader& reader, const Loaded<Cl
   return {};
 }
 
-// The hardware profile that the scenario names, or else its cluster's GPU; for kernels that it does not have,
-// and where none is named, the one that the framework profile is on.
-Loaded<HardwareProfile> load_hardware(JsonReader& reader, const Loaded<FrameworkProfile>& framework,
-                                      const Loaded<Cluster>& cluster, const std::string& folder,
-                                      const DataPaths& data, Problems& problems) {
+// Kernels of a scenario, and whether they are those that its framework profile is relative to.
+struct ScenarioHardware {
+  Loaded<HardwareProfile> kernels;
+  bool is_of_profile = true;
+};
+
+// The hardware profile that the scenario names. Else the one that the framework profile is on, if it was
+// fitted to steps of the cluster's GPU, and else the one that this GPU's file names. For kernels that it does
+// not have, and where none is named, the one that the framework profile is on.
+ScenarioHardware load_hardware(JsonReader& reader, const Loaded<FrameworkProfile>& framework,
+                               const Loaded<Cluster>& cluster, const std::string& folder,
+                               const DataPaths& data, Problems& problems) {
   Loaded<HardwareProfile> of_framework = load_hardware_of(framework, reader, data, problems);
   const bool is_named = reader.has("hardware");
   if (!is_named) reader.string("hardware", "");  // which makes it a known key
-  auto named = is_named ? load_member(reader, "hardware", kHardwareProfileFiles,
-                                      hardware_reader(data, problems), folder, data, problems)
-                        : load_hardware_of_gpu(reader, cluster, data, problems);
+  const bool is_gpu_of_profile =
+      framework.good && cluster.good && framework.value.gpu == cluster.value.gpu.driver_name;
+  Loaded<HardwareProfile> named;
+  if (is_named) {
+    named = load_member(reader, "hardware", kHardwareProfileFiles, hardware_reader(data, problems), folder,
+                        data, problems);
+  } else if (!is_gpu_of_profile) {
+    named = load_hardware_of_gpu(reader, cluster, data, problems);
+  }
   if (!is_named && !named.good) {
     of_framework.value = on_cluster(of_framework, cluster, "profile", reader);
-    return of_framework;
+    return {.kernels = of_framework};
   }
   named.value = on_cluster(named, cluster, "hardware", reader);
+  const bool is_of_profile = named.value.name == framework.value.hardware;
   if (of_framework.good && named.value.name != of_framework.value.name)
     named.value = with_missing_families(named.value, on_cluster(of_framework, cluster, "profile", reader));
-  return named;
+  return {.kernels = named, .is_of_profile = is_of_profile};
 }
 
 // Reads the whole file, whatever is wrong with parts of it.
@@ -188,11 +202,10 @@ Scenario read_scenario(JsonReader reader, const std::string& folder, const DataP
   scenario.cluster = cluster.value;
   scenario.profile = profile.value;
   scenario.profile_hash = profile.hash;
-  const auto hardware = load_hardware(reader, profile, cluster, folder, data, problems);
+  const auto [hardware, is_of_profile] = load_hardware(reader, profile, cluster, folder, data, problems);
   scenario.hardware = hardware.value;
   scenario.is_model_of_profile = is_model_of(scenario.profile, scenario.model, data);
-  const bool is_hardware_named = reader.has("hardware") || !cluster.value.gpu.hardware.empty();
-  scenario.is_hardware_of_profile = !is_hardware_named || scenario.hardware.name == scenario.profile.hardware;
+  scenario.is_hardware_of_profile = is_of_profile;
   scenario.hardware_hash = hardware.hash;
 
   const std::size_t before_plan = problems.size();

@@ -200,7 +200,7 @@ Cluster StepsReader::read_cluster(JsonReader reader) {
   Cluster cluster = clusters_.contains(type) ? clusters_.at(type) : Cluster{};
   cluster.nodes = reader.integer("nodes", 1, kMostNodes);
   if (!reader.has("gpus_per_node")) return cluster;
-  if (cluster.nodes > 1) reader.refuse("gpus_per_node", "this with one node only");
+  if (cluster.nodes > 1) reader.refuse("nodes", "1, as gpus_per_node is given");
   cluster.gpus_per_node = reader.integer("gpus_per_node", 1, cluster.gpus_per_node);
   return cluster;
 }

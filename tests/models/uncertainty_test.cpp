@@ -49,9 +49,10 @@ TEST_CASE("Kernels of a family err together, families independently, each by its
   const Uncertainty uncertainty = run_uncertainty(fraction, some_account(), untold(), false);
   // Products: 0.5 x (0.2 + 1) / 10. Attention: 0.2 x 0.4 / 4.
   REQUIRE(uncertainty.sources.size() == 2);
-  CHECK(uncertainty.sources[0].reason == "gemm n=28672 has too few measurements");
+  CHECK(uncertainty.sources[0].reason == "gemm n=28672 is not well known on this GPU and these links");
   CHECK(uncertainty.sources[0].relative_error == Approx(0.06));
-  CHECK(uncertainty.sources[1].reason == "attention pass=fwd heads=32 has too few measurements");
+  CHECK(uncertainty.sources[1].reason ==
+        "attention pass=fwd heads=32 is not well known on this GPU and these links");
   CHECK(uncertainty.sources[1].relative_error == Approx(0.02));
   CHECK(uncertainty.relative_error == Approx(std::sqrt(0.06 * 0.06 + 0.02 * 0.02)));
   CHECK(uncertainty.high() == Approx(std::exp(1.6448536 * uncertainty.relative_error)));
@@ -74,7 +75,8 @@ TEST_CASE("Of the profile's own model only what is under no factor errs") {
   const auto fraction = fractions({{Cause::linear, 0.5}, {Cause::states, 0.1}});
   const Uncertainty own = run_uncertainty(fraction, account, untold(), true);
   REQUIRE(own.sources.size() == 1);
-  CHECK(own.sources[0].reason == "collective op=all_gather gpus=8 has too few measurements");
+  CHECK(own.sources[0].reason ==
+        "collective op=all_gather gpus=8 is not well known on this GPU and these links");
   CHECK(own.relative_error == Approx(0.03));
 }
 
@@ -108,7 +110,7 @@ TEST_CASE("Factors err by the time that is under them, and left-out steps by wha
   REQUIRE(both.sources.size() == 2);
   CHECK(both.sources[0].reason == "profile untold misses steps that it was not fitted to");
   CHECK(both.sources[0].relative_error == Approx(0.3));
-  CHECK(both.sources[1].reason == "profile untold was fitted to few steps");
+  CHECK(both.sources[1].reason == "the fitted factors of profile untold are uncertain");
 }
 
 TEST_CASE("A doubt about the profile adds its error, and says its reason") {

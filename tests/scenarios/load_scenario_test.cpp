@@ -489,6 +489,20 @@ TEST_CASE("The file of a cluster's GPU may name the hardware profile of jobs tha
   CHECK(kernel_time(scaled.hardware, product).evidence == Evidence::transferred);
   CHECK(load_text(job("h100-sxm-80gb", "")).is_hardware_of_profile);
 
+  SECTION("unless the framework profile was fitted to steps of this GPU on other kernels") {
+    const TempFolder folder;
+    std::string profile =
+        read_file(packsim_test::source_dir() + "/calibration/profiles/any-framework-h100.json");
+    const std::string h100 = "NVIDIA H100 80GB HBM3";
+    profile.replace(profile.find(h100), h100.size(), own.cluster.gpu.driver_name);
+    folder.write("p.json", profile);
+    std::string text = job("mi300x-192gb", "");
+    text.replace(text.find("any-framework-h100"), 18, "./p.json");
+    const Scenario fitted = load_text(folder, text);
+    CHECK(fitted.hardware.name == "h100-sxm-public");
+    CHECK(fitted.is_hardware_of_profile);
+  }
+
   SECTION("which must be a shipped one") {
     const TempFolder folder;
     std::string gpu = read_file(packsim_test::source_dir() + "/models/gpus/mi300x-192gb.json");

@@ -378,7 +378,7 @@ TEST_CASE("A published step may take a part of one node") {
             "steps.json: /steps/0/cluster/gpus_per_node: expected integer in 1..8, got 9 (number)"});
   CHECK(steps_mistakes(changed(R"("nodes": 2)", R"("nodes": 2, "gpus_per_node": 8)")) ==
         std::vector<std::string>{
-            "steps.json: /steps/0/cluster/gpus_per_node: expected this with one node only, got 8 (number)"});
+            "steps.json: /steps/0/cluster/nodes: expected 1, as gpus_per_node is given, got 2 (number)"});
 }
 
 TEST_CASE("Several mistakes of published steps are told at once") {

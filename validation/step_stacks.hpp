@@ -14,7 +14,7 @@ struct StackProfile {
   std::vector<std::string_view> sources;  ///< ids of the sources whose steps it is fitted to
   std::string_view gpu;                   ///< of models/gpus; steps of the sources on others are in no fit
   std::string_view hardware;              ///< hardware profile with the attention kernels of the stack
-  bool has_own_attention;                 ///< whether attention has a factor of its own
+  bool has_own_attention = false;         ///< whether attention has a factor of its own
   std::string_view description;
 };
 

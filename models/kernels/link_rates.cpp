@@ -10,7 +10,8 @@ namespace packsim {
 namespace {
 
 // The share of NVLink's rate at which rings pass their payload: 8 H100 reach 0.75 in the largest all-gathers
-// and reduce-scatters of calibration/data/h100-public-collectives.jsonl. Network cards come nearer to theirs.
+// and reduce-scatters of calibration/data/h100-public-collectives.jsonl. Taken for all collectives inside a
+// node, over PCIe too. Network cards come nearer to their rate.
 constexpr double kNvlinkShare = 0.75;
 // The share of a ring's rate that is left where switches add up: what the all-reduce of 8 H100 in the same
 // file shows, and NCCL assumes of Hopper (NVIDIA/nccl, src/graph/tuning.cc; of Blackwell 0.74).

@@ -31,11 +31,11 @@ struct TransferNumbers {
 /// - matrix products and attention: what the GPU needs for the flop at its peak rate (to the power of
 ///   compute_exponent), and products for the bytes at its memory rate;
 /// - elementwise kernels: the bytes at its memory rate, and for the rest of their time, what its
-///   multiprocessors need at their clock; the two as the sides of a right angle, whose hypotenuse is the time;
+///   multiprocessors need at their clock; the time is the square root of the sum of their squares;
 /// - copies and the optimizer: the bytes at its memory rate; copies to and from the host: at the rate of the
 ///   host's link;
-/// - collectives: the bytes that cross NVLink and network cards, at their rates, as the usual algorithm of the
-///   collective sends them.
+/// - collectives: the bytes that cross NVLink and network cards, at their rates, as the usual algorithm of
+///   the collective sends them.
 /// Times rise with size as before. Curves and models that change are marked as transferred, and their errors
 /// grow. If GPU and links are the same, nothing changes. A rate that is not known of one of the two counts as
 /// equal.

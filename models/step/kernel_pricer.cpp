@@ -16,7 +16,7 @@
 namespace packsim {
 namespace {
 
-// What transfers reach of a stated rate.
+// What transfers are assumed to reach of a stated rate.
 constexpr double kShareOfStatedRate = 0.75;
 // Where neither the profile nor the cluster says anything: a network card of 400 Gb/s, PCIe of the fifth
 // generation, NVLink of an H100.

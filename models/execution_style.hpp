@@ -4,9 +4,17 @@
 
 namespace packsim {
 
+/// The time in which PyTorch launches the product of an nn.Linear from a Xeon 8480C
+/// (NVIDIA/TransformerEngine, issue 2053). From a Grace CPU it is 33 to 37 us, and for a Linear of
+/// Transformer Engine 90 to 100 us there.
+inline constexpr double kTorchLaunch_s = 13.5e-6;
+
 /// How a training framework executes a step, apart from the degrees of parallelism. A framework profile says
 /// what its framework does; a plan does the same unless its scenario says otherwise.
 struct ExecutionStyle {
+  /// Time in which the host launches one kernel of a layer. A pass through a layer takes no less than the
+  /// launches of its kernels. 0 for CUDA graphs, and where the host is always ahead.
+  double launch_s = 0;
   /// Number of gradients or weights that are sent in one collective. The default is DeepSpeed's.
   std::int64_t bucket_elements = 500'000'000;
   /// Gradients are accumulated and sent in fp32 instead of bf16.

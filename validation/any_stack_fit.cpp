@@ -62,6 +62,7 @@ double mean_of(const std::vector<StepError>& errors, double StepError::*part) {
 ExecutionStyle any_stack_execution(const ExecutionStyle& of_step) {
   ExecutionStyle execution = of_step;
   execution.overlaps_states = true;
+  execution.launch_s = kTorchLaunch_s;
   return execution;
 }
 

@@ -46,6 +46,7 @@ WorkTime phase_time(const PricedPhase& phase, double slow_down) {
 WorkTime layer_forward_time(const MicroBatchPrice& price, bool has_experts, double slow_down) {
   WorkTime time = phase_time(layer_of(price, has_experts).forward, slow_down);
   time += attention_time(price.attention_forward, Cause::attention, slow_down);
+  time.add(Cause::overhead, price.launch_wait[has_experts ? 1 : 0].forward_ns);
   return time;
 }
 
@@ -53,10 +54,12 @@ WorkTime layer_backward_time(const MicroBatchPrice& price, bool has_experts, boo
                              double slow_down) {
   WorkTime time = phase_time(layer_of(price, has_experts).backward, slow_down);
   time += attention_time(price.attention_backward, Cause::attention, slow_down);
+  time.add(Cause::overhead, price.launch_wait[has_experts ? 1 : 0].backward_ns);
   if (!is_checkpointed) return time;
   const PricedPhase& recompute = layer_of(price, has_experts).recompute;
   time += phase_time(recompute, slow_down);
   if (recompute.has_attention) time += attention_time(price.attention_forward, Cause::recompute, slow_down);
+  time.add(Cause::overhead, price.launch_wait[has_experts ? 1 : 0].recompute_ns);
   time.add(Cause::states, price.from_host_ns[has_experts ? 1 : 0]);
   return time;
 }

@@ -52,11 +52,29 @@ void PlanAccount::add_micro_batches(const MicroBatchPrice& price, double times) 
   };
   add_copies(price.to_host_ns);
   add_copies(price.from_host_ns);
+  add_launches(price, gpus_ * times);
   // To the next chunk and back.
   account_.add(Cause::pipeline, curves_.stage_transfer, price.stage_transfer,
                gpus_ * times * 2 * n_sends_between_);
   account_.add(Cause::pipeline, curves_.stage_transfer_in_node, price.stage_transfer_in_node,
                gpus_ * times * 2 * n_sends_in_node_);
+}
+
+// The time of launches differs by as much as this between frameworks and hosts (kTorchLaunch_s).
+void PlanAccount::add_launches(const MicroBatchPrice& price, double times) {
+  constexpr double kLaunchError = 0.7;
+  double wait_s = 0;
+  for (std::size_t kind = 0; kind < layers_.size(); ++kind) {
+    const LaunchWait& wait = price.launch_wait[kind];
+    wait_s += 1e-9 * (layers_[kind].all * static_cast<double>(wait.forward_ns + wait.backward_ns) +
+                      layers_[kind].recomputed * static_cast<double>(wait.recompute_ns));
+  }
+  if (wait_s == 0) return;
+  account_.add(Cause::overhead, {"launches", "time of launches by the host"},
+               {wait_s, kLaunchError * wait_s, Evidence::missing}, times);
+  const double overhead_s = 1e-9 * static_cast<double>(price.overhead_ns) * pricer_.plan().n_chunks();
+  account_.add(Cause::overhead, {"overhead", "time of micro-batches"}, {overhead_s, 0, Evidence::measured},
+               times);
 }
 
 void PlanAccount::add_steps(double n_steps, double n_micro_batches, double n_later) {

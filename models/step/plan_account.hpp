@@ -38,6 +38,7 @@ class PlanAccount {
     double times = 0;
   };
   void add_tokens(const TokenAccounts& account, double times);
+  void add_launches(const MicroBatchPrice& price, double times);
   void count_transfers(PriceAccount& total, std::int64_t tokens_per_gpu, double times) const;
 
   StepPricer& pricer_;

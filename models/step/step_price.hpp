@@ -44,6 +44,7 @@ struct PricedPhase {
   NsByCause by_cause_ns = {};
   std::int64_t total_ns = 0;
   bool has_attention = false;  ///< whether one of its stages is attention
+  double n_kernels = 0;        ///< that the host launches, one of them for attention
 };
 
 /// Prices of one layer of a kind.
@@ -96,6 +97,18 @@ struct RingPrice {
   }
 };
 
+/// Time by which launching the kernels of a layer takes longer than running them.
+struct LaunchWait {
+  std::int64_t forward_ns = 0;
+  std::int64_t recompute_ns = 0;
+  std::int64_t backward_ns = 0;  ///< without recomputation
+  std::int64_t of(PricedPhase LayerPrices::*phase) const {
+    if (phase == &LayerPrices::forward) return forward_ns;
+    return phase == &LayerPrices::recompute ? recompute_ns : backward_ns;
+  }
+  bool operator==(const LaunchWait&) const = default;
+};
+
 /// Price of one micro-batch on one GPU of its rank.
 struct MicroBatchPrice {
   const TokenPrices* tokens = nullptr;  ///< owned by the pricer
@@ -113,7 +126,8 @@ struct MicroBatchPrice {
   /// pass.
   std::array<std::int64_t, 2> to_host_ns = {};
   std::array<std::int64_t, 2> from_host_ns = {};
-  TimeEstimate host_copy = {};  ///< one copy, hidden or not
+  TimeEstimate host_copy = {};                 ///< one copy, hidden or not
+  std::array<LaunchWait, 2> launch_wait = {};  ///< by LayerKind
 };
 
 /// Names of the curves behind those prices of a micro-batch that do not follow from its number of tokens.

@@ -111,6 +111,7 @@ void StepPricer::add_op(PricedPhase& phase, const LayerOp& op, bool is_backward,
   for (const KernelPricer::Use& use : kernels_->uses(op, is_backward)) {
     const TimeEstimate known = use.kernel->estimate(part * use.count, factor_of(op));
     time_s += known.time_s;
+    phase.n_kernels += use.count;
     book(account, op.cause, *use.kernel, known, use.count);
   }
   const std::int64_t time_ns = nanoseconds(time_s);
@@ -142,6 +143,7 @@ PricedPhase StepPricer::price_phase(const std::vector<LayerOp>& ops, bool is_bac
     if (op.kind == LayerOp::Kind::attention) {
       phase.stages.push_back({.kind = PricedStage::Kind::attention, .cause = op.cause});
       phase.has_attention = true;
+      ++phase.n_kernels;
       continue;
     }
     add_op(phase, op, is_backward, overlaps ? exposed_part(ops, at, is_backward) : 1, account);
@@ -337,6 +339,7 @@ MicroBatchPrice StepPricer::micro_batch(std::int64_t tokens, std::span<const std
   price.overhead_ns = nanoseconds(factors_.micro_batch_s / plan_.virtual_stages);
   price.attention_forward = ring(attention(attention_forward_, lengths_tokens), tokens_per_gpu, false);
   price.attention_backward = ring(attention(attention_backward_, lengths_tokens), tokens_per_gpu, true);
+  if (plan_.execution.launch_s > 0) price_launches(price);
   if (plan_.offload.activations) price_host_copies(price, tokens_per_gpu);
   if (plan_.pp_degree > 1) {
     const PricedKernel& between = kernels_->time(stage_send(tokens_per_gpu, 2));
@@ -348,6 +351,19 @@ MicroBatchPrice StepPricer::micro_batch(std::int64_t tokens, std::span<const std
     price.stage_transfer_in_node = inside.estimate();
   }
   return price;
+}
+
+void StepPricer::price_launches(MicroBatchPrice& price) const {
+  const auto wait_ns = [&](const PricedPhase& phase, const RingPrice& attention) {
+    const std::int64_t run_ns = phase.total_ns + (phase.has_attention ? attention.total_ns() : 0);
+    return std::max<std::int64_t>(0, nanoseconds(plan_.execution.launch_s * phase.n_kernels) - run_ns);
+  };
+  for (std::size_t kind = 0; kind < price.launch_wait.size(); ++kind) {
+    const LayerPrices& layer = price.tokens->layers[kind];
+    price.launch_wait[kind] = {.forward_ns = wait_ns(layer.forward, price.attention_forward),
+                               .recompute_ns = wait_ns(layer.recompute, price.attention_forward),
+                               .backward_ns = wait_ns(layer.backward, price.attention_backward)};
+  }
 }
 
 // Each copy runs beside the pass of its layer.

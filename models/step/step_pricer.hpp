@@ -109,6 +109,7 @@ class StepPricer {
   std::int64_t host_sum_ns(double elements, PriceAccount& account);
   // What all GPUs of a node, each with so many bytes, take to move them through the host's memory.
   TimeEstimate host_memory_time(double bytes_per_gpu) const;
+  void price_launches(MicroBatchPrice& price) const;
   void price_host_copies(MicroBatchPrice& price, std::int64_t tokens_per_gpu);
   std::int64_t gradient_sum_ns(StatesPrice& states, double dense, double experts);
   void price_optimizer(StatesPrice& states, double dense, double experts, double cast_elements);

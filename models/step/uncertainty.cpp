@@ -48,8 +48,7 @@ std::array<double, kNTimeFactors> sensitivities(const std::array<double, kNCause
 // AdamW on the GPU takes the factor of products.
 bool is_under_factor(Cause cause, const CurveName& curve) {
   return cause == Cause::linear || cause == Cause::attention || cause == Cause::recompute ||
-         cause == Cause::sequence || cause == Cause::overhead ||
-         (cause == Cause::optimizer && curve.family == "adamw");
+         cause == Cause::sequence || (cause == Cause::optimizer && curve.family == "adamw");
 }
 
 // Errors of a family's kernels, as a share of the run's GPU time.

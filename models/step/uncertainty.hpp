@@ -30,8 +30,8 @@ struct Uncertainty {
 };
 
 /// An error that n_groups independent groups showed is known only so well itself. Times this factor it gives
-/// the 90 % interval of Student's distribution: 1.78 for 2 groups, 1.15 for 7, near 1 for many; 1 for 0, where
-/// the number is not known.
+/// the 90 % interval of Student's distribution: 1.78 for 2 groups, 1.15 for 7, near 1 for many; 1 for 0,
+/// where the number is not known.
 double few_groups_factor(int n_groups);
 
 /// fraction: share of the run's GPU time by cause. account: the evidence for the prices of the kernels.

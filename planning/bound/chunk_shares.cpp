@@ -102,6 +102,7 @@ std::vector<double> chunk_shares(std::span<StepPricer* const> pricers,
       MicroBatchPrice price = pricer.micro_batch(tokens * pricer.plan().sequence_gpus(), {});
       price.overhead_ns = 0;
       price.attention_forward = price.attention_backward = {};
+      price.launch_wait = {};
       for (const std::vector<ChunkShape>& corner : corners) least.add(time_pack(price, corner));
     }
   }

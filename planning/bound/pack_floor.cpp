@@ -61,8 +61,9 @@ PackFloor::Point PackFloor::price(std::int64_t tokens, std::size_t interval) con
   MicroBatchPrice price = pricer_.micro_batch(tokens * gpus_, {});
   if (!setting_.counts_overhead) price.overhead_ns = 0;
   const double lost_s = setting_.plan.pp_degree * rounding_s(price, of_tokens.chunks);
-  // A ring's transfers may hide behind attention, of which there is none here.
+  // A ring's transfers and the launches of kernels may hide behind attention, of which there is none here.
   price.attention_forward = price.attention_backward = {};
+  price.launch_wait = {};
   WorkTime forward;
   WorkTime backward;
   for (const ChunkShape& chunk : of_tokens.chunks) {

@@ -42,6 +42,7 @@ ParallelPlan read_parallelism(JsonReader reader, ParallelPlan plan) {
   plan.mlp_tiles = reader.integer("mlp_tiles", 1, kMostTiles, plan.mlp_tiles);
   plan.loss_tiles = reader.integer("loss_tiles", 1, kMostTiles, plan.loss_tiles);
   ExecutionStyle& execution = plan.execution;
+  if (reader.has("launch_s")) execution.launch_s = reader.number("launch_s", 0, 1);
   execution.overlaps_states = reader.boolean("overlaps_states", execution.overlaps_states);
   execution.overlaps_gather = reader.boolean("overlaps_gather", execution.overlaps_gather);
   execution.overlaps_tensor = reader.boolean("overlaps_tensor", execution.overlaps_tensor);

@@ -63,6 +63,7 @@ ParallelPlan read_plan(JsonReader reader) {
   if (reader.has("expert_imbalance")) plan.expert_imbalance = reader.number("expert_imbalance", 1, kMostGpus);
   plan.zero_stage = reader.integer("zero_stage", 0, 3);
   plan.shard_degree = reader.integer("shard_degree", 0, kMostGpus, 0);
+  plan.execution.launch_s = kTorchLaunch_s;
   plan.execution.bucket_elements =
       reader.integer("bucket_elements", 1, kMostBucketElements, standard.execution.bucket_elements);
   plan.execution.overlaps_gather = reader.boolean("overlaps_gather", standard.execution.overlaps_gather);

@@ -22,7 +22,7 @@ struct IsSamePrice {
            a->stage_transfer_bytes == b->stage_transfer_bytes &&
            a->stage_transfer_ns == b->stage_transfer_ns &&
            a->stage_transfer_in_node_ns == b->stage_transfer_in_node_ns && a->to_host_ns == b->to_host_ns &&
-           a->from_host_ns == b->from_host_ns;
+           a->from_host_ns == b->from_host_ns && a->launch_wait == b->launch_wait;
   }
 };
 

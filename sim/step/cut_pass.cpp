@@ -58,13 +58,19 @@ const CutWork& PassCutter::layer(int index) {
   if (std::exchange(has_layer_[kind], true)) return layer;
   layer.clear();
   const LayerPrices& prices = price_->tokens->layers[has_experts ? 1 : 0];
+  const LaunchWait& launches = price_->launch_wait[has_experts ? 1 : 0];
   if (is_forward_) {
     layer.add(prices.forward, price_->attention_forward, has_experts, slow_down_);
+    layer.compute(Cause::overhead, launches.forward_ns);
     if (is_checkpointed) layer.compute(Cause::states, price_->to_host_ns[has_experts ? 1 : 0]);
     return layer;
   }
-  if (is_checkpointed) layer.add(prices.recompute, price_->attention_forward, has_experts, slow_down_);
+  if (is_checkpointed) {
+    layer.add(prices.recompute, price_->attention_forward, has_experts, slow_down_);
+    layer.compute(Cause::overhead, launches.recompute_ns);
+  }
   layer.add(prices.backward, price_->attention_backward, has_experts, slow_down_);
+  layer.compute(Cause::overhead, launches.backward_ns);
   if (is_checkpointed) layer.compute(Cause::states, price_->from_host_ns[has_experts ? 1 : 0]);
   return layer;
 }

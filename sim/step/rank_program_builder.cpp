@@ -287,6 +287,7 @@ void RankProgramBuilder::layer_phase(Lane& lane, PricedPhase LayerPrices::*phase
         break;
     }
   }
+  lane.work(price.launch_wait[has_experts ? 1 : 0].of(phase), Cause::overhead);
 }
 
 // The embedding or the head.

@@ -178,7 +178,12 @@ TEST_CASE("A fitted profile's file reads as the profile") {
   for (std::size_t i = 0; i < 36; ++i)
     CHECK(read.log_covariance[i] == Approx(fit.profile.log_covariance[i]).epsilon(1e-5));
   CHECK(read.left_out_error.value() == Approx(fit.profile.left_out_error.value()).epsilon(1e-5));
-  CHECK(read.execution.bucket_elements == 1 << 25);
+  CHECK(read.execution == fit.profile.execution);
+  CHECK(framework_profile_json(fit).find("launch_s") == std::string::npos);
+  FrameworkFit of_graphs = fit;
+  of_graphs.profile.execution.launch_s = 0;
+  CHECK(load_profile(folder.write("graphs.json", framework_profile_json(of_graphs)), kData)
+            .execution.launch_s == 0);
   CHECK(framework_fit_text(fit).find("exchange_between_factor                 1  assumed") !=
         std::string::npos);
 }

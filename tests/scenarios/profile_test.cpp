@@ -91,6 +91,16 @@ TEST_CASE("A framework profile reads as it is written") {
   CHECK(profile.left_out_groups == 4);
 }
 
+TEST_CASE("A framework launches kernels as PyTorch does, unless its profile says otherwise") {
+  CHECK(read(example()).execution.launch_s == kTorchLaunch_s);
+  nlohmann::json json = example();
+  json["plan"]["launch_s"] = 0;
+  CHECK(read(json).execution.launch_s == 0);
+  json["plan"]["launch_s"] = -1;
+  CHECK(mistakes(json) ==
+        std::vector<std::string>{"/plan/launch_s: expected number in 0..1, got -1 (number)"});
+}
+
 TEST_CASE("How well the numbers are known need not be told") {
   nlohmann::json json = example();
   for (const char* key : {"standard_error", "log_covariance", "left_out_error", "left_out_groups"})

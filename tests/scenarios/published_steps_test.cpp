@@ -310,6 +310,7 @@ TEST_CASE("A file of published steps is read whole") {
   CHECK(step.plan == ParallelPlan{.n_gpus = 16,
                                   .sequence = {.ulysses = 2},
                                   .zero_stage = 3,
+                                  .execution = {.launch_s = kTorchLaunch_s},
                                   .gc_layers = 1,
                                   .offload = {.optimizer = true}});
   CHECK(step.missing == std::vector<std::string>{"clocks", "network"});

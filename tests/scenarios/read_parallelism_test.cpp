@@ -11,6 +11,7 @@ using Messages = std::vector<std::string>;
 // A framework that goes about a step in no way that is ParallelPlan's default.
 FrameworkProfile unlike_the_default() {
   FrameworkProfile profile;
+  profile.execution.launch_s = 0.25;
   profile.execution.fp32_gradients = true;
   profile.execution.overlaps_states = false;
   profile.execution.overlaps_gather = true;
@@ -21,7 +22,8 @@ FrameworkProfile unlike_the_default() {
 }
 
 // Of a section that says nothing.
-const ParallelPlan kUnsaid{.execution = {.bucket_elements = 12345,
+const ParallelPlan kUnsaid{.execution = {.launch_s = 0.25,
+                                         .bucket_elements = 12345,
                                          .fp32_gradients = true,
                                          .overlaps_states = false,
                                          .overlaps_gather = true,
@@ -122,6 +124,17 @@ TEST_CASE("Integers of a plan are read up to both ends of their range, and no fu
       CHECK(bad.messages == Messages{refusal(integer.key, expected, got)});
       CHECK(bad.plan == kUnsaid);
     }
+  }
+}
+
+TEST_CASE("The time of a launch is a number of seconds") {
+  for (const double launch_s : {0.0, 7e-6, 1.0})
+    CHECK(read(member("launch_s", std::to_string(launch_s))).plan.execution.launch_s == launch_s);
+  for (const std::string value : {"-1e-6", "1.5", "null", "\"7 us\""}) {
+    const Read bad = read(member("launch_s", value));
+    REQUIRE(bad.messages.size() == 1);
+    CHECK_THAT(bad.messages[0],
+               Catch::StartsWith("x.json: /parallelism/launch_s: expected number in 0..1, got "));
   }
 }
 

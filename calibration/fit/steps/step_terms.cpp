@@ -64,13 +64,16 @@ double StepTerms::time_s(const TimeFactors& factors) const {
 
 StepTermsPricer::StepTermsPricer(const Transformer& model, const Cluster& cluster, const ParallelPlan& plan,
                                  const HardwareProfile& hardware) {
+  // The time of a step is not a sum of parts where its kernels wait for their launch.
+  ParallelPlan launched_in_time = plan;
+  launched_in_time.execution.launch_s = 0;
   pricers_.reserve(kNTimeFactors + 1);
   for (std::size_t k = 0; k <= kNTimeFactors; ++k) {
     TimeFactors values = {};
     if (k < kNTimeFactors) values[k] = 1;
     FrameworkFactors factors;
     set_time_factors(factors, values);
-    pricers_.emplace_back(model, cluster, plan, hardware, factors);
+    pricers_.emplace_back(model, cluster, launched_in_time, hardware, factors);
   }
 }
 

@@ -23,6 +23,7 @@ FrameworkFactors read_factors(JsonReader fitted) {
 
 ExecutionStyle read_execution(JsonReader plan) {
   ExecutionStyle execution;
+  execution.launch_s = plan.has("launch_s") ? plan.number("launch_s", 0, 1) : kTorchLaunch_s;
   execution.fp32_gradients = plan.boolean("fp32_gradients");
   execution.overlaps_states = plan.boolean("overlaps_states");
   execution.overlaps_gather = plan.boolean("overlaps_gather", false);

@@ -8,6 +8,7 @@
 #include "models/kernels/make_case.hpp"
 #include "models/memory/stages.hpp"
 #include "models/step/micro_batch_time.hpp"
+#include "models/step/plan_account.hpp"
 #include "tests/models/expert_models.hpp"
 #include "tests/models/llama_8b.hpp"
 #include "tests/models/pricing.hpp"
@@ -196,6 +197,36 @@ TEST_CASE("The framework's factors multiply what they are of, and nothing else")
           Approx(2 * plain.pricer.states().optimizer_ns).epsilon(1e-6));
     CHECK(factors.pricer.states().units[0].reduce_ns == plain.pricer.states().units[0].reduce_ns);
   }
+}
+
+TEST_CASE("A pass through a layer takes no less than the launches of its kernels") {
+  ParallelPlan plan{.n_gpus = 32, .gc_layers = 4, .checkpointing = Checkpointing::selective};
+  Pricing in_time(kLlama8b, plan);
+  const Lengths documents = {1};
+  const MicroBatchPrice before = in_time.pricer.micro_batch(1, documents);
+  CHECK(before.launch_wait[0] == LaunchWait{});
+  plan.execution.launch_s = 1e-3;
+  Pricing late(kLlama8b, plan);
+  const MicroBatchPrice price = late.pricer.micro_batch(1, documents);
+  // Forward: 7 products, 2 norms, rope of queries and of keys, attention, swiglu and 2 residual adds = 15.
+  // Backward: two products for each of the 7, one kernel for each of the other 8 = 22.
+  // Selective checkpointing runs attention a second time, 1 more.
+  CHECK(layer_forward_time(price, false).total_ns == 15 * 1'000'000);
+  CHECK(layer_backward_time(price, false, false).total_ns == 22 * 1'000'000);
+  CHECK(layer_backward_time(price, false, true).total_ns == 23 * 1'000'000);
+  // Long micro-batches wait for nothing.
+  const Lengths longs = {1 << 20};
+  CHECK(late.pricer.micro_batch(1 << 20, longs).launch_wait[0] == LaunchWait{});
+
+  PlanAccount account(late.pricer);
+  account.add_micro_batches(price, 2);
+  const LaunchWait& wait = price.launch_wait[0];
+  const double waits_ns =
+      static_cast<double>(32 * (wait.forward_ns + wait.backward_ns) + 4 * wait.recompute_ns);
+  CHECK(account.total().total(Cause::overhead).time_s == Approx(2e-9 * waits_ns));
+  PlanAccount none(in_time.pricer);
+  none.add_micro_batches(before, 2);
+  CHECK(none.total().total(Cause::overhead).time_s == 0);
 }
 
 TEST_CASE("The overhead of a micro-batch comes once a GPU, however many chunks that has") {

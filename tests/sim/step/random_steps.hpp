@@ -270,6 +270,7 @@ class RandomSteps {
       price.to_host_ns = {1, 2};
       price.from_host_ns = {3, 4};
     }
+    if (shards_generator_() % 4 == 0) price.launch_wait = {{{5, 6, 7}, {8, 9, 10}}};
     for (RingPrice* ring : {&price.attention_forward, &price.attention_backward}) {
       ring->bytes = below(1000);
       ring->stride = plan.tp_degree * plan.sequence.ulysses;

@@ -234,6 +234,14 @@ TEST_CASE("Checkpointed layers wait for what their copies take longer") {
   CHECK(step.ns() == before_ns + 2 * 2 * (11 + 13));
 }
 
+TEST_CASE("Layers wait for the launches of their kernels") {
+  EvenStep step(3, 1, 2);
+  step.plan.chunks[0].n_checkpointed = 2;
+  const std::int64_t before_ns = step.ns();
+  step.price.launch_wait[0] = {.forward_ns = 7, .recompute_ns = 11, .backward_ns = 13};
+  CHECK(step.ns() == before_ns + 2 * (3 * (7 + 13) + 2 * 11));
+}
+
 TEST_CASE("ZeRO 3 with a pipeline gathers weights once and reduces gradients once") {
   // 2 stages of one layer, 3 micro-batches. Both stages gather from the start on; the pipeline fills and
   // drains, and the first stage reduces what its last backward pass has left.

@@ -3,6 +3,7 @@
 from packsim._rank_schedule import RankSchedule, Turn
 from packsim.torch.checkpointed_layers import CheckpointedLayers
 from packsim.torch.collator import CollatorRules, PackCollator
+from packsim.torch.columns import COLUMN_RULES, Column
 from packsim.torch.dataset import FetchedPack, PlanDataset
 from packsim.torch.loader import PlanLoader
 from packsim.torch.loss import weighted_loss, weighted_token_loss
@@ -13,8 +14,10 @@ from packsim.torch.stream_dataset import StreamDataset, StreamPack, merge_stream
 from packsim.torch.stream_loader import StreamLoader
 
 __all__ = [
+    "COLUMN_RULES",
     "CheckpointedLayers",
     "CollatorRules",
+    "Column",
     "FetchedPack",
     "PackCollator",
     "PackedBatch",

@@ -15,6 +15,7 @@ from packsim._arguments import Problems, described
 from packsim._micro_batch import MicroBatch
 from packsim._plan import Plan
 from packsim._strategies import find_strategy
+from packsim.torch.columns import Column, ColumnRules
 from packsim.torch.dataset import FetchedPack
 from packsim.torch.packed_batch import PackedBatch
 
@@ -87,6 +88,22 @@ class PackCollator:
     in shape (1, n_tokens) for plans of layout "packed", (n_rows, longest) for "rows". An empty micro-batch is
     one document of padding without loss, so that forward and backward run as on the other processes.
 
+    Other columns of the samples follow rules, and are beside these under their own names. A column without a
+    rule is an error. Two need none: `attention_mask`, which must be all ones, and `token_type_ids`, which is
+    concatenated. Documents are counted without padding, and without samples that have no tokens:
+
+    ===================== =====================================================================
+    concatenate           a value or array for each token: shape (1, n_tokens, ...), or
+                          (n_rows, longest, ...); the rule's `fill` in padding
+    concatenate_documents arrays of any length, as of the images of each document: (n_rows, ...),
+                          and `NAME_counts`, int64, (n_documents,): how many are of each. None
+                          and empty lists are no rows. The tokens of such samples cannot be cut
+    stack                 a value or array for each document: (n_documents, ...)
+    keep                  anything: a list, one for each document, also for parts of cut samples
+    ones                  1 for each token, which is checked, and left out
+    drop                  left out
+    ===================== =====================================================================
+
     Parameters
     ----------
     plan : Plan or CollatorRules
@@ -99,6 +116,8 @@ class PackCollator:
     flash_attention_kwargs : bool
         Adds `cu_seqlens` and `max_seqlen` by the names that transformers has for them, cu_seq_lens_q,
         cu_seq_lens_k, max_length_q and max_length_k. Of layout "packed".
+    columns : mapping of str to str or Column, optional
+        The rules of columns beside `input_ids` and `labels`.
     """
 
     def __init__(
@@ -110,6 +129,7 @@ class PackCollator:
         pad_to_multiple_of: int = 1,
         check_loss_tokens: bool = True,
         flash_attention_kwargs: bool = False,
+        columns: Mapping[str, str | Column] | None = None,
     ) -> None:
         problems = Problems()
         self.rules = CollatorRules.of(plan) if isinstance(plan, Plan) else plan
@@ -118,6 +138,7 @@ class PackCollator:
         self.pad_to_multiple_of = problems.integer("pad_to_multiple_of", pad_to_multiple_of, 1, 2**31 - 1)
         self.check_loss_tokens = check_loss_tokens
         self.flash_attention_kwargs = flash_attention_kwargs
+        self._columns = ColumnRules(columns, problems)
         problems.raise_if_any()
 
     def __call__(self, pack: FetchedPack) -> PackedBatch:
@@ -126,7 +147,8 @@ class PackCollator:
         Raises
         ------
         ValueError
-            For samples that are not those of the plan: which, what was expected, what they have.
+            For samples that are not those of the plan, and for columns that do not follow a rule: which, what
+            was expected, what they have.
         """
         if not isinstance(pack, FetchedPack):
             raise TypeError(f"pack: expected what a PlanDataset fetches, got {type(pack).__name__}")
@@ -134,9 +156,8 @@ class PackCollator:
         # A document without tokens is none for attention.
         documents = [document for document in documents if len(document.ids)]
         micro_batch = pack.micro_batch
-        if self.rules.layout == "rows":
-            return self._rows(documents, micro_batch)
-        return self._packed(documents, micro_batch)
+        make = self._rows if self.rules.layout == "rows" else self._packed
+        return self._columns.add_to(make(documents, micro_batch), pack, self.rules.layout)
 
     def _packed(self, documents: list[_Document], micro_batch: MicroBatch) -> PackedBatch:
         lengths_tokens = [len(document.ids) for document in documents]

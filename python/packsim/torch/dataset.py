@@ -20,11 +20,19 @@ class MapStyleDataset(Protocol):
 
 
 class FetchedPack(list[Any]):
-    """The samples of a micro-batch, one for each of its pieces, in its order."""
+    """The samples of a micro-batch, one for each of its pieces, in its order.
 
-    def __init__(self, samples: Iterable[Any], micro_batch: MicroBatch) -> None:
+    Attributes
+    ----------
+    micro_batch : MicroBatch
+    example
+        For an empty micro-batch any sample of the data, whose columns its batch has, too; None: not known.
+    """
+
+    def __init__(self, samples: Iterable[Any], micro_batch: MicroBatch, example: Any = None) -> None:
         super().__init__(samples)
         self.micro_batch = micro_batch
+        self.example = example
 
 
 class PlanDataset(Dataset[Any]):
@@ -58,7 +66,9 @@ class PlanDataset(Dataset[Any]):
     def __getitems__(self, micro_batch: MicroBatch) -> FetchedPack:
         """What DataLoader calls with what its batch sampler gave."""
         samples = list(micro_batch)
+        if not samples and len(self.dataset):
+            return FetchedPack((), micro_batch, example=self.dataset[0])
         fetch = getattr(self.dataset, "__getitems__", None)
-        if fetch is not None and samples:
+        if fetch is not None:
             return FetchedPack(fetch(samples), micro_batch)
         return FetchedPack((self.dataset[sample] for sample in samples), micro_batch)

@@ -22,7 +22,9 @@ class PackedBatch(dict[str, Any]):
         None where a trainer rebuilt the batch.
     n_padding_tokens : int
     is_last : bool
-        The optimizer steps behind this micro-batch. Set by PlanLoader.
+        The optimizer steps behind this micro-batch. Set by PlanLoader and StreamLoader.
+    token_columns : tuple of str
+        Columns of the samples that have a value for each token, in the place of `input_ids`.
     """
 
     def __init__(
@@ -32,11 +34,13 @@ class PackedBatch(dict[str, Any]):
         micro_batch: MicroBatch | None = None,
         n_padding_tokens: int = 0,
         is_last: bool = False,
+        token_columns: tuple[str, ...] = (),
     ) -> None:
         super().__init__(values)
         self.micro_batch = micro_batch
         self.n_padding_tokens = n_padding_tokens
         self.is_last = is_last
+        self.token_columns = token_columns
 
     def with_values(self, values: Mapping[str, Any]) -> PackedBatch:
         """Other tensors of the same micro-batch."""
@@ -45,6 +49,7 @@ class PackedBatch(dict[str, Any]):
             micro_batch=self.micro_batch,
             n_padding_tokens=self.n_padding_tokens,
             is_last=self.is_last,
+            token_columns=self.token_columns,
         )
 
     def to(self, device: torch.device | str | int, non_blocking: bool = False) -> PackedBatch:

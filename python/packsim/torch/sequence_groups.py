@@ -80,8 +80,9 @@ class SequenceGroups:
         values = dict(batch)
         values["shift_labels"] = _shifted(values.pop("labels"), ignore_index)
         values["shift_loss_weights"] = _shifted(values.pop("loss_weights"), 0)
-        for name in ("input_ids", "position_ids", "shift_labels", "shift_loss_weights"):
-            values[name] = values[name][..., part].contiguous()
+        made = ("input_ids", "position_ids", "shift_labels", "shift_loss_weights")
+        for name in (*made, *batch.token_columns):
+            values[name] = values[name][:, part].contiguous()
         return batch.with_values(values)
 
 

@@ -59,3 +59,38 @@ def find_normaliser(name: object) -> Normaliser:
             return row
     known = ", ".join(row.name for row in normalisers())
     raise ValueError(f"normaliser: expected one of {known}, got {described(name)}")
+
+
+@dataclass(frozen=True)
+class StepLoss:
+    """What the ranks train in one optimizer step.
+
+    Attributes
+    ----------
+    n_packs, loss_tokens, n_samples
+        Of each rank: packs that are not empty, their tokens with loss, and their samples that have any.
+    """
+
+    n_packs: tuple[int, ...]
+    loss_tokens: tuple[int, ...]
+    n_samples: tuple[int, ...]
+
+
+def pack_weight(normaliser: Normaliser, step: StepLoss, rank: int, loss_tokens: int, n_samples: int) -> float:
+    """The weight of a pack of a rank, which `make_plan()` gives it where a step is an iteration.
+
+    What the loss of its tokens is multiplied by, after division by the loss tokens of their sample where
+    `normaliser.per_sample`. packing/loss/normalisers.cpp has the same rules for plans.
+    """
+    if loss_tokens == 0:
+        return 0.0
+    if normaliser.name == "sum":
+        return 1.0
+    # A part of the mean over ranks of the mean over a rank's packs.
+    rank_share = 1.0 / step.n_packs[rank] / len(step.n_packs)
+    return {
+        "stable": 1.0 / sum(step.loss_tokens),
+        "token_mean": rank_share / loss_tokens,
+        "sample_mean": rank_share / n_samples,
+        "longalign": 1.0 / sum(step.n_samples),
+    }[normaliser.name]

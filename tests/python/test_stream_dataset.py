@@ -128,21 +128,21 @@ def test_a_run_killed_at_random_steps_and_resumed_is_the_uninterrupted_run(seed:
 
 
 class Agreement:
-    """All-reduce of the maximum among threads."""
+    """All-gather among threads."""
 
     def __init__(self, n_ranks: int) -> None:
-        self._numbers = [0] * n_ranks
+        self._values: list[Any] = [None] * n_ranks
         self._barrier = threading.Barrier(n_ranks, timeout=60)
 
-    def most_for(self, rank: int) -> Callable[[int], int]:
-        def most_of_all_ranks(number: int) -> int:
-            self._numbers[rank] = number
+    def gather_for(self, rank: int) -> Callable[[Any], list[Any]]:
+        def gather_from_all_ranks(value: Any) -> list[Any]:
+            self._values[rank] = value
             self._barrier.wait()
-            most = max(self._numbers)
+            values = list(self._values)
             self._barrier.wait()
-            return most
+            return values
 
-        return most_of_all_ranks
+        return gather_from_all_ranks
 
 
 def run_ranks(world_size: int, n_steps: int | None = None, state: Any = None, **more: Any) -> Any:
@@ -154,8 +154,8 @@ def run_ranks(world_size: int, n_steps: int | None = None, state: Any = None, **
 
     def run(rank: int) -> None:
         try:
-            most = agreement.most_for(rank)
-            loader = StreamLoader(dataset_of(rank, world_size), most_of_all_ranks=most, **more)
+            gather = agreement.gather_for(rank)
+            loader = StreamLoader(dataset_of(rank, world_size), gather_from_all_ranks=gather, **more)
             if state is not None:
                 loader.load_state_dict(state[rank] if isinstance(state, list) else state)
             states[rank] = loader.state_dict()
@@ -303,7 +303,7 @@ def test_shards_that_cannot_be_dealt_evenly_are_refused() -> None:
         dataset_of(0, 3)
     with pytest.raises(ValueError, match="n_shards: expected a multiple of 1 ranks x 3 workers .*, got 8"):
         StreamLoader(dataset_of(), num_workers=3)
-    with pytest.raises(ValueError, match="most_of_all_ranks: expected n_steps, torch.distributed, or "):
+    with pytest.raises(ValueError, match="gather_from_all_ranks: expected n_steps, a function or torch"):
         StreamLoader(dataset_of(0, 2))
     with pytest.raises(ValueError, match="batch_size: expected none, as the dataset decides it, got 4"):
         StreamLoader(dataset_of(), batch_size=4)

@@ -10,8 +10,10 @@ from packsim.torch.loss import weighted_loss, weighted_token_loss
 from packsim.torch.packed_batch import PackedBatch
 from packsim.torch.sampler import PlanSampler
 from packsim.torch.sequence_groups import SequenceGroups
-from packsim.torch.stream_dataset import StreamDataset, StreamPack, merge_stream_states
+from packsim.torch.stream_collator import StreamCollator, StreamMicroBatch
+from packsim.torch.stream_dataset import StreamDataset, merge_stream_states
 from packsim.torch.stream_loader import StreamLoader
+from packsim.torch.stream_pack import StreamPack
 
 __all__ = [
     "COLUMN_RULES",
@@ -26,8 +28,10 @@ __all__ = [
     "PlanSampler",
     "RankSchedule",
     "SequenceGroups",
+    "StreamCollator",
     "StreamDataset",
     "StreamLoader",
+    "StreamMicroBatch",
     "StreamPack",
     "Turn",
     "merge_stream_states",

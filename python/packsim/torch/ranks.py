@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
+import torch
 import torch.distributed as dist
 
 from packsim._arguments import Problems
@@ -37,3 +39,36 @@ def _of_environment(name: str, otherwise: int) -> int:
         return int(text)
     except ValueError:
         raise ValueError(f"environment variable {name}: expected an integer, got {text!r:.60}") from None
+
+
+def can_gather() -> bool:
+    """Whether torch.distributed can send anything from rank to rank."""
+    return dist.is_available() and dist.is_initialized()
+
+
+class TorchGather:
+    """From a value of each rank of a group to the list of those of all, by torch.distributed.
+
+    group: None: of all ranks.
+    """
+
+    def __init__(self, group: Any = None) -> None:
+        self._group = group
+
+    def __call__(self, value: Any) -> list[Any]:
+        """Lists of integers, equally long on all ranks, are one small all-reduce."""
+        if isinstance(value, list) and all(isinstance(number, int) for number in value):
+            return self._of_numbers(value)
+        values: list[Any] = [None] * dist.get_world_size(self._group)
+        dist.all_gather_object(values, value, group=self._group)
+        return values
+
+    def _of_numbers(self, numbers: list[int]) -> list[list[int]]:
+        device = "cuda" if dist.get_backend(self._group) == "nccl" else "cpu"
+        rank, size = dist.get_rank(self._group), dist.get_world_size(self._group)
+        rows = torch.zeros((size, len(numbers)), dtype=torch.int64)
+        rows[rank] = torch.tensor(numbers)
+        rows = rows.to(device)
+        dist.all_reduce(rows, group=self._group)
+        gathered: list[list[int]] = rows.tolist()
+        return gathered

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torch.utils.data import IterableDataset, get_worker_info
 
 from packsim._arguments import Problems
 from packsim._lengths_array import LengthsLike
+from packsim._normalisers import Normaliser
 from packsim._stream_packer import StreamPacker
 from packsim.streaming import PackedStream
 from packsim.torch.ranks import rank_and_size
+from packsim.torch.stream_pack import StreamPack
 from packsim.torch.stream_state import (
+    Accumulation,
     ShardState,
     StreamPlace,
     merge_stream_states,
@@ -25,31 +29,12 @@ from packsim.torch.stream_state import (
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from packsim._stream_setting import StreamArguments
+    from packsim._stream_setting import StreamArguments, StreamSetting
 
 __all__ = ["Delivery", "StreamDataset", "StreamPack", "merge_stream_states"]
 
 _MOST_SHARDS = 1 << 20
 _SPLITS = "a multiple of ranks x workers deals the same packs to any of them"
-
-
-class StreamPack(NamedTuple):
-    """What a collator gets: the samples of one micro-batch.
-
-    Attributes
-    ----------
-    shard_index : int
-        -1 for a micro-batch without samples.
-    sample_indices : list of int
-        Where each sample was in its shard.
-    samples : list
-        As the shard gave them. One that is over-long under `over_long="truncate"` counts as
-        `capacity_tokens`: the collator cuts it.
-    """
-
-    shard_index: int
-    sample_indices: list[int]
-    samples: list[Any]
 
 
 class Delivery(NamedTuple):
@@ -81,8 +66,9 @@ class StreamDataset(IterableDataset[Delivery]):
     length_of : callable
         The length of a sample in tokens.
     collator : callable, optional
-        From a StreamPack to what the training loop gets; called in the worker, and with a StreamPack of no
-        samples for the empty micro-batches at the end of an epoch. By default the StreamPack itself.
+        From a StreamPack to what the training loop gets: `StreamCollator`, or one of your own. Called in the
+        worker, and with a StreamPack of no samples for the empty micro-batches at the end of an epoch. By
+        default the StreamPack itself.
     rank, world_size : int, optional
         By default those of torch.distributed where it is initialised, else of the environment's RANK and
         WORLD_SIZE, else 0 of 1.
@@ -120,6 +106,7 @@ class StreamDataset(IterableDataset[Delivery]):
             raise ValueError(f"n_shards: {expected}, got {self.n_shards}")
         self._place = StreamPlace(0, 0, tuple(range(self.rank, self.n_shards, self.world_size)), {})
         self._knows_all_shards = True  # what has been delivered of them
+        self._example: Any = None  # a sample, once an empty batch has been asked for
 
     @property
     def epoch(self) -> int:
@@ -131,6 +118,16 @@ class StreamDataset(IterableDataset[Delivery]):
         """How many micro-batches of this epoch the training loop has had."""
         return self._place.step
 
+    @property
+    def accumulation(self) -> Accumulation | None:
+        """The optimizer step that the loop is inside of; None between steps."""
+        return self._place.accumulation
+
+    @property
+    def normaliser(self) -> Normaliser | None:
+        """What decides loss weights: that of the collator; None where it has none."""
+        return getattr(self._collator, "normaliser", None)
+
     def check_workers(self, num_workers: int) -> None:
         """ValueError unless so many workers can share the shards of this rank evenly."""
         if self.n_shards % (self.world_size * max(num_workers, 1)) != 0:
@@ -139,7 +136,16 @@ class StreamDataset(IterableDataset[Delivery]):
 
     def empty_batch(self) -> Any:
         """A micro-batch of no samples, for a rank that has nothing to train in a step of all ranks."""
-        return self._collated(StreamPack(-1, [], []))
+        if self._example is None and self._collator is not None:
+            self._example = self._first_sample()
+        return self._collated(StreamPack(-1, [], [], self._setting, example=self._example))
+
+    def _first_sample(self) -> Any:
+        """Any sample, of the first shard that has one; None where all are empty."""
+        for shard_index in range(self.n_shards):
+            for sample in islice(self._open_shard(shard_index, self.n_shards, 0), 1):
+                return sample
+        return None
 
     def count_steps(self, lengths_by_shard: Sequence[LengthsLike]) -> int:
         """How many steps the epoch has, where the lengths of all shards are known beforehand: exactly.
@@ -168,7 +174,8 @@ class StreamDataset(IterableDataset[Delivery]):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on behind what had been delivered, with any number of workers.
 
-        With another number of ranks where `merge_stream_states()` has made one state of those of all ranks.
+        With any number of ranks where `StreamLoader.gathered_state_dict()` or `merge_stream_states()` has
+        made one state of those of all ranks, between optimizer steps.
 
         Raises
         ------
@@ -178,11 +185,14 @@ class StreamDataset(IterableDataset[Delivery]):
         self._place = place_of(state, self._setting, self.rank, self.world_size, self.n_shards)
         self._knows_all_shards = len(state["turns"]) == self.n_shards
 
-    def delivered(self, delivery: Delivery | None) -> None:
-        """The loop has had that batch; None: an empty one. For StreamLoader."""
+    def delivered(self, delivery: Delivery | None, accumulation: Accumulation | None = None) -> None:
+        """The loop has had that batch; None: an empty one. For StreamLoader.
+
+        accumulation: the optimizer step that it leaves the loop inside of.
+        """
         self._knows_all_shards = self.world_size == 1
         if delivery is None:
-            self._place = self._place.after_empty()
+            self._place = self._place.after_empty(accumulation)
             return
         before = self._place.shards.get(delivery.shard_index)
         shard = ShardState(
@@ -190,7 +200,7 @@ class StreamDataset(IterableDataset[Delivery]):
             n_taken=delivery.n_taken,
             n_packs=1 + (before.n_packs if before else 0),
         )
-        self._place = self._place.after(delivery.shard_index, shard)
+        self._place = self._place.after(delivery.shard_index, shard, accumulation)
 
     def end_epoch(self) -> None:
         """All ranks have had all packs of the epoch. For StreamLoader."""
@@ -217,7 +227,7 @@ class StreamDataset(IterableDataset[Delivery]):
             length_of=self._length_of,
             state=None if shard is None else {"window": json.loads(shard.window), "n_taken": shard.n_taken},
         )
-        return _ShardPacks(shard_index, packs, self._collated)
+        return _ShardPacks(shard_index, packs, self._setting, self._collated)
 
     def _collated(self, pack: StreamPack) -> Any:
         return pack if self._collator is None else self._collator(pack)
@@ -233,10 +243,15 @@ class _ShardPacks:
     """The packs of one shard, as deliveries."""
 
     def __init__(
-        self, shard_index: int, packs: PackedStream[Any], collator: Callable[[StreamPack], Any]
+        self,
+        shard_index: int,
+        packs: PackedStream[Any],
+        setting: StreamSetting,
+        collator: Callable[[StreamPack], Any],
     ) -> None:
         self._shard_index = shard_index
         self._packs = packs
+        self._setting = setting
         self._collator = collator
         self._sent_window: Mapping[str, Any] | None = None
         self.has_ended = False
@@ -247,7 +262,8 @@ class _ShardPacks:
             self.has_ended = True
             return Delivery(self._shard_index, True, "", 0, None)
         sample_indices = [sample_index for sample_index, _ in pack]
-        batch = self._collator(StreamPack(self._shard_index, sample_indices, [sample for _, sample in pack]))
+        samples = [sample for _, sample in pack]
+        batch = self._collator(StreamPack(self._shard_index, sample_indices, samples, self._setting))
         state = self._packs.state_dict()
         # As text, which pinning and pickling leave alone, and once a window.
         window = "" if state["window"] is self._sent_window else json.dumps(state["window"])

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
-import torch
-import torch.distributed as dist
 from torch.utils.data import DataLoader
 
 from packsim._arguments import Problems
+from packsim._normalisers import StepLoss, pack_weight
+from packsim.torch.packed_batch import PackedBatch
+from packsim.torch.ranks import TorchGather, can_gather
+from packsim.torch.stream_collator import StreamMicroBatch, with_weight
 from packsim.torch.stream_dataset import Delivery, StreamDataset
+from packsim.torch.stream_state import Accumulation, merge_stream_states
 
 # What the dataset decides.
 _NOT_OPTIONS = (
@@ -27,6 +30,14 @@ _NOT_OPTIONS = (
 _MOST_STEPS = 2**63 - 1
 
 
+class _Step(NamedTuple):
+    """The micro-batches of one rank in an optimizer step; None for empty ones."""
+
+    deliveries: list[Delivery | None]
+    n_before: int  # that the loop has had already
+    loss: StepLoss
+
+
 class StreamLoader:
     """The batches of one rank, and a place in the stream that checkpoints keep.
 
@@ -34,22 +45,32 @@ class StreamLoader:
     next one: `for epoch in range(n): for batch in loader` trains n epochs, and a loop that was left early
     goes on where it was. A batch is counted when the loop gets it, whatever workers have fetched ahead.
 
-    All ranks make the same number of steps, and no pack is left out: ranks whose shards have ended get empty
-    micro-batches until the last rank has none left. How many steps that is, several ranks agree on every
-    `agree_every_steps` steps, or know beforehand from `n_steps`.
+    All ranks have equally many micro-batches, and no pack is left out: ranks whose shards have ended get
+    empty ones until the last rank has none left. The last step of an epoch has as many as are left.
+
+    With a `StreamCollator`, the loss weights of a micro-batch are those of its optimizer step over all ranks,
+    and `batch.is_last` says where the optimizer steps. Ranks exchange a few numbers every `agree_every_steps`
+    steps: how many packs each has left, and the loss tokens of each step.
 
     Parameters
     ----------
     dataset : StreamDataset
         Its place is the loader's.
     num_workers : int
+    micro_batches_per_step : int
+        Of each rank, in an optimizer step.
     n_steps : int, optional
-        Steps of a whole epoch, as `dataset.count_steps()` has them. Ranks then need not agree.
-    most_of_all_ranks : callable, optional
-        From a number of each rank to the largest of all, called on all ranks in the same order. By default an
-        all-reduce of torch.distributed.
+        Micro-batches of a whole epoch, as `dataset.count_steps()` has them. Ranks then exchange loss tokens
+        alone, and with a collator of your own nothing.
+    gather_from_all_ranks : callable, optional
+        From a value of each rank, as JSON has it, to the list of those of all ranks; called on all ranks in
+        the same order. By default it is done by torch.distributed.
+    group : ProcessGroup, optional
+        The ranks that have parts of the stream, for torch.distributed; by default all. One of gloo beside
+        NCCL has the exchange not wait for the GPU.
     agree_every_steps : int
-        So many packs are fetched before the first of them is given out.
+        Packs of so many optimizer steps are fetched before the first of them is given out, where ranks
+        exchange anything.
     **options
         Others of torch's DataLoader, such as pin_memory or prefetch_factor.
 
@@ -65,8 +86,10 @@ class StreamLoader:
         dataset: StreamDataset,
         *,
         num_workers: int = 0,
+        micro_batches_per_step: int = 1,
         n_steps: int | None = None,
-        most_of_all_ranks: Callable[[int], int] | None = None,
+        gather_from_all_ranks: Callable[[Any], list[Any]] | None = None,
+        group: Any = None,
         agree_every_steps: int = 8,
         **options: Any,
     ) -> None:
@@ -78,39 +101,135 @@ class StreamLoader:
         if n_steps is not None:
             n_steps = problems.integer("n_steps", n_steps, 0, _MOST_STEPS)
         agree_every_steps = problems.integer("agree_every_steps", agree_every_steps, 1, 1 << 20)
-        may_agree = dataset.world_size == 1 or n_steps is not None or most_of_all_ranks is not None
-        if not may_agree and not (dist.is_available() and dist.is_initialized()):
-            expected = f"n_steps, torch.distributed, or a function for {dataset.world_size} ranks to agree by"
-            problems.add(f"most_of_all_ranks: expected {expected}, got none")
+        per_step = problems.integer("micro_batches_per_step", micro_batches_per_step, 1, 1 << 20)
+        self._exchanges = dataset.world_size > 1 and (n_steps is None or dataset.normaliser is not None)
+        if self._exchanges and gather_from_all_ranks is None and not can_gather():
+            what = "a function" if dataset.normaliser is not None else "n_steps, a function"
+            expected = f"{what} or torch.distributed for {dataset.world_size} ranks to agree by"
+            problems.add(f"gather_from_all_ranks: expected {expected}, got none")
         problems.raise_if_any()
         dataset.check_workers(num_workers)
         self.dataset = dataset
         self._num_workers = num_workers
+        self._micro_batches_per_step = per_step
         self._n_steps = n_steps
-        self._most_of_all_ranks = most_of_all_ranks or _most_by_torch
-        self._agree_every_steps = agree_every_steps
+        self._gather_from_all_ranks = gather_from_all_ranks or TorchGather(group)
+        self._steps_ahead = agree_every_steps if self._exchanges else 1
+        self._n_iterations = 0
         self._options = options
 
     def state_dict(self) -> dict[str, Any]:
-        """That of the dataset."""
+        """That of the dataset: what this rank has had."""
         return self.dataset.state_dict()
+
+    def gathered_state_dict(self) -> dict[str, Any]:
+        """The states of all ranks, merged into one, from which any number of ranks can go on.
+
+        Inside an optimizer step it is for the same number alone. All ranks call it after the same
+        micro-batch, and all get the same. One of them saves it.
+        """
+        state = self.state_dict()
+        return merge_stream_states(self._gathered(state))
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """That of the dataset; for the next iteration."""
         self.dataset.load_state_dict(state)
 
     def __iter__(self) -> Iterator[Any]:
+        for step in self._steps_of_epoch():
+            yield from self._batches_of(step)
+
+    def steps(self) -> Iterator[Iterator[Any]]:
+        """For each optimizer step its batches, from here to the end of the epoch.
+
+        Raises
+        ------
+        RuntimeError
+            Where the loop goes on to the next step before it has taken all batches of this one.
+        """
+        for step in self._steps_of_epoch():
+            n_before = self.dataset.step
+            yield self._batches_of(step)
+            if self.dataset.step != n_before + len(step.deliveries):
+                raise RuntimeError("steps: expected all batches of a step to be taken before the next step")
+
+    def _steps_of_epoch(self) -> Iterator[_Step]:
+        self._n_iterations = 0
         packs = self._packs()
-        if self._n_steps is not None:
-            steps = self._known_steps(packs, self._n_steps)
-        elif self.dataset.world_size == 1:
-            steps = packs
-        else:
-            steps = self._agreed_steps(packs)
-        for delivery in steps:
-            self.dataset.delivered(delivery)
-            yield self.dataset.empty_batch() if delivery is None else delivery.batch
+        accumulation = self.dataset.accumulation
+        if accumulation is not None:
+            yield _rest_of_step(packs, accumulation)
+        while steps := self._next_steps(packs):
+            for step in steps:
+                yield step
+                self._n_iterations += 1
         self.dataset.end_epoch()
+
+    def _next_steps(self, packs: Iterator[Delivery]) -> list[_Step]:
+        """Steps whose packs have been fetched; none at the end of the epoch."""
+        per_step = self._micro_batches_per_step
+        n_ahead = per_step * self._steps_ahead
+        if self._n_steps is not None:
+            n_ahead = min(n_ahead, max(0, self._n_steps - self.dataset.step))
+        fetched = list(islice(packs, n_ahead))
+        losses, n_fetched = self._exchanged(fetched)
+        if self._n_steps is not None:
+            if n_ahead == 0 and next(packs, None) is not None:
+                rank = self.dataset.rank
+                expected = f"expected all packs of rank {rank} to fit"
+                raise ValueError(f"n_steps: {expected}, got {self._n_steps}, too few")
+            n_fetched = n_ahead
+        steps = []
+        for begin in range(0, n_fetched, per_step):
+            own: list[Delivery | None] = list(fetched[begin : begin + per_step])
+            n_micro_batches = min(per_step, n_fetched - begin)
+            own += [None] * (n_micro_batches - len(own))
+            steps.append(_Step(own, 0, losses[begin // per_step]))
+        return steps
+
+    def _exchanged(self, fetched: list[Delivery]) -> tuple[list[StepLoss], int]:
+        """What all ranks train in each step, and how many packs the rank with most has fetched."""
+        per_step = self._micro_batches_per_step
+        begins = range(0, per_step * self._steps_ahead, per_step)
+        own = [_counts_of(fetched[begin : begin + per_step]) for begin in begins]
+        row = [self.dataset.step, len(fetched), *(number for counts in own for number in counts)]
+        rows = self._gathered(row) if self._exchanges else [row]
+        if len({(len(row), row[0]) for row in rows}) > 1:
+            got = [row[0] for row in rows]
+            raise RuntimeError(
+                f"loader: expected all ranks to have had equally many micro-batches, got {got}"
+            )
+        losses = [
+            StepLoss(*(tuple(row[i + j] for row in rows) for j in range(3)))
+            for i in range(2, 2 + 3 * len(own), 3)
+        ]
+        return losses, max(row[1] for row in rows)
+
+    def _gathered(self, value: Any) -> list[Any]:
+        return [value] if self.dataset.world_size == 1 else self._gather_from_all_ranks(value)
+
+    def _batches_of(self, step: _Step) -> Iterator[Any]:
+        n_micro_batches = step.n_before + len(step.deliveries)
+        for round, delivery in enumerate(step.deliveries, start=step.n_before):
+            is_last = round + 1 == n_micro_batches
+            batch = self.dataset.empty_batch() if delivery is None else delivery.batch
+            batch = self._weighted(batch, step.loss, round, is_last)
+            rest = None if is_last else Accumulation(round + 1, n_micro_batches, step.loss)
+            self.dataset.delivered(delivery, rest)
+            yield batch
+
+    def _weighted(self, batch: Any, loss: StepLoss, round: int, is_last: bool) -> Any:
+        normaliser = self.dataset.normaliser
+        has_weights = isinstance(batch, PackedBatch) and isinstance(batch.micro_batch, StreamMicroBatch)
+        if has_weights != (normaliser is not None):
+            expected = "a StreamCollator, or a callable with its `normaliser` that returns its batches"
+            raise ValueError(f"collator: expected {expected}, got one of {type(batch).__name__}")
+        if normaliser is None:
+            return batch
+        _, loss_tokens, n_samples = _loss_of(batch)
+        weight = pack_weight(normaliser, loss, self.dataset.rank, loss_tokens, n_samples)
+        place = {"iteration": self._n_iterations, "round": round, "rank": self.dataset.rank}
+        return with_weight(batch, weight, normaliser.per_sample, **place, is_last=is_last)
 
     def _packs(self) -> Iterator[Delivery]:
         loader = DataLoader(
@@ -122,28 +241,26 @@ class StreamLoader:
         )
         return (delivery for delivery in loader if not delivery.has_ended)
 
-    def _known_steps(self, packs: Iterator[Delivery], n_steps: int) -> Iterator[Delivery | None]:
-        while self.dataset.step < n_steps:
-            yield next(packs, None)
-        if next(packs, None) is not None:
-            rank = self.dataset.rank
-            raise ValueError(f"n_steps: expected all packs of rank {rank} to fit, got {n_steps}, too few")
 
-    def _agreed_steps(self, packs: Iterator[Delivery]) -> Iterator[Delivery | None]:
-        while True:
-            fetched: list[Delivery | None] = list(islice(packs, self._agree_every_steps))
-            n_steps = self._most_of_all_ranks(len(fetched))
-            if n_steps == 0:
-                return
-            yield from fetched + [None] * (n_steps - len(fetched))
+def _rest_of_step(packs: Iterator[Delivery], accumulation: Accumulation) -> _Step:
+    n_left = accumulation.n_micro_batches - accumulation.n_done
+    own: list[Delivery | None] = list(islice(packs, n_left))
+    return _Step(own + [None] * (n_left - len(own)), accumulation.n_done, accumulation.loss)
+
+
+def _counts_of(deliveries: list[Delivery]) -> list[int]:
+    """Packs, their loss tokens, and their samples with loss."""
+    losses = [_loss_of(delivery.batch) for delivery in deliveries]
+    return [sum(numbers) for numbers in zip(*losses, strict=True)] if losses else [0, 0, 0]
+
+
+def _loss_of(batch: Any) -> tuple[int, int, int]:
+    """(1, loss tokens, samples with loss); without weights (1, 0, 0)."""
+    micro_batch = batch.micro_batch if isinstance(batch, PackedBatch) else None
+    if micro_batch is None:
+        return 1, 0, 0
+    return 1, int(micro_batch.loss_tokens.sum()), int((micro_batch.loss_tokens > 0).sum())
 
 
 def _as_it_is(delivery: Any) -> Any:
     return delivery
-
-
-def _most_by_torch(number: int) -> int:
-    device = "cuda" if dist.get_backend() == "nccl" else "cpu"
-    most = torch.tensor(number, device=device)
-    dist.all_reduce(most, op=dist.ReduceOp.MAX)
-    return int(most.item())

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from packsim._arguments import described
+from packsim._normalisers import StepLoss
 from packsim._stream_setting import StreamSetting
 
 _VERSION = 1
@@ -34,6 +35,27 @@ class ShardState:
 
 
 @dataclass(frozen=True)
+class Accumulation:
+    """An optimizer step of which the loop has had some micro-batches, not all.
+
+    Attributes
+    ----------
+    n_done, n_micro_batches : int
+        Micro-batches that each rank has had, and will have had.
+    loss : StepLoss
+        What all ranks train in it: the rest of the step needs the same weights.
+    """
+
+    n_done: int
+    n_micro_batches: int
+    loss: StepLoss
+
+    def to_dict(self) -> dict[str, Any]:
+        loss = {name: list(numbers) for name, numbers in asdict(self.loss).items()}
+        return {"n_done": self.n_done, "n_micro_batches": self.n_micro_batches, "loss": loss}
+
+
+@dataclass(frozen=True)
 class StreamPlace:
     """Where one rank is.
 
@@ -46,22 +68,26 @@ class StreamPlace:
         The shards of the rank, that whose turn is next first.
     shards : mapping of int to ShardState
         Those of which packs have been delivered. Shards of other ranks may be among them.
+    accumulation : Accumulation or None
+        None between optimizer steps.
     """
 
     epoch: int
     step: int
     turns: tuple[int, ...]
     shards: Mapping[int, ShardState]
+    accumulation: Accumulation | None = None
 
-    def after(self, shard_index: int, shard: ShardState) -> StreamPlace:
+    def after(self, shard_index: int, shard: ShardState, accumulation: Accumulation | None) -> StreamPlace:
         """The place behind a pack of that shard."""
         at = self.turns.index(shard_index) + 1
         turns = self.turns[at:] + self.turns[:at]
-        return StreamPlace(self.epoch, self.step + 1, turns, {**self.shards, shard_index: shard})
+        shards = {**self.shards, shard_index: shard}
+        return StreamPlace(self.epoch, self.step + 1, turns, shards, accumulation)
 
-    def after_empty(self) -> StreamPlace:
+    def after_empty(self, accumulation: Accumulation | None) -> StreamPlace:
         """The place behind a micro-batch without samples."""
-        return StreamPlace(self.epoch, self.step + 1, self.turns, self.shards)
+        return StreamPlace(self.epoch, self.step + 1, self.turns, self.shards, accumulation)
 
     def next_epoch(self, rank: int, world_size: int, n_shards: int) -> StreamPlace:
         return StreamPlace(self.epoch + 1, 0, tuple(range(rank, n_shards, world_size)), {})
@@ -77,6 +103,7 @@ def to_dict(place: StreamPlace, setting: StreamSetting, rank: int, world_size: i
         "rank": rank,
         "epoch": place.epoch,
         "step": place.step,
+        "accumulation": None if place.accumulation is None else place.accumulation.to_dict(),
         "turns": list(place.turns),
         "shards": [
             {
@@ -92,7 +119,10 @@ def to_dict(place: StreamPlace, setting: StreamSetting, rank: int, world_size: i
 
 
 def merge_stream_states(states: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """One state of the states of all ranks, taken after the same step, for another number of ranks.
+    """One state of the states of all ranks, taken after the same micro-batch, for any number of ranks.
+
+    `StreamLoader.gathered_state_dict()` collects and merges them. A state from inside an optimizer step is
+    for the same number of ranks alone.
 
     Raises
     ------
@@ -106,7 +136,7 @@ def merge_stream_states(states: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     ranks = [state["rank"] for state in states]
     if ranks != list(range(first["world_size"])):
         raise ValueError(f"states: expected one of each of {first['world_size']} ranks, got ranks {ranks}")
-    for name in ("version", "setting", "n_shards", "world_size", "epoch", "step"):
+    for name in ("version", "setting", "n_shards", "world_size", "epoch", "step", "accumulation"):
         for state in states:
             if state[name] != first[name]:
                 got = f"{first[name]!r} of rank 0 and {state[name]!r} of rank {state['rank']}"
@@ -157,7 +187,34 @@ def place_of(
         step=state["step"],
         turns=tuple(shard for shard in turns if shard in mine),
         shards=shards,
+        accumulation=_accumulation_of(state.get("accumulation"), world_size),
     )
+
+
+def _accumulation_of(given: Any, world_size: int) -> Accumulation | None:
+    if given is None:
+        return None
+    place = "state.accumulation"
+    if not isinstance(given, Mapping) or not isinstance(given.get("loss"), Mapping):
+        raise ValueError(f"{place}: expected the state of an optimizer step, or null, got {described(given)}")
+    for name in ("n_done", "n_micro_batches"):
+        _check_integer(f"{place}.{name}", given.get(name), _MOST)
+    done = f"micro-batch {given['n_done']} of {given['n_micro_batches']}"
+    columns = {}
+    for name in StepLoss.__dataclass_fields__:
+        numbers = given["loss"].get(name)
+        if not isinstance(numbers, (list, tuple)):
+            raise ValueError(f"{place}.loss.{name}: expected numbers of all ranks, got {described(numbers)}")
+        for rank, number in enumerate(numbers):
+            _check_integer(f"{place}.loss.{name}[{rank}]", number, _MOST)
+        if len(numbers) != world_size:
+            # Other ranks have the packs then, and no checkpoint has the gradients so far.
+            raise ValueError(
+                f"state: expected {len(numbers)} ranks, got {world_size}: it was taken behind {done} of an "
+                "optimizer step; save behind the last one (batch.is_last) to go on with other ranks"
+            )
+        columns[name] = tuple(numbers)
+    return Accumulation(given["n_done"], given["n_micro_batches"], StepLoss(**columns))
 
 
 def _shard_of(place: str, row: object, n_shards: int) -> tuple[int, ShardState]:

@@ -1,0 +1,156 @@
+"""Streams that several processes train: their data, their batches, their gradients."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+import torch
+import torch.distributed as dist
+import training
+from torch.nn.parallel import DistributedDataParallel
+from training_cases import VOCABULARY, drawn_lengths
+
+from packsim.torch import StreamCollator, StreamDataset, StreamLoader, merge_stream_states
+
+CAPACITY_TOKENS = 64
+N_SHARDS = 8
+
+
+def samples_of(shard_index: int) -> list[dict[str, list[int]]]:
+    """Sample i of shard s begins with the token s, and has some labels without loss. Shards are unequal."""
+    n_samples = [40, 22, 0, 31, 18, 37, 3, 26][shard_index]
+    draw = np.random.default_rng(shard_index)
+    samples = []
+    for n_tokens in drawn_lengths(n_samples, shard_index, longest_tokens=90).tolist():
+        ids = draw.integers(1, VOCABULARY, n_tokens)
+        labels = np.where(draw.random(n_tokens) < 0.3, -100, ids)
+        samples.append({"input_ids": ids.tolist(), "labels": labels.tolist()})
+    return samples
+
+
+def open_shard(shard_index: int, n_shards: int, start_sample: int) -> Iterator[dict[str, list[int]]]:
+    return iter(samples_of(shard_index)[start_sample:])
+
+
+def n_tokens_of(sample: dict[str, list[int]]) -> int:
+    return len(sample["input_ids"])
+
+
+def dataset_of(rank: int, world_size: int, **more: Any) -> StreamDataset:
+    arguments: dict[str, Any] = {
+        "n_shards": N_SHARDS,
+        "length_of": n_tokens_of,
+        "collator": StreamCollator(normaliser=more.pop("normaliser", "stable")),
+        "strategy": "bfd",
+        "capacity_tokens": CAPACITY_TOKENS,
+        "window_samples": 12,
+        "over_long": "truncate",
+    }
+    return StreamDataset(
+        more.pop("open_shard", open_shard), rank=rank, world_size=world_size, **(arguments | more)
+    )
+
+
+def loader_of(num_workers: int, **more: Any) -> StreamLoader:
+    """In a process of a group, whose own way to start workers would have each of them import PyTorch anew."""
+    dataset = dataset_of(dist.get_rank(), dist.get_world_size(), normaliser=more.pop("normaliser"))
+    if num_workers > 0:
+        more["multiprocessing_context"] = "fork"
+    return StreamLoader(dataset, num_workers=num_workers, **more)
+
+
+Seen = tuple[Any, ...]
+
+
+def seen(batch: Any) -> Seen:
+    """All of a batch that training depends on, and its place."""
+    micro_batch = batch.micro_batch
+    tensors = tuple(
+        tuple(batch[name].flatten().tolist())
+        for name in ("input_ids", "labels", "loss_weights", "position_ids", "cu_seqlens")
+    )
+    place = (micro_batch.shard_index, tuple(micro_batch.samples.tolist()), micro_batch.round, batch.is_last)
+    return (*place, tensors)
+
+
+def whole_run(micro_batches_per_step: int, normaliser: str, num_workers: int = 0) -> list[Seen]:
+    """In a process of a group: one epoch."""
+    loader = loader_of(num_workers, micro_batches_per_step=micro_batches_per_step, normaliser=normaliser)
+    return [seen(batch) for batch in loader]
+
+
+def interrupted_run(micro_batches_per_step: int, normaliser: str, seed: int, is_merged: bool) -> list[Seen]:
+    """In a process of a group: one epoch, killed at random micro-batches, each time with other workers."""
+    draw = random.Random(seed)  # the same on all ranks
+    batches: list[Seen] = []
+    state: Any = None
+    while True:
+        loader = loader_of(
+            draw.choice([1, 2, 4]),
+            micro_batches_per_step=micro_batches_per_step,
+            normaliser=normaliser,
+            agree_every_steps=draw.choice([1, 3]),
+        )
+        if state is not None:
+            loader.load_state_dict(json.loads(state))
+        n_batches = draw.randint(1, 14)
+        for batch in loader:
+            batches.append(seen(batch))
+            n_batches -= 1
+            if n_batches == 0:
+                break
+        else:
+            return batches
+        # The state is of what the loop has had, whatever workers fetched ahead.
+        state = json.dumps(loader.gathered_state_dict() if is_merged else loader.state_dict())
+
+
+def gathered_states() -> tuple[Any, Any]:
+    """In a process of a group: the gathered state behind 6 micro-batches, and the merged one."""
+    loader = StreamLoader(dataset_of(dist.get_rank(), dist.get_world_size()), micro_batches_per_step=3)
+    for _ in zip(range(6), loader, strict=False):
+        pass
+    states: list[Any] = [None] * dist.get_world_size()
+    dist.all_gather_object(states, loader.state_dict())
+    return loader.gathered_state_dict(), merge_stream_states(states)
+
+
+def packed_gradients(micro_batches_per_step: int) -> list[tuple[Any, list[Seen]]]:
+    """In a process of a group: of each step, what DistributedDataParallel leaves behind, and the batches."""
+    parallel = DistributedDataParallel(training.model())
+    loader = StreamLoader(
+        dataset_of(dist.get_rank(), dist.get_world_size()), micro_batches_per_step=micro_batches_per_step
+    )
+    found = []
+    for step in loader.steps():
+        parallel.zero_grad()
+        batches = []
+        for batch in step:
+            with nullcontext() if batch.is_last else parallel.no_sync():
+                training.alone_loss(parallel, batch, None).backward()
+            batches.append(seen(batch))
+        found.append((training.flat_gradient(parallel).numpy(), batches))
+    return found
+
+
+def unpacked_gradient(documents: list[tuple[int, int]]) -> Any:
+    """Of the mean over all loss tokens of documents, each trained on its own."""
+    alone = training.model()
+    losses, n_loss_tokens = [], 0
+    for shard_index, sample_index in documents:
+        sample = samples_of(shard_index)[sample_index]
+        ids, labels = (torch.tensor([sample[name][:CAPACITY_TOKENS]]) for name in ("input_ids", "labels"))
+        n_loss_tokens += int((labels[0, 1:] != -100).sum())
+        if ids.shape[1] > 1:
+            logits = alone(ids, torch.arange(ids.shape[1])[None])
+            loss = torch.nn.functional.cross_entropy(
+                logits[0, :-1], labels[0, 1:], reduction="sum", ignore_index=-100
+            )
+            losses.append(loss)
+    (sum(losses) / n_loss_tokens).backward()
+    return training.flat_gradient(alone).numpy()

@@ -7,11 +7,12 @@ from itertools import islice
 from typing import Any, Generic, Protocol, TypeVar
 
 from packsim._arguments import described
+from packsim._mixed_source import MixedSource, SourcedSample
 
 Path = TypeVar("Path")
 Sample = TypeVar("Sample")
 
-__all__ = ["DatasetShards", "FileShards", "ShardedDataset"]
+__all__ = ["DatasetShards", "FileShards", "MixedSource", "ShardedDataset", "SourcedSample"]
 
 
 class FileShards(Generic[Path, Sample]):

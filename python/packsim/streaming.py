@@ -70,6 +70,9 @@ class PackedStream(Generic[Sample]):
         The length of a sample in tokens.
     state : mapping, optional
         Of `state_dict()`: go on there.
+    open_from : callable, optional
+        For streams whose iterators have a `state_dict()`, as JSON has it, such as those of a MixedSource: an
+        iterator that goes on where it was taken. Resuming then uses it instead of `open_at`.
     """
 
     def __init__(
@@ -79,8 +82,10 @@ class PackedStream(Generic[Sample]):
         *,
         length_of: Callable[[Sample], int] = len,  # type: ignore[assignment]
         state: Mapping[str, Any] | None = None,
+        open_from: Callable[[Any], Iterator[Sample]] | None = None,
     ) -> None:
         self._open_at = open_at
+        self._open_from = open_from
         self._packer = packer
         self._length_of = length_of
         self._rest: Iterator[Sample] | None = None  # what follows in the stream, once it is open
@@ -90,12 +95,19 @@ class PackedStream(Generic[Sample]):
         self._n_taken = 0
         self._n_to_skip = 0
         self._expected_hash = ""  # of the lengths that the window of the packs to skip had
+        self._source_states: list[
+            list[Any]
+        ] = []  # (position, state of the iterator there), those still needed
         if state is not None:
             window = dict(state["window"])
             self._expected_hash = str(window.pop("read_hash", ""))
+            self._source_states = list(window.pop("source", []))
+            window.pop("end", None)
             packer.load_state_dict(window)
             self._n_to_skip = int(state["n_taken"])
         self._window_state = packer.state_dict() | {"read_hash": self._expected_hash}
+        if state is not None and "end" in state["window"]:
+            self._window_state |= {"source": self._source_states, "end": state["window"]["end"]}
 
     def __iter__(self) -> Iterator[list[tuple[int, Sample]]]:
         return self
@@ -112,8 +124,10 @@ class PackedStream(Generic[Sample]):
 
     def state_dict(self) -> dict[str, Any]:
         """Where the next pack comes from, as JSON has it: the state of the packer before the window of the
-        pack taken last, a hash of the lengths that the window read, and how many
-        packs of it have been taken."""
+        pack taken last, a hash of the lengths that the window read, and how many packs of it have been taken.
+
+        Where the stream's iterator has states: `window.source` has those from which the window's samples can
+        be read again, and `window.end` the position behind the window, null where the stream ends in it."""
         return {"window": self._window_state, "n_taken": max(self._n_taken, self._n_to_skip)}
 
     @property
@@ -125,11 +139,13 @@ class PackedStream(Generic[Sample]):
         """False at the end of the stream."""
         rest = self._opened()
         self._window_state = self._packer.state_dict()
+        self._note_source_state(rest)
         self._n_taken = 0
         setting = self._packer.setting
         read = hashlib.blake2b(digest_size=16)
         while not self._packs:
-            samples = list(islice(rest, self._packer.room_samples))
+            room_samples = self._packer.room_samples
+            samples = list(islice(rest, room_samples))
             lengths = [self._length_of(sample) for sample in samples]
             read.update(np.array(lengths, dtype=np.int64).tobytes() if samples else b"end")
             packs = self._packer.push(lengths) if samples else self._packer.finish()
@@ -141,6 +157,10 @@ class PackedStream(Generic[Sample]):
             if not samples:
                 break
         self._window_state["read_hash"] = read.hexdigest()
+        if self._source_states:
+            # None: the stream has ended, and stays so.
+            end = self._position if len(samples) == room_samples else None
+            self._window_state |= {"source": self._source_states, "end": end}
         if self._n_to_skip > 0 and self._window_state["read_hash"] != self._expected_hash:
             begin = self._window_state["position"]
             expected = (
@@ -148,6 +168,17 @@ class PackedStream(Generic[Sample]):
             )
             raise ValueError(f"stream: expected {expected}, as before, got others")
         return bool(self._packs)
+
+    def _note_source_state(self, rest: Iterator[Sample]) -> None:
+        """At the beginning of a window; states that no held sample needs are forgotten."""
+        if not hasattr(rest, "state_dict"):
+            return
+        states = [state for state in self._source_states if state[0] < self._position]
+        states.append([self._position, rest.state_dict()])
+        oldest = min(self._window_state["held"]["samples"], default=self._position)
+        while len(states) > 1 and states[1][0] <= oldest:
+            states = states[1:]
+        self._source_states = states
 
     def _opened(self) -> Iterator[Sample]:
         """The samples after the window's position; those that the packer holds are read again."""
@@ -157,7 +188,12 @@ class PackedStream(Generic[Sample]):
         length_of_held = dict(zip(held["samples"], held["lengths_tokens"], strict=True))
         end = self._window_state["position"]
         begin = min(length_of_held, default=end)
-        self._rest = iter(self._open_at(begin))
+        states = [state for state in self._source_states if state[0] <= begin]
+        if states and self._open_from is not None:
+            begin, source_state = states[-1]
+            self._rest = self._open_from(source_state)
+        else:
+            self._rest = iter(self._open_at(begin))
         self._position = begin
         for sample in islice(self._rest, end - begin):
             if self._position in length_of_held:

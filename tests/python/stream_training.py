@@ -15,6 +15,7 @@ import training
 from torch.nn.parallel import DistributedDataParallel
 from training_cases import VOCABULARY, drawn_lengths
 
+from packsim.stream_sources import MixedSource
 from packsim.torch import StreamCollator, StreamDataset, StreamLoader, merge_stream_states
 
 CAPACITY_TOKENS = 64
@@ -154,3 +155,65 @@ def unpacked_gradient(documents: list[tuple[int, int]]) -> Any:
             losses.append(loss)
     (sum(losses) / n_loss_tokens).backward()
     return training.flat_gradient(alone).numpy()
+
+
+SOURCES = {"web": 300, "code": 120, "math": 60}
+FIRST_WEIGHTS = {"web": 4.0, "code": 2.0, "math": 1.0}
+# Behind so many micro-batches of a rank the loop sets these weights.
+CHANGES = {5: {"web": 1.0, "code": 1.0, "math": 1.0}, 13: {"web": 1.0, "code": 0.0, "math": 3.0}}
+
+
+class OfSource:
+    """Samples of one source: sample i of shard s; the third token is i, so that each is told apart."""
+
+    def __init__(self, source: int, size: int) -> None:
+        self.source, self.size = source, size
+
+    def __call__(self, shard_index: int, n_shards: int, start_sample: int) -> Iterator[dict[str, list[int]]]:
+        lengths = drawn_lengths(self.size, self.source, longest_tokens=80) + 3
+        for i in range(shard_index + start_sample * n_shards, self.size, n_shards):
+            yield {"input_ids": [1, self.source, i % VOCABULARY] + [2] * (int(lengths[i]) - 3)}
+
+
+def mix_of(at_end: Any = "drop") -> MixedSource:
+    sources = {name: OfSource(i, size) for i, (name, size) in enumerate(SOURCES.items())}
+    return MixedSource(sources, weights=FIRST_WEIGHTS, at_end=at_end, seed=5)
+
+
+def mixed_loader(rank: int, world_size: int, **more: Any) -> tuple[StreamLoader, MixedSource]:
+    mix = mix_of(more.pop("at_end", "drop"))
+    return StreamLoader(dataset_of(rank, world_size, open_shard=mix), **more), mix
+
+
+def seen_mixed(batch: Any) -> Seen:
+    return (*seen(batch), batch.micro_batch.sources)
+
+
+def mixed_run(seed: int | None, micro_batches_per_step: int, num_workers: int = 0) -> list[Seen]:
+    """In a process of a group: an epoch whose weights change; with a seed, killed again and again."""
+    draw = random.Random(seed or 0)  # the same on all ranks
+    batches: list[Seen] = []
+    state: Any = None
+    while True:
+        workers = num_workers if seed is None else draw.choice([0, 1, 2, 4])
+        loader, mix = mixed_loader(
+            dist.get_rank(),
+            dist.get_world_size(),
+            micro_batches_per_step=micro_batches_per_step,
+            num_workers=workers,
+            agree_every_steps=draw.choice([1, 4]),
+            **({"multiprocessing_context": "fork"} if workers else {}),
+        )
+        if state is not None:
+            loader.load_state_dict(json.loads(state))
+        n_batches = 10**6 if seed is None else draw.randint(1, 9)
+        for batch in loader:
+            batches.append(seen_mixed(batch))
+            if len(batches) in CHANGES:
+                mix.set_weights(CHANGES[len(batches)])
+            n_batches -= 1
+            if n_batches == 0:
+                break
+        else:
+            return batches
+        state = json.dumps(loader.gathered_state_dict() if draw.random() < 0.5 else loader.state_dict())

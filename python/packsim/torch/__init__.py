@@ -11,7 +11,7 @@ from packsim.torch.packed_batch import PackedBatch
 from packsim.torch.sampler import PlanSampler
 from packsim.torch.sequence_groups import SequenceGroups
 from packsim.torch.stream_collator import StreamCollator, StreamMicroBatch
-from packsim.torch.stream_dataset import StreamDataset, merge_stream_states
+from packsim.torch.stream_dataset import SourceCounts, StreamDataset, merge_stream_states
 from packsim.torch.stream_loader import StreamLoader
 from packsim.torch.stream_pack import StreamPack
 
@@ -28,6 +28,7 @@ __all__ = [
     "PlanSampler",
     "RankSchedule",
     "SequenceGroups",
+    "SourceCounts",
     "StreamCollator",
     "StreamDataset",
     "StreamLoader",

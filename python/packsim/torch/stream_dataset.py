@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,6 +12,7 @@ from torch.utils.data import IterableDataset, get_worker_info
 
 from packsim._arguments import Problems
 from packsim._lengths_array import LengthsLike
+from packsim._mixed_source import MixedSource, SourcedSample
 from packsim._normalisers import Normaliser
 from packsim._stream_packer import StreamPacker
 from packsim.streaming import PackedStream
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
     from packsim._stream_setting import StreamArguments, StreamSetting
 
-__all__ = ["Delivery", "StreamDataset", "StreamPack", "merge_stream_states"]
+__all__ = ["Delivery", "SourceCounts", "StreamDataset", "StreamPack", "merge_stream_states"]
 
 _MOST_SHARDS = 1 << 20
 _SPLITS = "a multiple of ranks x workers deals the same packs to any of them"
@@ -45,6 +47,24 @@ class Delivery(NamedTuple):
     window: str  # as in ShardState; empty where it is that of the shard's pack before
     n_taken: int
     batch: Any
+    sources: str = ""  # as in ShardState, of this pack, as JSON; empty where the stream is not mixed
+
+
+@dataclass(frozen=True)
+class SourceCounts:
+    """What the training loop has had of a source of a MixedSource.
+
+    Attributes
+    ----------
+    n_samples, n_tokens
+        As they are packed: over-long samples count with the tokens that are left of them.
+    n_repeated_samples
+        Of these, samples of a second pass of the source or a later one.
+    """
+
+    n_samples: int
+    n_tokens: int
+    n_repeated_samples: int
 
 
 class StreamDataset(IterableDataset[Delivery]):
@@ -144,8 +164,43 @@ class StreamDataset(IterableDataset[Delivery]):
         """Any sample, of the first shard that has one; None where all are empty."""
         for shard_index in range(self.n_shards):
             for sample in islice(self._open_shard(shard_index, self.n_shards, 0), 1):
-                return sample
+                return sample.sample if isinstance(sample, SourcedSample) else sample
         return None
+
+    def source_counts(self) -> dict[str, SourceCounts]:
+        """Of each source of a MixedSource, what this rank has had in this epoch; empty for other streams."""
+        if self._mix is None:
+            return {}
+        own = [shard for index, shard in self._place.shards.items() if index in self._place.turns]
+        return {
+            name: SourceCounts(
+                *(sum(shard.sources.get(name, (0, 0, 0))[i] for shard in own) for i in range(3))
+            )
+            for name in self._mix.sources
+        }
+
+    @property
+    def n_weight_changes(self) -> int:
+        """How often the weights of a MixedSource have changed. For StreamLoader."""
+        return 0 if self._mix is None else len(self._mix.history)
+
+    def take_weight_change(self) -> bool:
+        """Whether `MixedSource.set_weights()` was called; then they are in effect. For StreamLoader.
+
+        Inside an optimizer step nothing changes: its loss weights are those of the packs that follow.
+        """
+        if self._mix is None or self.accumulation is not None:
+            return False
+        weights = self._mix.take_requested(self.epoch, self.step)
+        if weights is None:
+            return False
+        shards = {index: shard.with_weights(weights) for index, shard in self._place.shards.items()}
+        self._place = replace(self._place, shards=shards)
+        return True
+
+    @property
+    def _mix(self) -> MixedSource | None:
+        return self._open_shard if isinstance(self._open_shard, MixedSource) else None
 
     def count_steps(self, lengths_by_shard: Sequence[LengthsLike]) -> int:
         """How many steps the epoch has, where the lengths of all shards are known beforehand: exactly.
@@ -169,6 +224,8 @@ class StreamDataset(IterableDataset[Delivery]):
         Samples that a packer holds are in it by their places and lengths; loading it reads them again.
         """
         state: dict[str, Any] = to_dict(self._place, self._setting, self.rank, self.world_size, self.n_shards)
+        if self._mix is not None:
+            state["source"] = self._mix.state_dict()
         return state
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -182,7 +239,10 @@ class StreamDataset(IterableDataset[Delivery]):
         ValueError
             For what is no state, or one of another stream; then nothing has changed.
         """
-        self._place = place_of(state, self._setting, self.rank, self.world_size, self.n_shards)
+        place = place_of(state, self._setting, self.rank, self.world_size, self.n_shards)
+        if self._mix is not None:
+            self._mix.load_state_dict(state.get("source"))
+        self._place = place
         self._knows_all_shards = len(state["turns"]) == self.n_shards
 
     def delivered(self, delivery: Delivery | None, accumulation: Accumulation | None = None) -> None:
@@ -195,10 +255,14 @@ class StreamDataset(IterableDataset[Delivery]):
             self._place = self._place.after_empty(accumulation)
             return
         before = self._place.shards.get(delivery.shard_index)
+        sources = dict(before.sources) if before else {}
+        for name, counts in json.loads(delivery.sources or "{}").items():
+            sources[name] = [a + b for a, b in zip(counts, sources.get(name, (0, 0, 0)), strict=True)]
         shard = ShardState(
             window=delivery.window or (before.window if before else ""),
             n_taken=delivery.n_taken,
             n_packs=1 + (before.n_packs if before else 0),
+            sources=sources,
         )
         self._place = self._place.after(delivery.shard_index, shard, accumulation)
 
@@ -224,10 +288,18 @@ class StreamDataset(IterableDataset[Delivery]):
         packs = PackedStream(
             lambda start_sample: self._open_shard(shard_index, self.n_shards, start_sample),
             StreamPacker(**self._arguments),
-            length_of=self._length_of,
+            length_of=self._length,
+            open_from=self._open_from(shard_index),
             state=None if shard is None else {"window": json.loads(shard.window), "n_taken": shard.n_taken},
         )
-        return _ShardPacks(shard_index, packs, self._setting, self._collated)
+        return _ShardPacks(shard_index, packs, self._setting, self._collated, self._length)
+
+    def _open_from(self, shard_index: int) -> Callable[[Any], Iterator[Any]] | None:
+        mix = self._mix
+        return None if mix is None else lambda state: mix.shard_from(shard_index, self.n_shards, state)
+
+    def _length(self, sample: Any) -> int:
+        return self._length_of(sample.sample if isinstance(sample, SourcedSample) else sample)
 
     def _collated(self, pack: StreamPack) -> Any:
         return pack if self._collator is None else self._collator(pack)
@@ -248,11 +320,13 @@ class _ShardPacks:
         packs: PackedStream[Any],
         setting: StreamSetting,
         collator: Callable[[StreamPack], Any],
+        length_of: Callable[[Any], int],
     ) -> None:
         self._shard_index = shard_index
         self._packs = packs
         self._setting = setting
         self._collator = collator
+        self._length_of = length_of
         self._sent_window: Mapping[str, Any] | None = None
         self.has_ended = False
 
@@ -263,9 +337,24 @@ class _ShardPacks:
             return Delivery(self._shard_index, True, "", 0, None)
         sample_indices = [sample_index for sample_index, _ in pack]
         samples = [sample for _, sample in pack]
-        batch = self._collator(StreamPack(self._shard_index, sample_indices, samples, self._setting))
+        counts = self._source_counts(samples)
+        sources = [sample.source for sample in samples] if counts else []
+        samples = [sample.sample for sample in samples] if counts else samples
+        batch = self._collator(StreamPack(self._shard_index, sample_indices, samples, self._setting, sources))
         state = self._packs.state_dict()
         # As text, which pinning and pickling leave alone, and once a window.
         window = "" if state["window"] is self._sent_window else json.dumps(state["window"])
         self._sent_window = state["window"]
-        return Delivery(self._shard_index, False, window, state["n_taken"], batch)
+        counted = json.dumps(counts) if counts else ""
+        return Delivery(self._shard_index, False, window, state["n_taken"], batch, counted)
+
+    def _source_counts(self, samples: Sequence[Any]) -> dict[str, list[int]]:
+        """As in ShardState; empty where the stream is not mixed."""
+        counts: dict[str, list[int]] = {}
+        for sample in samples:
+            if isinstance(sample, SourcedSample):
+                n_tokens = min(self._length_of(sample), self._setting.capacity_tokens)
+                of_source = counts.setdefault(sample.source, [0, 0, 0])
+                for i, number in enumerate((1, n_tokens, int(sample.pass_index > 0))):
+                    of_source[i] += number
+        return counts

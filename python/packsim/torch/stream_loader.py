@@ -155,14 +155,21 @@ class StreamLoader:
 
     def _steps_of_epoch(self) -> Iterator[_Step]:
         self._n_iterations = 0
+        self.dataset.take_weight_change()
         packs = self._packs()
         accumulation = self.dataset.accumulation
         if accumulation is not None:
             yield _rest_of_step(packs, accumulation)
+            if self.dataset.take_weight_change():
+                packs = self._packs()
         while steps := self._next_steps(packs):
             for step in steps:
                 yield step
                 self._n_iterations += 1
+                if self.dataset.take_weight_change():
+                    # What was fetched ahead has the old weights.
+                    packs = self._packs()
+                    break
         self.dataset.end_epoch()
 
     def _next_steps(self, packs: Iterator[Delivery]) -> list[_Step]:
@@ -192,18 +199,18 @@ class StreamLoader:
         per_step = self._micro_batches_per_step
         begins = range(0, per_step * self._steps_ahead, per_step)
         own = [_counts_of(fetched[begin : begin + per_step]) for begin in begins]
-        row = [self.dataset.step, len(fetched), *(number for counts in own for number in counts)]
+        place = [self.dataset.step, self.dataset.n_weight_changes]
+        row = [*place, len(fetched), *(number for counts in own for number in counts)]
         rows = self._gathered(row) if self._exchanges else [row]
-        if len({(len(row), row[0]) for row in rows}) > 1:
-            got = [row[0] for row in rows]
-            raise RuntimeError(
-                f"loader: expected all ranks to have had equally many micro-batches, got {got}"
-            )
+        for i, what in enumerate(("micro-batches", "changes of the weights of sources")):
+            if len({row[i] for row in rows}) > 1:
+                got = [row[i] for row in rows]
+                raise RuntimeError(f"loader: expected all ranks to have had equally many {what}, got {got}")
         losses = [
             StepLoss(*(tuple(row[i + j] for row in rows) for j in range(3)))
-            for i in range(2, 2 + 3 * len(own), 3)
+            for i in range(3, 3 + 3 * len(own), 3)
         ]
-        return losses, max(row[1] for row in rows)
+        return losses, max(row[2] for row in rows)
 
     def _gathered(self, value: Any) -> list[Any]:
         return [value] if self.dataset.world_size == 1 else self._gather_from_all_ranks(value)

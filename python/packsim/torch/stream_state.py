@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from packsim._arguments import described
+from packsim._mixed_source import with_weights_from
 from packsim._normalisers import StepLoss
 from packsim._stream_setting import StreamSetting
 
@@ -27,11 +28,25 @@ class ShardState:
         How many packs of that window have been delivered.
     n_packs : int
         How many packs of the shard have been delivered in this epoch.
+    sources : mapping
+        Of a MixedSource: for each source samples, tokens and repeated samples that have been delivered.
     """
 
     window: str
     n_taken: int
     n_packs: int
+    sources: Mapping[str, Sequence[int]] = field(default_factory=dict)
+
+    def with_weights(self, weights: Mapping[str, float]) -> ShardState:
+        """The shard of a MixedSource with other weights behind the window of the pack delivered last."""
+        window = json.loads(self.window)
+        if window["end"] is None:  # the shard has no more samples
+            return self
+        window["source"] = [
+            [position, with_weights_from(state, window["end"], weights)]
+            for position, state in window["source"]
+        ]
+        return replace(self, window=json.dumps(window))
 
 
 @dataclass(frozen=True)
@@ -111,6 +126,7 @@ def to_dict(place: StreamPlace, setting: StreamSetting, rank: int, world_size: i
                 "window": json.loads(shard.window),
                 "n_taken": shard.n_taken,
                 "n_packs": shard.n_packs,
+                **({"sources": {k: list(v) for k, v in shard.sources.items()}} if shard.sources else {}),
             }
             for shard_index, shard in sorted(place.shards.items())
             if shard_index in place.turns
@@ -136,10 +152,10 @@ def merge_stream_states(states: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     ranks = [state["rank"] for state in states]
     if ranks != list(range(first["world_size"])):
         raise ValueError(f"states: expected one of each of {first['world_size']} ranks, got ranks {ranks}")
-    for name in ("version", "setting", "n_shards", "world_size", "epoch", "step", "accumulation"):
+    for name in ("version", "setting", "n_shards", "world_size", "epoch", "step", "accumulation", "source"):
         for state in states:
-            if state[name] != first[name]:
-                got = f"{first[name]!r} of rank 0 and {state[name]!r} of rank {state['rank']}"
+            if state.get(name) != first.get(name):
+                got = f"{first.get(name)!r} of rank 0 and {state.get(name)!r} of rank {state['rank']}"
                 raise ValueError(f"states: expected equal {name}, got {got}")
     # Ranks take their turns side by side: the first of each, then the second of each.
     side_by_side = zip(*(state["turns"] for state in states), strict=True)
@@ -227,7 +243,10 @@ def _shard_of(place: str, row: object, n_shards: int) -> tuple[int, ShardState]:
         raise ValueError(
             f"{place}.window: expected the state of a packer, got {described(row.get('window'))}"
         )
-    return row["shard"], ShardState(json.dumps(row["window"]), row["n_taken"], row["n_packs"])
+    sources = row.get("sources", {})
+    if not isinstance(sources, Mapping):
+        raise ValueError(f"{place}.sources: expected counts of sources, got {described(sources)}")
+    return row["shard"], ShardState(json.dumps(row["window"]), row["n_taken"], row["n_packs"], sources)
 
 
 def packs_left(

@@ -39,8 +39,10 @@ def test_every_block_runs(
     assert sorted(i for pack in names["packs"] for i in pack.tolist()) == list(range(4 * 700))
     # The resumed loop has trained the rest of the epoch, every sample once.
     shown = [line.split(" ", 1) for line in capsys.readouterr().out.splitlines()]
+    assert shown.pop() == ["1", "[[0, 5, {'web': 1.0, 'code': 1.0}]]"]
     rest = [(int(shard), i) for shard, samples in shown for i in eval(samples)]
     every = {(shard, i) for shard in range(4) for i in range(30)}
     n_before = len(every) - len(rest)
     assert len(set(rest)) == len(rest) and set(rest) < every and n_before > 4
     assert names["resumed"].dataset.epoch == 1
+    assert names["mix"].history == [[0, 5, {"web": 1, "code": 1}]]

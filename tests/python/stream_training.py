@@ -85,6 +85,16 @@ def whole_run(micro_batches_per_step: int, normaliser: str, num_workers: int = 0
     return [seen(batch) for batch in loader]
 
 
+def run_with_own_group(micro_batches_per_step: int) -> list[Seen]:
+    """In a process of a group: one epoch, whose ranks agree by another group than the default one."""
+    group = dist.new_group(backend="gloo")
+    loader = loader_of(0, micro_batches_per_step=micro_batches_per_step, normaliser="stable", group=group)
+    batches = [seen(batch) for batch in loader]
+    assert loader.gathered_state_dict()["epoch"] == 1
+    dist.destroy_process_group(group)
+    return batches
+
+
 def interrupted_run(micro_batches_per_step: int, normaliser: str, seed: int, is_merged: bool) -> list[Seen]:
     """In a process of a group: one epoch, killed at random micro-batches, each time with other workers."""
     draw = random.Random(seed)  # the same on all ranks

@@ -11,6 +11,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import stream_training  # noqa: E402
+from hypothesis import given, settings  # noqa: E402
+from hypothesis import strategies as st  # noqa: E402
 from process_pool import ProcessPool  # noqa: E402
 from stream_training import CAPACITY_TOKENS, N_SHARDS, dataset_of, samples_of  # noqa: E402
 
@@ -186,6 +188,11 @@ def test_workers_change_nothing(num_workers: int, two_processes: ProcessPool) ->
     assert two_processes.run(stream_training.whole_run, 2, "stable", num_workers) == whole
 
 
+def test_ranks_agree_by_the_group_that_they_are_given(two_processes: ProcessPool) -> None:
+    whole = two_processes.run(stream_training.whole_run, 2, "stable")
+    assert two_processes.run(stream_training.run_with_own_group, 2) == whole
+
+
 @pytest.mark.parametrize("micro_batches", [1, 4])
 def test_gradients_are_those_of_samples_on_their_own(micro_batches: int, two_processes: ProcessPool) -> None:
     ranks = two_processes.run(stream_training.packed_gradients, micro_batches)
@@ -270,6 +277,63 @@ def test_batches_say_what_they_are_of() -> None:
     )
     assert sum(m.truncated_tokens for m in micro_batches) == n_cut > 0
     assert all(m.n_tokens <= CAPACITY_TOKENS for m in micro_batches)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    lengths=st.lists(st.integers(0, 30), max_size=40),
+    empty=st.sampled_from(["drop", "keep"]),
+    over_long=st.sampled_from(["truncate", "drop"]),
+    normaliser=st.sampled_from(NORMALISERS),
+    micro_batches=st.integers(1, 4),
+    seed=st.integers(0, 99),
+)
+def test_every_token_of_random_streams_is_in_its_place_or_counted(
+    lengths: list[int], empty: str, over_long: str, normaliser: str, micro_batches: int, seed: int
+) -> None:
+    draw = np.random.default_rng(seed)
+    data = [{"input_ids": draw.integers(1, 99, n), "labels": draw.integers(-1, 3, n)} for n in lengths]
+    dataset = StreamDataset(
+        lambda shard, n_shards, start: iter(data[start:]),
+        n_shards=1,
+        rank=0,
+        world_size=1,
+        length_of=lambda sample: len(sample["input_ids"]),
+        collator=StreamCollator(normaliser=normaliser, ignore_index=-1, columns={}),
+        strategy="bfd",
+        capacity_tokens=20,
+        window_samples=7,
+        empty=empty,
+        over_long=over_long,
+    )
+    trained: list[int] = []
+    n_cut = 0
+    for step in StreamLoader(dataset, micro_batches_per_step=micro_batches).steps():
+        total = 0.0
+        has_loss = False
+        for batch in step:
+            micro_batch, begin = batch.micro_batch, 0
+            counts = (micro_batch.tokens.tolist(), micro_batch.loss_tokens.tolist())
+            for sample, n, n_loss_tokens in zip(micro_batch, *counts, strict=True):
+                labels = batch["labels"][0, begin : begin + n].numpy()
+                ids = batch["input_ids"][0, begin : begin + n].numpy()
+                assert (ids == data[sample]["input_ids"][:n]).all()
+                assert (labels[1:] == data[sample]["labels"][1:n]).all() and (labels[:1] == -1).all()
+                assert n_loss_tokens == np.count_nonzero(labels != -1)
+                begin += n
+            assert begin <= 20
+            trained += micro_batch.samples.tolist()
+            n_cut += micro_batch.truncated_tokens
+            total += float(batch["loss_weights"].sum(dtype=torch.float64))
+            has_loss |= int(micro_batch.loss_tokens.sum()) > 0
+            assert (batch["loss_weights"][0] > 0).tolist() == (batch["labels"][0] != -1).tolist()
+        # Every mean over a step has weights that add up to 1, unless packs have no token with loss.
+        if normaliser in ("stable", "longalign"):
+            assert total == pytest.approx(float(has_loss), abs=1e-6)
+    longest = 20 if over_long == "drop" else 30
+    kept = [i for i, n in enumerate(lengths) if (n > 0 or empty == "keep") and n <= longest]
+    assert sorted(trained) == kept
+    assert n_cut == sum(max(0, lengths[i] - 20) for i in kept)
 
 
 def test_padding_and_columns_are_those_of_the_collator() -> None:

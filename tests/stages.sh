@@ -26,7 +26,7 @@ stage_install() { run_tests build --label-regex '^install$'; }
 stage_wheel() { tests/install/wheel.sh; }
 # PyTorch, trainers, data formats, types and stubs.
 stage_packages() {
-  cmake/install_torch.sh && cmake/install_packages.sh && run_tests build --label-regex '^packages$'
+  cmake/install_torch.sh && cmake/install_packages.sh && cmake/install_transformers.sh && run_tests build --label-regex '^packages$'
 }
 stage_asan() { configure --preset asan && build build-asan && run_tests build-asan --label-exclude "$not_in_check"; }
 stage_tsan() {

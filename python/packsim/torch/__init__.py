@@ -5,6 +5,7 @@ from packsim.torch.checkpointed_layers import CheckpointedLayers
 from packsim.torch.collator import CollatorRules, PackCollator
 from packsim.torch.columns import COLUMN_RULES, Column
 from packsim.torch.dataset import FetchedPack, PlanDataset
+from packsim.torch.isolation import IsolationError, attention_inputs, check_isolation
 from packsim.torch.loader import PlanLoader
 from packsim.torch.loss import weighted_loss, weighted_token_loss
 from packsim.torch.packed_batch import PackedBatch
@@ -21,6 +22,7 @@ __all__ = [
     "CollatorRules",
     "Column",
     "FetchedPack",
+    "IsolationError",
     "PackCollator",
     "PackedBatch",
     "PlanDataset",
@@ -35,6 +37,8 @@ __all__ = [
     "StreamMicroBatch",
     "StreamPack",
     "Turn",
+    "attention_inputs",
+    "check_isolation",
     "merge_stream_states",
     "weighted_loss",
     "weighted_token_loss",

@@ -38,6 +38,9 @@ class MicroBatch:
     weight : float
         What the loss of each token is multiplied by, after division by its sample's `loss_tokens` where
         `weight_per_sample`. The sum over all tokens of all packs of the iteration, on all GPUs, is the loss.
+    is_last : bool
+        The process that has it steps behind it. Of the turns of a process (RankSchedule, PlanSampler); always
+        False in `Plan.micro_batches()`, which are of no process.
     """
 
     iteration: int
@@ -51,6 +54,7 @@ class MicroBatch:
     loss_tokens: NDArray[np.int32]
     weight: float
     weight_per_sample: bool
+    is_last: bool = False
 
     @property
     def n_tokens(self) -> int:

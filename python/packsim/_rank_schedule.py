@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,12 +28,15 @@ class Turn:
         None: the process is idle, and trains an empty micro-batch where others wait for its gradients.
     ranks : range
         The processes that share the pack; their number is its SP degree on this many processes.
+    is_last : bool
+        The last turn of its iteration: the optimizer steps behind it.
     """
 
     iteration: int
     round: int
     micro_batch: MicroBatch | None
     ranks: range
+    is_last: bool = False
 
     @property
     def sp_degree(self) -> int:
@@ -42,7 +45,7 @@ class Turn:
     def micro_batch_or_empty(self) -> MicroBatch:
         """The micro-batch; of an idle process one without samples."""
         if self.micro_batch is not None:
-            return self.micro_batch
+            return replace(self.micro_batch, is_last=self.is_last)
         return MicroBatch(
             iteration=self.iteration,
             round=self.round,
@@ -55,6 +58,7 @@ class Turn:
             loss_tokens=np.zeros(0, dtype=np.int32),
             weight=0.0,
             weight_per_sample=False,
+            is_last=self.is_last,
         )
 
 
@@ -117,7 +121,7 @@ class RankSchedule:
                 turns.append(Turn(iteration, round_, micro_batch, ranks))
             alone = range(self.rank, self.rank + 1)
             turns += [Turn(iteration, round_, None, alone)] * (n_turns - len(own))
-        return turns
+        return turns[:-1] + [replace(turn, is_last=True) for turn in turns[-1:]]
 
     def n_turns(self, iteration: int) -> int:
         """How many turns `turns()` has, without making them."""

@@ -157,7 +157,9 @@ class PackCollator:
         documents = [document for document in documents if len(document.ids)]
         micro_batch = pack.micro_batch
         make = self._rows if self.rules.layout == "rows" else self._packed
-        return self._columns.add_to(make(documents, micro_batch), pack, self.rules.layout)
+        batch = self._columns.add_to(make(documents, micro_batch), pack, self.rules.layout)
+        batch.is_last = micro_batch.is_last
+        return batch
 
     def _packed(self, documents: list[_Document], micro_batch: MicroBatch) -> PackedBatch:
         lengths_tokens = [len(document.ids) for document in documents]

@@ -22,7 +22,7 @@ class PackedBatch(dict[str, Any]):
         None where a trainer rebuilt the batch.
     n_padding_tokens : int
     is_last : bool
-        The optimizer steps behind this micro-batch. Set by PlanLoader and StreamLoader.
+        The optimizer steps behind this micro-batch: the last one of its process in the iteration.
     token_columns : tuple of str
         Columns of the samples that have a value for each token, in the place of `input_ids`.
     """

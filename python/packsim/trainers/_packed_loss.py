@@ -1,0 +1,92 @@
+"""The loss of a micro-batch under a plan's weights, from any model of causal language."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import Tensor, nn
+
+from packsim._rank_schedule import RankSchedule
+from packsim.torch.loss import weighted_loss
+
+# Of the model and what it takes of a batch, without labels, to what the model returns.
+Forward = Callable[[nn.Module, dict[str, Any]], Any]
+
+
+class PackedLoss:
+    """Calls the model, and weighs its token losses; checks on the first batch that documents are isolated.
+
+    Parameters
+    ----------
+    averaged_over : int
+        Processes that take the mean of their gradients: see `weighted_loss()`.
+    check_isolation : bool
+        Run `packsim.torch.check_isolation()` on the first batch.
+    """
+
+    def __init__(self, averaged_over: int, check_isolation: bool = True) -> None:
+        self.averaged_over = averaged_over
+        self._is_to_check = check_isolation
+
+    def __call__(
+        self, model: nn.Module, batch: dict[str, Any], n_micro_batches: int = 1
+    ) -> tuple[Tensor, Any]:
+        """(loss, what the model returned). The loss is summed up over the micro-batches of a step.
+
+        n_micro_batches: of the process in this step. The auxiliary loss of a mixture of experts, where the
+        model returns one, is a mean over them.
+        """
+        self.check_first(model, batch)
+        outputs = model(**model_inputs(batch, model))
+        logits = outputs if isinstance(outputs, Tensor) else outputs.logits
+        loss = weighted_loss(logits, batch["labels"], batch["loss_weights"], averaged_over=self.averaged_over)
+        return loss + auxiliary_loss(model, outputs) / n_micro_batches, outputs
+
+    def check_first(self, model: nn.Module, batch: dict[str, Any]) -> None:
+        if self._is_to_check:
+            self._is_to_check = False
+            isolation_check(model, batch)
+
+
+def check_alone(schedule: RankSchedule) -> None:
+    """ValueError for a plan of packs that several processes share: trainers have no groups for them."""
+    shared = [
+        group for group in schedule.plan.groups if group.n_packs and group.n_gpus > schedule.gpus_per_rank
+    ]
+    if shared:
+        raise ValueError(
+            f"plan: expected packs that one process trains alone, got packs on {shared[0].n_gpus} GPUs each with "
+            f"{schedule.gpus_per_rank} GPUs for each process; a loop with SequenceGroups trains them"
+        )
+
+
+def auxiliary_loss(model: nn.Module, outputs: Any) -> Tensor | float:
+    """Of a mixture of experts that was asked for it, with its coefficient; else 0."""
+    found = getattr(outputs, "aux_loss", None)
+    if found is None:
+        return 0.0
+    config = getattr(unwrapped(model), "config", None)
+    coefficient: float = getattr(config, "router_aux_loss_coef", 0.0)
+    weighed: Tensor = found * coefficient
+    return weighed
+
+
+def unwrapped(model: nn.Module) -> nn.Module:
+    """What DistributedDataParallel and the like wrap."""
+    while isinstance(inner := getattr(model, "module", None), nn.Module) and not hasattr(model, "config"):
+        model = inner
+    return model
+
+
+def model_inputs(batch: dict[str, Any], model: nn.Module) -> dict[str, Any]:
+    inputs = {"input_ids": batch["input_ids"], "position_ids": batch["position_ids"]}
+    if "attention_mask" in batch:
+        inputs["attention_mask"] = batch["attention_mask"]
+    if hasattr(unwrapped(model), "config"):
+        inputs["use_cache"] = False
+    return inputs
+
+
+def isolation_check(model: nn.Module, batch: dict[str, Any]) -> None:
+    del model, batch

@@ -1,0 +1,45 @@
+"""Whole optimizer steps as the batches of a trainer that counts batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from packsim.torch.loader import PlanLoader
+from packsim.torch.packed_batch import PackedBatch
+
+
+class StepBatches(list[PackedBatch]):
+    """The micro-batches of one process in one step."""
+
+
+class StepLoader:
+    """Gives the micro-batches of a step at once, so that a trainer that steps behind each of its batches follows
+    the plan, however many micro-batches its iterations have.
+
+    Parameters
+    ----------
+    loader : PlanLoader
+    dataset
+        What a trainer looks at for the number of samples.
+    """
+
+    def __init__(self, loader: PlanLoader, dataset: Any) -> None:
+        self.loader = loader
+        self.dataset = dataset
+
+    def __len__(self) -> int:
+        """Steps of an epoch."""
+        return self.loader.plan.iterations_per_epoch
+
+    def __iter__(self) -> Iterator[StepBatches]:
+        return (StepBatches(step) for step in self.loader.steps())
+
+    def set_epoch(self, epoch: int) -> None:
+        self.loader.set_epoch(epoch)
+
+    def state_dict(self) -> dict[str, Any]:
+        return self.loader.state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.loader.load_state_dict(state)

@@ -1,0 +1,95 @@
+"""Plans in a loop with accelerate: which batches, when gradients are exchanged, and at what scale."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+from torch import Tensor, nn
+
+from packsim._plan import Plan
+from packsim.torch.dataset import FetchedPack, MapStyleDataset
+from packsim.torch.loader import PlanLoader
+from packsim.torch.packed_batch import PackedBatch
+from packsim.trainers._packed_loss import PackedLoss, check_alone
+
+
+class AcceleratedLoader(PlanLoader):
+    """The batches of this process on its device, with what a loop does with them; made by `packed_loader()`.
+
+    It is not given to `accelerator.prepare()`. `accelerator.register_for_checkpointing(loader)` keeps its place in
+    `save_state()` and `load_state()`.
+    """
+
+    _accelerator: Any
+    _packed_loss: PackedLoss
+    _is_last = True
+
+    def __iter__(self) -> Iterator[PackedBatch]:
+        for batch in super().__iter__():
+            self._is_last = batch.is_last
+            yield batch.to(self._accelerator.device)
+
+    @contextmanager
+    def accumulate(self, *models: nn.Module) -> Iterator[None]:
+        """What `accelerator.accumulate()` does, by the plan: the optimizer and the scheduler that accelerate has
+        prepared step behind the last micro-batch of a step, where processes exchange gradients."""
+        self._accelerator.gradient_state._set_sync_gradients(self._is_last)
+        if self._is_last or not models:
+            with nullcontext():
+                yield
+            return
+        with self._accelerator.no_sync(models[0]), self.accumulate(*models[1:]):
+            yield
+
+    def loss(self, model: nn.Module, batch: PackedBatch) -> Tensor:
+        """The loss of a batch, as `weighted_loss()` has it on the processes of the accelerator.
+
+        The model takes what models of transformers take. Checks on the first batch that documents are isolated.
+        """
+        return self._packed_loss(model, batch)[0]
+
+    def backward(self, loss: Tensor) -> None:
+        """`accelerator.backward()` without its division by `gradient_accumulation_steps`: the plan's weights have it."""
+        self._accelerator.backward(loss * self._accelerator.gradient_accumulation_steps)
+
+
+def packed_loader(
+    accelerator: Any,
+    plan: Plan,
+    dataset: MapStyleDataset,
+    collator: Callable[[FetchedPack], PackedBatch] | None = None,
+    *,
+    check_isolation: bool = True,
+    num_workers: int = 0,
+    **options: Any,
+) -> AcceleratedLoader:
+    """The loader of a process of accelerate.
+
+    Parameters
+    ----------
+    accelerator : accelerate.Accelerator
+    plan, dataset, collator, num_workers, **options
+        Of PlanLoader.
+    check_isolation : bool
+        Run `packsim.torch.check_isolation()` on the first batch that `loss()` gets.
+
+    Raises
+    ------
+    ValueError
+        As PlanLoader; and for a plan whose packs several processes share.
+    """
+    loader = AcceleratedLoader(
+        plan,
+        dataset,
+        collator,
+        rank=accelerator.process_index,
+        world_size=accelerator.num_processes,
+        num_workers=num_workers,
+        **options,
+    )
+    check_alone(loader.schedule)
+    loader._accelerator = accelerator
+    loader._packed_loss = PackedLoss(accelerator.num_processes, check_isolation)
+    return loader

@@ -1,0 +1,260 @@
+"""The Trainer of transformers, and what inherits from it, on a plan."""
+
+from __future__ import annotations
+
+import copy
+import json
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from packsim._arguments import Problems
+from packsim._plan import Plan
+from packsim.torch.collator import PackCollator
+from packsim.torch.loader import PlanLoader
+from packsim.torch.packed_batch import PackedBatch
+from packsim.trainers._framework import framework
+from packsim.trainers._packed_loss import PackedLoss, check_alone
+from packsim.trainers._step_loader import StepBatches, StepLoader
+from packsim.trainers._turns import turns_of_iterations
+
+transformers = framework("transformers", "transformers")
+
+_LOADER_STATE = "plan_loader.json"
+
+
+class PackedTrainerMixin:
+    """Trains the micro-batches of a plan with its loss; comes before a Trainer in the bases of a class.
+
+    The Trainer sees each step of the plan as one batch, so it steps where the plan does, however many
+    micro-batches an iteration has, and its numbers of steps and epochs are those of the plan. Checkpoints
+    keep the place in the plan; with `resume_from_checkpoint` training goes on there. Evaluation is the
+    Trainer's own.
+
+    Parameters
+    ----------
+    model, args, **arguments
+        Of the Trainer. `gradient_accumulation_steps` is 1, or what the plan has in every iteration, since the
+        plan says it; the Trainer gets a copy of `args` that says 1.
+    plan : Plan
+        For as many GPUs as processes, or a multiple.
+    train_dataset
+        Map-style; samples in the order of the lengths that the plan was made of.
+    pack_collator : callable, optional
+        By default `PackCollator(plan)` with the pad token of the tokenizer or the model.
+    check_isolation : bool
+        Run `packsim.torch.check_isolation()` on the first batch.
+
+    Raises
+    ------
+    ValueError
+        For arguments that a packed loss has no place for, all of them at once.
+    """
+
+    def __init__(
+        self,
+        model: Any = None,
+        args: Any = None,
+        *,
+        plan: Plan,
+        train_dataset: Any,
+        pack_collator: Any = None,
+        check_isolation: bool = True,
+        **arguments: Any,
+    ) -> None:
+        args = self._checked_args(plan, args, arguments)
+        self._plan = plan
+        self._pack_collator = pack_collator
+        self._steps: StepLoader | None = None
+        super().__init__(model=model, args=args, train_dataset=train_dataset, **arguments)  # type: ignore[call-arg]
+        # The weights are those of the whole step: the loss is not divided by its micro-batches. Earlier
+        # versions of transformers go by the second attribute alone.
+        self.loss_is_scaled_for_ga = True
+        self.model_accepts_loss_kwargs = True
+        self._packed_loss = PackedLoss(self._trainer.accelerator.num_processes, check_isolation)
+        self._n_micro_batches = 1
+        self._check_parallelism()
+        self._trainer.add_callback(_place_callback(self))
+
+    @property
+    def plan(self) -> Plan:
+        return self._plan
+
+    @property
+    def plan_loader(self) -> PlanLoader:
+        """Of the training that runs, or ran last.
+
+        Raises
+        ------
+        RuntimeError
+            Before training.
+        """
+        if self._steps is None:
+            raise RuntimeError("plan_loader: expected train() to have begun, got a trainer that has not")
+        return self._steps.loader
+
+    def get_train_dataloader(self) -> StepLoader:
+        """A new one at the beginning of the plan."""
+        trainer = self._trainer
+        n_workers = trainer.args.dataloader_num_workers
+        loader = PlanLoader(
+            self._plan,
+            trainer.train_dataset,
+            self._pack_collator or PackCollator(self._plan, pad_token_id=_pad_token_id(trainer)),
+            rank=trainer.args.process_index,
+            world_size=trainer.args.world_size,
+            num_workers=n_workers,
+            pin_memory=trainer.args.dataloader_pin_memory and trainer.args.device.type == "cuda",
+            prefetch_factor=trainer.args.dataloader_prefetch_factor,
+            persistent_workers=trainer.args.dataloader_persistent_workers and n_workers > 0,
+        )
+        check_alone(loader.schedule)
+        self._steps = StepLoader(loader, trainer.train_dataset)
+        return self._steps
+
+    def training_step(self, model: Any, inputs: Any, *more: Any, **named: Any) -> Tensor:
+        """Of all micro-batches of a step. Processes exchange gradients in the last backward pass."""
+        del more, named  # the number of items in the batch: weights have it already
+        step = StepBatches(inputs)
+        accelerator = self._trainer.accelerator
+        self._n_micro_batches = len(step)
+        losses: list[Tensor] = []
+        for batch in step:
+            accelerator.gradient_state._set_sync_gradients(batch.is_last)
+            with nullcontext() if batch.is_last else accelerator.no_sync(model):
+                losses.append(super().training_step(model, batch))  # type: ignore[misc]
+        return torch.stack(losses).sum()
+
+    def compute_loss(
+        self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
+    ) -> Any:
+        if not isinstance(inputs, PackedBatch):
+            return super().compute_loss(  # type: ignore[misc]
+                model, inputs, return_outputs=return_outputs, num_items_in_batch=num_items_in_batch
+            )
+        loss, outputs = self._loss_of(model, inputs)
+        return (loss, outputs) if return_outputs else loss
+
+    def _loss_of(self, model: Any, batch: PackedBatch) -> tuple[Tensor, Any]:
+        return self._packed_loss(model, batch, self._n_micro_batches)
+
+    def _prepare_inputs(self, inputs: Any) -> Any:
+        # The Trainer would make a new mapping without the attributes, and under DeepSpeed give the loss
+        # weights the type of the model, which has too few digits for them.
+        if isinstance(inputs, PackedBatch):
+            return inputs.to(self._trainer.args.device)
+        return super()._prepare_inputs(inputs)  # type: ignore[misc]
+
+    def floating_point_ops(self, inputs: Any) -> int:
+        if isinstance(inputs, StepBatches):
+            return sum(self.floating_point_ops(batch) for batch in inputs)
+        return int(super().floating_point_ops(inputs))  # type: ignore[misc]
+
+    def _track_num_input_tokens(self, inputs: Any) -> None:
+        for batch in inputs if isinstance(inputs, StepBatches) else [inputs]:
+            super()._track_num_input_tokens(batch)  # type: ignore[misc]
+
+    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        super()._load_optimizer_and_scheduler(checkpoint)  # type: ignore[misc]
+        if checkpoint is None:
+            return
+        path = Path(checkpoint) / _LOADER_STATE
+        if not path.exists():
+            raise ValueError(f"{path}: expected the place in the plan, which this trainer saves, got no file")
+        self.plan_loader.load_state_dict(json.loads(path.read_text()))
+
+    def _checked_args(self, plan: Plan | None, args: Any, arguments: dict[str, Any]) -> Any:
+        """A copy of `args` for a Trainer whose batches are whole steps."""
+        problems = Problems()
+        check_arguments(problems, plan, args, arguments)
+        problems.raise_if_any()
+        return args_of_whole_steps(args)
+
+    @property
+    def _trainer(self) -> Any:
+        """This object, as the Trainer that it is."""
+        return self
+
+    def _check_parallelism(self) -> None:
+        args, config = self._trainer.args, getattr(self._trainer.accelerator, "parallelism_config", None)
+        if args.n_gpu > 1:
+            raise ValueError(
+                f"args: expected one GPU for each process, got {args.n_gpu} in one; start with torchrun"
+            )
+        for name in ("tp_size", "cp_size", "sp_size"):
+            degree = getattr(config, name, 1)
+            if degree > 1:
+                raise ValueError(f"args.parallelism_config.{name}: expected 1, got {degree}")
+
+
+def _place_callback(trainer: PackedTrainerMixin) -> Any:
+    class PlaceInPlan(transformers.TrainerCallback):  # type: ignore[misc, name-defined]
+        """Keeps the place beside each checkpoint, and says how much of the epochs is done."""
+
+        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            del args, control
+            loader = trainer.plan_loader
+            state.epoch = loader.steps_done / loader.plan.iterations_per_epoch
+
+        def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            del control
+            if state.is_world_process_zero:
+                folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
+                # The same on all processes, as the step is over.
+                (folder / _LOADER_STATE).write_text(json.dumps(trainer.plan_loader.state_dict()))
+
+    return PlaceInPlan()
+
+
+def check_arguments(problems: Problems, plan: Plan | None, args: Any, arguments: dict[str, Any]) -> None:
+    """Of a Trainer, what a packed loss has no place for."""
+    if arguments.get("compute_loss_func") is not None:
+        problems.add(
+            "compute_loss_func: expected None, because the plan's weights make the loss, got a function"
+        )
+    if args is None:
+        return
+    if args.label_smoothing_factor != 0:
+        got = args.label_smoothing_factor
+        problems.add(f"args.label_smoothing_factor: expected 0, because the loss is not smoothed, got {got}")
+    if plan is not None:
+        _check_accumulation(problems, plan, args)
+
+
+def args_of_whole_steps(args: Any) -> Any:
+    """A copy for a Trainer whose batches are whole steps."""
+    if args is None:
+        return None
+    args = copy.copy(args)
+    args.gradient_accumulation_steps = 1
+    args.ignore_data_skip = True  # the loader is where it was
+    return args
+
+
+def _check_accumulation(problems: Problems, plan: Plan, args: Any) -> None:
+    n_steps = args.gradient_accumulation_steps
+    if n_steps == 1:
+        return
+    n_turns = turns_of_iterations(plan, args.world_size)
+    if n_turns != {n_steps}:
+        problems.add(
+            "args.gradient_accumulation_steps: expected 1, because the plan says how many micro-batches each "
+            f"step has ({', '.join(map(str, sorted(n_turns)))} on {args.world_size} processes), got {n_steps}"
+        )
+
+
+def _pad_token_id(trainer: Any) -> int:
+    """Of the tokenizer, else of the model, else 0."""
+    tokenizer = getattr(trainer, "processing_class", None) or getattr(trainer, "tokenizer", None)
+    tokenizer = getattr(tokenizer, "tokenizer", tokenizer)  # of a processor
+    found = getattr(tokenizer, "pad_token_id", None)
+    if found is None:
+        found = getattr(getattr(trainer.model, "config", None), "pad_token_id", None)
+    return 0 if found is None else int(found)
+
+
+class PackedTrainer(PackedTrainerMixin, transformers.Trainer):  # type: ignore[misc, name-defined]
+    """The Trainer of transformers on a plan: see PackedTrainerMixin."""

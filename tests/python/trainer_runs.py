@@ -1,7 +1,8 @@
 """Twenty steps of a small Llama in each training framework, and of every sample on its own.
 
-The model is of float64 and the optimizer plain gradient descent: Adam divides by the root of a gradient's square, which
-turns rounding of gradients near zero into whole steps, so that after twenty of them nothing is left to compare.
+The model is of float64 and the optimizer plain gradient descent: Adam divides by the root of a gradient's
+square, which turns rounding of gradients near zero into whole steps, so that after twenty of them nothing is
+left to compare.
 """
 
 from __future__ import annotations

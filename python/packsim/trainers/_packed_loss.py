@@ -51,14 +51,12 @@ class PackedLoss:
 
 def check_alone(schedule: RankSchedule) -> None:
     """ValueError for a plan of packs that several processes share: trainers have no groups for them."""
-    shared = [
-        group for group in schedule.plan.groups if group.n_packs and group.n_gpus > schedule.gpus_per_rank
-    ]
-    if shared:
-        raise ValueError(
-            f"plan: expected packs that one process trains alone, got packs on {shared[0].n_gpus} GPUs each with "
-            f"{schedule.gpus_per_rank} GPUs for each process; a loop with SequenceGroups trains them"
-        )
+    for group in schedule.plan.groups:
+        if group.n_packs > 0 and group.n_gpus > schedule.gpus_per_rank:
+            raise ValueError(
+                f"plan: expected packs that one process trains alone, got packs on {group.n_gpus} GPUs with "
+                f"{schedule.gpus_per_rank} for each process; a loop with SequenceGroups trains them"
+            )
 
 
 def auxiliary_loss(model: nn.Module, outputs: Any) -> Tensor | float:

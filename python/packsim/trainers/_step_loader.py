@@ -14,8 +14,10 @@ class StepBatches(list[PackedBatch]):
 
 
 class StepLoader:
-    """Gives the micro-batches of a step at once, so that a trainer that steps behind each of its batches follows
-    the plan, however many micro-batches its iterations have.
+    """Gives the micro-batches of a step at once.
+
+    A trainer that steps behind each of its batches then follows the plan, however many micro-batches its
+    iterations have.
 
     Parameters
     ----------

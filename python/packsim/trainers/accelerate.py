@@ -18,8 +18,8 @@ from packsim.trainers._packed_loss import PackedLoss, check_alone
 class AcceleratedLoader(PlanLoader):
     """The batches of this process on its device, with what a loop does with them; made by `packed_loader()`.
 
-    It is not given to `accelerator.prepare()`. `accelerator.register_for_checkpointing(loader)` keeps its place in
-    `save_state()` and `load_state()`.
+    It is not given to `accelerator.prepare()`. With `accelerator.register_for_checkpointing(loader)`,
+    `save_state()` and `load_state()` keep its place.
     """
 
     _accelerator: Any
@@ -33,8 +33,11 @@ class AcceleratedLoader(PlanLoader):
 
     @contextmanager
     def accumulate(self, *models: nn.Module) -> Iterator[None]:
-        """What `accelerator.accumulate()` does, by the plan: the optimizer and the scheduler that accelerate has
-        prepared step behind the last micro-batch of a step, where processes exchange gradients."""
+        """What `accelerator.accumulate()` does, by the plan.
+
+        The optimizer and the scheduler that accelerate has prepared step behind the last micro-batch of a
+        step, where processes exchange gradients.
+        """
         self._accelerator.gradient_state._set_sync_gradients(self._is_last)
         if self._is_last or not models:
             with nullcontext():
@@ -46,12 +49,14 @@ class AcceleratedLoader(PlanLoader):
     def loss(self, model: nn.Module, batch: PackedBatch) -> Tensor:
         """The loss of a batch, as `weighted_loss()` has it on the processes of the accelerator.
 
-        The model takes what models of transformers take. Checks on the first batch that documents are isolated.
+        The model takes what models of transformers take. On the first batch, checks that documents are
+        isolated.
         """
         return self._packed_loss(model, batch)[0]
 
     def backward(self, loss: Tensor) -> None:
-        """`accelerator.backward()` without its division by `gradient_accumulation_steps`: the plan's weights have it."""
+        """`accelerator.backward()` without its division by `gradient_accumulation_steps`, which the plan's
+        weights have."""
         self._accelerator.backward(loss * self._accelerator.gradient_accumulation_steps)
 
 

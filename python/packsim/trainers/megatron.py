@@ -30,8 +30,8 @@ class MegatronBatches:
                       cu_seqlens_q, cu_seqlens_kv (int32), max_seqlen_q, max_seqlen_kv
     ================= ====================================================================================
 
-    Megatron-Core runs `n_micro_batches` of them in a step, which it is told once, so the plan has as many in each
-    iteration. `state_dict()` goes into its checkpoints.
+    Megatron-Core runs `n_micro_batches` of them in a step, which it is told once, so the plan has as many in
+    each iteration. `state_dict()` goes into its checkpoints.
 
     Parameters
     ----------
@@ -61,8 +61,9 @@ class MegatronBatches:
         check_alone(self._loader.schedule)
         n_turns = sorted(turns_of_iterations(plan, world_size))
         if len(n_turns) != 1:
+            got = ", ".join(map(str, n_turns))
             raise ValueError(
-                f"plan: expected as many micro-batches in each iteration, got {', '.join(map(str, n_turns))}; "
+                f"plan: expected as many micro-batches in each iteration, got {got}; "
                 'make it with last_iteration "drop" or "repeat"'
             )
         self.n_micro_batches = n_turns[0]
@@ -81,8 +82,8 @@ class MegatronBatches:
     def loss_func(self, loss_mask: Tensor, token_losses: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """For `forward_step`: `partial(batches.loss_func, data["loss_mask"])`.
 
-        Megatron-Core divides what it gets by the micro-batches of a step, and takes the mean of gradients over
-        the data-parallel ranks; both are undone here. It must not scale gradients by tokens
+        Megatron-Core divides what it gets by the micro-batches of a step, and takes the mean of gradients
+        over the data-parallel ranks; both are undone here. It must not scale gradients by tokens
         (`calculate_per_token_loss`).
 
         Parameters

@@ -54,11 +54,11 @@ def packed_dataset(
 ) -> PackedRows:
     """Write one epoch of a plan to a Parquet or Arrow file; a row is a pack.
 
-    Row i is of process i modulo `world_size`: a trainer that reads rows in order, one a micro-batch, trains the
-    plan's steps. The columns are input_ids, labels, position_ids, loss_weights and seq_lengths, lists with what
-    PackCollator makes and the tokens of each document (what is padded at the end is one more); and iteration,
-    is_last of each row. Trainers that have no place for loss_weights train the normaliser "stable" as long as
-    they divide by the labels of all rows of a step.
+    Row i is of process i modulo `world_size`: a trainer that reads rows in order, one a micro-batch, trains
+    the plan's steps. The columns are input_ids, labels, position_ids, loss_weights and seq_lengths, lists
+    with what PackCollator makes and the tokens of each document (padding at the end is one more); and
+    iteration, n_samples, n_padding_tokens, is_last of each row. Trainers that have no place for loss_weights
+    train the normaliser "stable" as long as they divide by the labels of all rows of a step.
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ def packed_dataset(
     Raises
     ------
     ValueError
-        For another ending; for strategies whose samples are rows each; and where dataset, plan and processes do
-        not fit together.
+        For another ending; for strategies whose samples are rows each; and where dataset, plan and processes
+        do not fit together.
     """
     collator = collator or PackCollator(plan)
     target = Path(path)

@@ -72,7 +72,8 @@ def rearrange_micro_batches(
     batch : TensorDict
         Of this process, with `attention_mask` of shape (n_rows, n_tokens). `batch[indices]` gives its rows.
     max_token_len, dp_group, num_batches_divided_by, same_micro_num_in_dp, min_num_micro_batch
-        As verl has them: the number of micro-batches is the same on all processes of `dp_group` and a multiple.
+        As verl has them: the number of micro-batches is the same on all processes of `dp_group`, and a
+        multiple.
     **_
         Options of verl for the balance of micro-batches, which packing has no use for.
 

@@ -1,4 +1,4 @@
-"""Every trainer ends where training each sample on its own ends, on two processes and with gradient accumulation."""
+"""On two processes, every trainer ends where training each sample on its own ends."""
 
 from __future__ import annotations
 

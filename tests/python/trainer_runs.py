@@ -24,7 +24,7 @@ torch.set_num_threads(1)
 N_STEPS = 20
 LEARNING_RATE = 0.5
 CAPACITY_TOKENS = 64
-LENGTHS = drawn_lengths(60, seed=9, longest_tokens=CAPACITY_TOKENS).tolist()
+LENGTHS = drawn_lengths(61, seed=9, longest_tokens=CAPACITY_TOKENS).tolist()
 
 
 def samples() -> list[dict[str, list[int]]]:
@@ -69,12 +69,12 @@ def gradient_descent(model: nn.Module) -> torch.optim.Optimizer:
     return torch.optim.SGD(model.parameters(), lr=LEARNING_RATE)
 
 
-def trained_unpacked(plan_bytes: bytes) -> Tensor:
+def trained_unpacked(plan_bytes: bytes, n_steps: int = N_STEPS) -> Tensor:
     """Each sample is a batch; the loss of a step is the mean over its loss tokens."""
     plan = packsim.Plan.from_bytes(plan_bytes)
     data, model = samples(), small_llama()
     optimizer = gradient_descent(model)
-    for iteration in range(N_STEPS):
+    for iteration in range(n_steps):
         micro_batches = plan.micro_batches(iteration % plan.n_iterations)
         n_loss_tokens = sum(int(pack.loss_tokens.sum()) for pack in micro_batches)
         for sample in (index for pack in micro_batches for index in pack):
@@ -152,15 +152,51 @@ def in_sft_trainer(plan_bytes: bytes, accumulation: int, folder: str) -> Tensor:
     return flat(model)
 
 
+WORDS = ["<pad>", "<end>", *map(str, range(2, VOCABULARY))]
+
+
 def tokenizer() -> Any:
-    """Of the words "1", "2", ..., which are their own ids."""
+    """Of WORDS."""
     from tokenizers import Tokenizer, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
-    words = {str(index): index for index in range(VOCABULARY)}
-    of_words = Tokenizer(models.WordLevel(words, unk_token="0"))
-    of_words.pre_tokenizer = pre_tokenizers.Whitespace()
-    return PreTrainedTokenizerFast(tokenizer_object=of_words, pad_token="0", eos_token="1", unk_token="0")
+    words = {word: index for index, word in enumerate(WORDS)}
+    of_words = Tokenizer(models.WordLevel(words, unk_token="<pad>"))
+    of_words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    special = {"pad_token": "<pad>", "eos_token": "<end>", "unk_token": "<pad>"}
+    return PreTrainedTokenizerFast(tokenizer_object=of_words, **special)
+
+
+def in_axolotl(plan_bytes: bytes, accumulation: int, folder: str) -> Tensor:
+    """As axolotl's builder makes its trainer."""
+    import fake_axolotl
+    from datasets import Dataset
+
+    del accumulation
+    fake_axolotl.install()
+    from axolotl.core.training_args import AxolotlTrainingArguments
+
+    from packsim.trainers import PacksimPlugin
+
+    as_torchrun_sets()
+    path = f"{folder}/plan{dist.get_rank()}.packsim"
+    packsim.Plan.from_bytes(plan_bytes).save(path)
+    cfg = {"packsim_plan": path, "sequence_len": CAPACITY_TOKENS}
+    plugin = PacksimPlugin()
+    plugin.register(cfg)
+    model = small_llama()
+    trainer = plugin.get_trainer_cls(cfg)(
+        model=model,
+        train_dataset=Dataset.from_list(samples()),
+        eval_dataset=None,
+        args=trainer_arguments(AxolotlTrainingArguments, folder),
+        data_collator=None,
+        callbacks=[],
+        processing_class=tokenizer(),
+        dataset_tags=["data"],
+    )
+    trainer.train()
+    return flat(model)
 
 
 def in_accelerate(plan_bytes: bytes, accumulation: int, folder: str) -> Tensor:

@@ -20,6 +20,7 @@ RUNS = {
     "fully_shard": (trainer_runs.in_fsdp2, "torch"),
     "Trainer": (trainer_runs.in_trainer, "transformers"),
     "SFTTrainer": (trainer_runs.in_sft_trainer, "trl"),
+    "axolotl": (trainer_runs.in_axolotl, "datasets"),
     "accelerate": (trainer_runs.in_accelerate, "accelerate"),
     "Lightning": (trainer_runs.in_lightning, "lightning"),
 }

@@ -1,0 +1,168 @@
+"""Plans in accelerate, Lightning and loops by hand: where they step, and where they go on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+import trainer_runs  # noqa: E402
+from torch.utils.data import DataLoader  # noqa: E402
+
+import packsim  # noqa: E402
+from packsim.torch import PackCollator, PlanDataset, PlanLoader, PlanSampler  # noqa: E402
+
+
+def plan_of_one() -> packsim.Plan:
+    """For one process: iterations of two micro-batches, the last one of an epoch of one."""
+    packing = packsim.pack(trainer_runs.LENGTHS, strategy="bfd", capacity_tokens=64)
+    planning = {"micro_batches_per_rank": 2, "loss_tokens": trainer_runs.loss_tokens(), "epochs": 2}
+    return packsim.make_plan(packing, last_iteration="shorten", **planning)
+
+
+@pytest.mark.parametrize("n_workers", [0, 2])
+@pytest.mark.parametrize("world_size", [1, 2])
+def test_batches_of_any_loader_know_the_last_of_a_step(n_workers: int, world_size: int) -> None:
+    plan = trainer_runs.made_plan(4)
+    for rank in range(world_size):
+        dataset = PlanDataset(trainer_runs.samples(), plan)
+        sampler = PlanSampler(plan, rank, world_size)
+        loader = DataLoader(
+            dataset, batch_sampler=sampler, collate_fn=PackCollator(plan), num_workers=n_workers
+        )
+        steps = PlanLoader(plan, trainer_runs.samples(), None, rank, world_size).steps()
+        expected = [index + 1 == len(step) for step in map(list, steps) for index in range(len(step))]
+        assert [batch.is_last for batch in loader] == expected
+        assert sum(expected) == plan.iterations_per_epoch
+
+
+def test_batches_that_accelerate_deals_out_know_it_too() -> None:
+    accelerate = pytest.importorskip("accelerate")
+    plan = plan_of_one()
+    accelerator = accelerate.Accelerator(cpu=True)
+    sampler = PlanSampler.for_all_ranks(plan, 1)
+    dataset = PlanDataset(trainer_runs.samples(), plan)
+    loader = DataLoader(dataset, batch_sampler=sampler, collate_fn=PackCollator(plan))
+    found = [batch.is_last for batch in accelerator.prepare(loader)]
+    assert found == [False, True] * (len(found) // 2) + [True]
+
+
+def accelerated(folder: Path, n_steps: int, is_resumed: bool) -> Any:
+    from accelerate import Accelerator
+
+    from packsim.trainers import packed_loader
+
+    accelerator = Accelerator(cpu=True)
+    loader = packed_loader(accelerator, plan_of_one(), trainer_runs.samples())
+    model, optimizer = accelerator.prepare(
+        module := trainer_runs.small_llama(), trainer_runs.gradient_descent(module)
+    )
+    accelerator.register_for_checkpointing(loader)
+    if is_resumed:
+        accelerator.load_state(str(folder))
+    while loader.steps_done < n_steps:
+        for batch in loader:
+            with loader.accumulate(model):
+                loader.backward(loader.loss(model, batch))
+                optimizer.step()
+                optimizer.zero_grad()
+            if loader.steps_done == n_steps:
+                break
+    accelerator.save_state(str(folder))
+    return trainer_runs.flat(module)
+
+
+def test_accelerate_goes_on_where_its_state_was_saved(tmp_path: Path) -> None:
+    pytest.importorskip("accelerate")
+    n_steps = plan_of_one().iterations_per_epoch + 2
+    whole = accelerated(tmp_path / "whole", n_steps, False)
+    accelerated(tmp_path / "parts", n_steps - 3, False)
+    assert (accelerated(tmp_path / "parts", n_steps, True) == whole).all()
+
+
+def lightning_fit(folder: Path, n_steps: int, resume_from: Path | None = None) -> Any:
+    import lightning
+
+    from packsim.trainers import PackedModule, PlanDataModule
+
+    class Module(PackedModule):
+        clip_norm = 0.3
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = trainer_runs.small_llama()
+
+        def configure_optimizers(self) -> Any:
+            optimizer = trainer_runs.gradient_descent(self)
+            return [optimizer], [
+                {"scheduler": torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9), "interval": "step"}
+            ]
+
+    trainer = lightning.Trainer(
+        accelerator="cpu",
+        devices=1,
+        max_steps=n_steps,
+        use_distributed_sampler=False,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        default_root_dir=folder,
+    )
+    module = Module()
+    trainer.fit(
+        module, datamodule=PlanDataModule(plan_of_one(), trainer_runs.samples()), ckpt_path=resume_from
+    )
+    trainer.save_checkpoint(folder / f"{n_steps}.ckpt")
+    return module
+
+
+def test_lightning_clips_schedules_and_goes_on(tmp_path: Path) -> None:
+    pytest.importorskip("lightning")
+    n_steps = plan_of_one().iterations_per_epoch + 2
+    whole = lightning_fit(tmp_path, n_steps)
+    lightning_fit(tmp_path, n_steps - 3)
+    parts = lightning_fit(tmp_path, n_steps, tmp_path / f"{n_steps - 3}.ckpt")
+    assert (trainer_runs.flat(parts) == trainer_runs.flat(whole)).all()
+    # By hand: gradients of a norm of at most .3, and a rate that falls step by step.
+    model = trainer_runs.small_llama()
+    optimizer = trainer_runs.gradient_descent(model)
+    loader = PlanLoader(plan_of_one(), trainer_runs.samples(), rank=0, world_size=1)
+    n_done = 0
+    while n_done < n_steps:
+        for step in loader.steps():
+            for batch in step:
+                logits = model(
+                    input_ids=batch["input_ids"], position_ids=batch["position_ids"], use_cache=False
+                ).logits
+                packsim_loss = torch.nn.functional.cross_entropy(
+                    logits[0, :-1], batch["labels"][0, 1:], reduction="none", ignore_index=-100
+                )
+                (packsim_loss * batch["loss_weights"][0, 1:]).sum().backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 0.3)
+            optimizer.step()
+            optimizer.zero_grad()
+            optimizer.param_groups[0]["lr"] *= 0.9
+            n_done += 1
+            if n_done == n_steps:
+                break
+    expected = trainer_runs.flat(model)
+    assert float((trainer_runs.flat(whole) - expected).norm() / expected.norm()) < 1e-6
+
+
+def test_a_framework_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    from packsim.trainers._framework import framework
+
+    with pytest.raises(ImportError, match="nothing: expected to be installed, .*; pip install nothing"):
+        framework("no_such_framework.part", "nothing")
+
+
+def test_names_that_are_not_there_are_refused() -> None:
+    import packsim.trainers
+
+    with pytest.raises(AttributeError, match="has no attribute 'PackedThing'"):
+        packsim.trainers.PackedThing  # noqa: B018

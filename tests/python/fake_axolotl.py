@@ -1,7 +1,8 @@
-"""What packsim.trainers.axolotl uses of axolotl 0.17, where axolotl itself, which pins all of its packages, is not.
+"""What packsim.trainers.axolotl uses of axolotl 0.17, where axolotl, which pins its packages, is not.
 
-Modules and signatures are axolotl's: plugins are made without arguments and registered with the configuration, the
-trainer class gets keywords, among them some that are not of the Trainer, and sets `model_accepts_loss_kwargs` False.
+Modules and signatures are axolotl's: plugins are made without arguments and registered with the
+configuration; the trainer class gets keywords, among them some that are not of the Trainer, and sets
+`model_accepts_loss_kwargs` to False.
 """
 
 from __future__ import annotations

@@ -37,8 +37,8 @@ class PackedTrainerMixin:
     Parameters
     ----------
     model, args, **arguments
-        Of the Trainer. `gradient_accumulation_steps` is 1, or what the plan has in every iteration, since the
-        plan says it; the Trainer gets a copy of `args` that says 1.
+        Of the Trainer. `gradient_accumulation_steps` is 1, or the micro-batches of the plan's whole
+        iterations, since the plan says it; the Trainer gets a copy of `args` that says 1.
     plan : Plan
         For as many GPUs as processes, or a multiple.
     train_dataset
@@ -239,7 +239,7 @@ def _check_accumulation(problems: Problems, plan: Plan, args: Any) -> None:
     if n_steps == 1:
         return
     n_turns = turns_of_iterations(plan, args.world_size)
-    if n_turns != {n_steps}:
+    if n_steps != max(n_turns):  # a last iteration may be short
         problems.add(
             "args.gradient_accumulation_steps: expected 1, because the plan says how many micro-batches each "
             f"step has ({', '.join(map(str, sorted(n_turns)))} on {args.world_size} processes), got {n_steps}"

@@ -75,25 +75,3 @@ def test_trainer_trains_the_plan_and_goes_on(two_processes: ProcessPool, tmp_pat
     # The same plan on two processes: other turns, the same steps.
     by_two = two_processes.run(run_trainer, arguments("by_two", 4))[0]
     assert by_two == pytest.approx(whole, abs=1e-4)
-
-
-def test_the_trainers_loss_is_the_mean_of_samples_on_their_own() -> None:
-    pytest.importorskip("transformers")
-    import train_trainer
-
-    import packsim
-    from packsim.torch import PlanLoader
-
-    data = generated_data.samples(12)
-    packing = packsim.pack([len(sample) for sample in data], strategy="ffd", capacity_tokens=96)
-    plan = packsim.make_plan(packing, micro_batches_per_rank=packing.n_packs)
-    model = train_trainer.small_llama()
-    trainer = object.__new__(train_trainer.PlanTrainer)
-    trainer.accelerator = type("Alone", (), {"num_processes": 1})
-    packed = sum(float(trainer.compute_loss(model, dict(b))) for b in PlanLoader(plan, data, None, 0, 1))
-    total, n_tokens = 0.0, 0
-    for sample in data:
-        ids = torch.from_numpy(sample)[None]
-        total += float(model(input_ids=ids, labels=ids).loss) * (len(sample) - 1)
-        n_tokens += len(sample) - 1
-    assert packed == pytest.approx(total / n_tokens, rel=1e-5)

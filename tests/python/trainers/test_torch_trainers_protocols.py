@@ -1,4 +1,4 @@
-"""Rows for other trainers, and the iterators of Megatron-Core and verl, by what those frameworks do with them."""
+"""Rows for other trainers, Megatron-Core, verl and axolotl, by what those frameworks do with them."""
 
 from __future__ import annotations
 

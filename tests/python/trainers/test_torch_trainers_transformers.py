@@ -1,4 +1,4 @@
-"""The Trainer of transformers and TRL's SFTTrainer on plans: resume, refusals, and what they make themselves."""
+"""The Trainer of transformers and TRL's SFTTrainer on plans: resume, refusals, plans of their own."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_the_logged_loss_is_that_of_the_step(tmp_path: Path) -> None:
 def test_arguments_without_a_place_are_refused_at_once(tmp_path: Path) -> None:
     plan = plan_of_one()
     args = trainer_runs.trainer_arguments(
-        TrainingArguments, str(tmp_path), gradient_accumulation_steps=2, label_smoothing_factor=0.1
+        TrainingArguments, str(tmp_path), gradient_accumulation_steps=3, label_smoothing_factor=0.1
     )
     with pytest.raises(ValueError) as caught:
         PackedTrainer(
@@ -91,7 +91,7 @@ def test_arguments_without_a_place_are_refused_at_once(tmp_path: Path) -> None:
         "compute_loss_func: expected None, because the plan's weights make the loss, got a function",
         "args.label_smoothing_factor: expected 0, because the loss is not smoothed, got 0.1",
         "args.gradient_accumulation_steps: expected 1, because the plan says how many micro-batches each "
-        "step has (1, 2 on 1 processes), got 2",
+        "step has (1, 2 on 1 processes), got 3",
     ]
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor, nn
 
 from packsim._rank_schedule import RankSchedule
+from packsim.torch.attention_routes import unwrapped
+from packsim.torch.isolation import attention_inputs, check_isolation
 from packsim.torch.loss import weighted_loss
-
-# Of the model and what it takes of a batch, without labels, to what the model returns.
-Forward = Callable[[nn.Module, dict[str, Any]], Any]
 
 
 class PackedLoss:
@@ -22,7 +20,7 @@ class PackedLoss:
     averaged_over : int
         Processes that take the mean of their gradients: see `weighted_loss()`.
     check_isolation : bool
-        Run `packsim.torch.check_isolation()` on the first batch.
+        Run `packsim.torch.check_isolation()` on the first batch: on all processes, as they all train one.
     """
 
     def __init__(self, averaged_over: int, check_isolation: bool = True) -> None:
@@ -38,7 +36,7 @@ class PackedLoss:
         model returns one, is a mean over them.
         """
         self.check_first(model, batch)
-        outputs = model(**model_inputs(batch, model))
+        outputs = model(**attention_inputs(batch, model))
         logits = outputs if isinstance(outputs, Tensor) else outputs.logits
         loss = weighted_loss(logits, batch["labels"], batch["loss_weights"], averaged_over=self.averaged_over)
         return loss + auxiliary_loss(model, outputs) / n_micro_batches, outputs
@@ -46,7 +44,7 @@ class PackedLoss:
     def check_first(self, model: nn.Module, batch: dict[str, Any]) -> None:
         if self._is_to_check:
             self._is_to_check = False
-            isolation_check(model, batch)
+            check_isolation(model, batch)
 
 
 def check_alone(schedule: RankSchedule) -> None:
@@ -68,23 +66,3 @@ def auxiliary_loss(model: nn.Module, outputs: Any) -> Tensor | float:
     coefficient: float = getattr(config, "router_aux_loss_coef", 0.0)
     weighed: Tensor = found * coefficient
     return weighed
-
-
-def unwrapped(model: nn.Module) -> nn.Module:
-    """What DistributedDataParallel and the like wrap."""
-    while isinstance(inner := getattr(model, "module", None), nn.Module) and not hasattr(model, "config"):
-        model = inner
-    return model
-
-
-def model_inputs(batch: dict[str, Any], model: nn.Module) -> dict[str, Any]:
-    inputs = {"input_ids": batch["input_ids"], "position_ids": batch["position_ids"]}
-    if "attention_mask" in batch:
-        inputs["attention_mask"] = batch["attention_mask"]
-    if hasattr(unwrapped(model), "config"):
-        inputs["use_cache"] = False
-    return inputs
-
-
-def isolation_check(model: nn.Module, batch: dict[str, Any]) -> None:
-    del model, batch

@@ -49,8 +49,7 @@ class AcceleratedLoader(PlanLoader):
     def loss(self, model: nn.Module, batch: PackedBatch) -> Tensor:
         """The loss of a batch, as `weighted_loss()` has it on the processes of the accelerator.
 
-        The model takes what models of transformers take. On the first batch, checks that documents are
-        isolated.
+        Calls the model with `attention_inputs()`. On the first batch, checks that documents are isolated.
         """
         return self._packed_loss(model, batch)[0]
 

@@ -64,7 +64,7 @@ class PlanDataModule(_lightning.LightningDataModule):  # type: ignore[misc, name
 
 
 class PackedModule(_lightning.LightningModule):  # type: ignore[misc, name-defined]
-    """Trains `self.model`, which takes what models of transformers take, with a plan's loss.
+    """Trains `self.model`, called with `attention_inputs()`, with a plan's loss.
 
     It comes before other bases, or alone; `configure_optimizers()` is yours. Optimization is manual: the
     optimizer, and schedulers of interval "step", step behind the last micro-batch of each step of the plan.

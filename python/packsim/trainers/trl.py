@@ -8,10 +8,11 @@ from torch import Tensor
 
 from packsim._arguments import Problems
 from packsim._plan import Plan
+from packsim.torch.isolation import attention_inputs
 from packsim.torch.loss import weighted_token_loss
 from packsim.torch.packed_batch import PackedBatch
 from packsim.trainers._framework import framework
-from packsim.trainers._packed_loss import auxiliary_loss, model_inputs
+from packsim.trainers._packed_loss import auxiliary_loss
 from packsim.trainers._planned import planned
 from packsim.trainers.transformers_trainer import (
     PackedTrainerMixin,
@@ -88,7 +89,7 @@ class PackedSFTTrainer(PackedTrainerMixin, _trl.SFTTrainer):  # type: ignore[mis
         if not _HAS_FUSED_HEAD:
             return super()._loss_of(model, batch)
         self._packed_loss.check_first(model, batch)
-        outputs = model(**model_inputs(batch, model), labels=batch["labels"], fused_lm_head=True)
+        outputs = model(**attention_inputs(batch, model), labels=batch["labels"], fused_lm_head=True)
         loss = weighted_token_loss(
             -outputs.log_probs,
             batch["loss_weights"][..., 1:],

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from packsim._make_plan import make_plan
 from packsim._pack import pack
 from packsim._plan import Plan
@@ -18,7 +16,8 @@ def planned(dataset: Any, args: Any, rounds: int, capacity_tokens: int) -> Plan:
 
     rounds: packs of each process in a step.
     """
-    measured = measure_lengths(dataset, None, column="input_ids", labels_column="labels")
+    labels = "labels" if "labels" in dataset.column_names else None  # else all tokens have loss
+    measured = measure_lengths(dataset, None, column="input_ids", labels_column=labels)
     packing = pack(measured.lengths_tokens, strategy="bfd", capacity_tokens=capacity_tokens)
 
     def plan_of(n_epochs: int) -> Plan:
@@ -26,7 +25,7 @@ def planned(dataset: Any, args: Any, rounds: int, capacity_tokens: int) -> Plan:
             packing,
             n_gpus=args.world_size,
             micro_batches_per_rank=rounds,
-            loss_tokens=np.asarray(measured.loss_tokens),
+            loss_tokens=measured.loss_tokens,
             order="shuffled",
             last_iteration="shorten",
             epochs=n_epochs,

@@ -63,6 +63,7 @@ class PackedSFTTrainer(PackedTrainerMixin, _trl.SFTTrainer):  # type: ignore[mis
             args = _trl.SFTConfig()
         self._rounds = args.per_device_train_batch_size * args.gradient_accumulation_steps
         super().__init__(model, args, plan=plan, train_dataset=train_dataset, **arguments)  # type: ignore[arg-type]
+        _check_labels(self.train_dataset.column_names)
         if plan is None:
             self._plan = planned(self.train_dataset, self.args, self._rounds, args.max_length)
 
@@ -96,6 +97,16 @@ class PackedSFTTrainer(PackedTrainerMixin, _trl.SFTTrainer):  # type: ignore[mis
             averaged_over=self._packed_loss.averaged_over,
         )
         return loss + auxiliary_loss(model, outputs) / self._n_micro_batches, outputs
+
+
+def _check_labels(columns: list[str]) -> None:
+    """Versions of TRL before 1.0 may keep a mask instead of labels, which only their own collator reads."""
+    masks = [name for name in ("completion_mask", "assistant_masks") if name in columns]
+    if masks and "labels" not in columns:
+        raise ValueError(
+            f"train_dataset: expected labels, got {', '.join(masks)} alone from TRL {_trl.__version__}; "
+            "add a column of labels, -100 where there is no loss, or take a later TRL"
+        )
 
 
 def _check_making(problems: Problems, args: Any) -> None:

@@ -194,6 +194,15 @@ def test_sft_plans_what_it_has_tokenized_and_trains_it_exactly(tmp_path: Path) -
     assert float((found - expected).norm() / expected.norm()) < 1e-5
 
 
+def test_sft_refuses_masks_that_only_trl_reads() -> None:
+    pytest.importorskip("trl")
+    from packsim.trainers.trl import _check_labels
+
+    _check_labels(["input_ids", "labels", "completion_mask"])
+    with pytest.raises(ValueError, match="expected labels, got completion_mask alone from TRL"):
+        _check_labels(["input_ids", "completion_mask"])
+
+
 def test_sft_refuses_what_it_cannot_plan(tmp_path: Path) -> None:
     datasets = pytest.importorskip("datasets")
     dataset = datasets.Dataset.from_list(trainer_runs.samples())

@@ -44,7 +44,8 @@ class PackedTrainerMixin:
     train_dataset
         Map-style; samples in the order of the lengths that the plan was made of.
     pack_collator : callable, optional
-        By default `PackCollator(plan)` with the pad token of the tokenizer or the model.
+        By default `PackCollator(plan)` with the pad token of the tokenizer or the model; other columns of a
+        Hugging Face dataset than `input_ids` and `labels` are then left out, as the Trainer does.
     check_isolation : bool
         Run `packsim.torch.check_isolation()` on the first batch.
 
@@ -102,7 +103,7 @@ class PackedTrainerMixin:
         n_workers = trainer.args.dataloader_num_workers
         loader = PlanLoader(
             self._plan,
-            trainer.train_dataset,
+            trainer.train_dataset if self._pack_collator else _of_tokens(trainer.train_dataset),
             self._pack_collator or PackCollator(self._plan, pad_token_id=_pad_token_id(trainer)),
             rank=trainer.args.process_index,
             world_size=trainer.args.world_size,
@@ -244,6 +245,13 @@ def _check_accumulation(problems: Problems, plan: Plan, args: Any) -> None:
             "args.gradient_accumulation_steps: expected 1, because the plan says how many micro-batches each "
             f"step has ({', '.join(map(str, sorted(n_turns)))} on {args.world_size} processes), got {n_steps}"
         )
+
+
+def _of_tokens(dataset: Any) -> Any:
+    """Without other columns than ids and labels, such as texts, which the Trainer leaves out, too."""
+    if not hasattr(dataset, "select_columns"):
+        return dataset
+    return dataset.select_columns([name for name in ("input_ids", "labels") if name in dataset.column_names])
 
 
 def _pad_token_id(trainer: Any) -> int:

@@ -179,6 +179,7 @@ def test_sft_plans_what_it_has_tokenized_and_trains_it_exactly(tmp_path: Path) -
     assert trainer.plan.groups[0].capacity_tokens == 48
     lengths = list(map(len, tokens))
     trainer.plan.check_lengths(lengths)
+    assert "text" in trainer.train_dataset.column_names  # which no collator takes
     trainer.train()
     model = trainer_runs.small_llama()
     optimizer = trainer_runs.gradient_descent(model)

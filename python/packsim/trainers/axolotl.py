@@ -20,7 +20,7 @@ _base = framework("axolotl.integrations.base", "axolotl")
 _pydantic = framework("pydantic", "pydantic")
 
 
-class PacksimArgs(_pydantic.BaseModel):  # type: ignore[misc, name-defined]
+class PacksimArgs(_pydantic.BaseModel):  # type: ignore[misc, name-defined, unused-ignore]
     """What the plugin adds to axolotl's configuration.
 
     Attributes
@@ -37,7 +37,7 @@ class PacksimArgs(_pydantic.BaseModel):  # type: ignore[misc, name-defined]
     packsim_check_isolation: bool = True
 
 
-class PacksimPlugin(_base.BasePlugin):  # type: ignore[misc, name-defined]
+class PacksimPlugin(_base.BasePlugin):  # type: ignore[misc, name-defined, unused-ignore]
     """Has axolotl train with packsim's packs and exact loss."""
 
     def register(self, cfg: Any) -> None:

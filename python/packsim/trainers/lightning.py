@@ -18,7 +18,7 @@ from packsim.trainers._packed_loss import PackedLoss, check_alone
 _lightning = framework("lightning.pytorch", "lightning")
 
 
-class PlanDataModule(_lightning.LightningDataModule):  # type: ignore[misc, name-defined]
+class PlanDataModule(_lightning.LightningDataModule):  # type: ignore[misc, name-defined, unused-ignore]
     """Gives `Trainer.fit()` the batches of a plan. Checkpoints keep the place in the plan.
 
     Parameters
@@ -63,7 +63,7 @@ class PlanDataModule(_lightning.LightningDataModule):  # type: ignore[misc, name
         self._state = state_dict or None
 
 
-class PackedModule(_lightning.LightningModule):  # type: ignore[misc, name-defined]
+class PackedModule(_lightning.LightningModule):  # type: ignore[misc, name-defined, unused-ignore]
     """Trains `self.model`, called with `attention_inputs()`, with a plan's loss.
 
     It comes before other bases, or alone; `configure_optimizers()` is yours. Optimization is manual: the

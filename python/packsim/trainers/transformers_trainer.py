@@ -192,7 +192,7 @@ class PackedTrainerMixin:
 
 
 def _place_callback(trainer: PackedTrainerMixin) -> Any:
-    class PlaceInPlan(transformers.TrainerCallback):  # type: ignore[misc, name-defined]
+    class PlaceInPlan(transformers.TrainerCallback):  # type: ignore[misc, name-defined, unused-ignore]
         """Keeps the place beside each checkpoint, and says how much of the epochs is done."""
 
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -264,5 +264,5 @@ def _pad_token_id(trainer: Any) -> int:
     return 0 if found is None else int(found)
 
 
-class PackedTrainer(PackedTrainerMixin, transformers.Trainer):  # type: ignore[misc, name-defined]
+class PackedTrainer(PackedTrainerMixin, transformers.Trainer):  # type: ignore[misc, name-defined, unused-ignore]
     """The Trainer of transformers on a plan: see PackedTrainerMixin."""

@@ -27,7 +27,7 @@ _trainer_module = framework("trl.trainer.sft_trainer", "trl")
 _HAS_FUSED_HEAD = hasattr(_trainer_module, "add_fused_lm_head")
 
 
-class PackedSFTTrainer(PackedTrainerMixin, _trl.SFTTrainer):  # type: ignore[misc, name-defined]
+class PackedSFTTrainer(PackedTrainerMixin, _trl.SFTTrainer):  # type: ignore[misc, name-defined, unused-ignore]
     """SFTTrainer that trains packs: one name changes in a script.
 
     Without a plan it makes one of the data as TRL has prepared it (chat template, labels of completions,

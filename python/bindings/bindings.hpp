@@ -25,6 +25,9 @@ void add_lengths(py::module_& module);
 /// pack() and the class of its results, whose arrays are views of C++ memory that keep it alive.
 void add_packing(py::module_& module);
 
+/// balance() and the class of its results.
+void add_balance(py::module_& module);
+
 /// The class that packs a stream, and the defaults of its setting.
 void add_stream_packer(py::module_& module);
 

@@ -6,6 +6,7 @@
 [[3, 1], [0, 4], [2]]
 """
 
+from packsim._balance import Balance, balance
 from packsim._core import version as __version__
 from packsim._lengths_array import LengthsLike
 from packsim._make_plan import make_plan
@@ -22,6 +23,7 @@ from packsim._window_quality import WindowQuality, window_quality
 from packsim.streaming import stream_packs
 
 __all__ = [
+    "Balance",
     "LengthsLike",
     "LossBias",
     "MicroBatch",
@@ -39,6 +41,7 @@ __all__ = [
     "StreamPacks",
     "WindowQuality",
     "__version__",
+    "balance",
     "make_plan",
     "normalisers",
     "options",

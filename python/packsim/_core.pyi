@@ -47,6 +47,25 @@ class Packing:
     def placed(self) -> NDArray[np.void]: ...
     def iterations(self) -> NDArray[np.void]: ...
 
+linear_weight_tokens: int
+
+def balance(
+    lengths_tokens: NDArray[np.int32],
+    *,
+    n_ranks: int,
+    token_budget: int,
+    costs: NDArray[np.float64],
+    linear_weight_tokens: int,
+) -> RankBalance: ...
+
+@final
+class RankBalance:
+    @property
+    def micro_batches_per_rank(self) -> int: ...
+    def offsets(self) -> NDArray[np.uint32]: ...
+    def samples(self) -> NDArray[np.uint32]: ...
+    def rank_costs(self) -> NDArray[np.float64]: ...
+
 @final
 class StreamPacker:
     def __init__(

@@ -29,7 +29,7 @@ class MicroBatch:
         Its pack length, SP degree and recomputed layers.
     after_barrier : bool
         The plan has all GPUs wait for each other before this round.
-    samples : ndarray of uint32, of uint64 in streams, shape (n_pieces,)
+    samples : ndarray of uint32 (in streams and of a ShardedPlan: uint64), shape (n_pieces,)
         Indices of the data set, in the order of the pack.
     starts_tokens, tokens : ndarray of int32, shape (n_pieces,)
         Which part of each sample: whole ones start at 0.
@@ -48,7 +48,7 @@ class MicroBatch:
     first_gpu: int
     group: PlanGroup
     after_barrier: bool
-    samples: NDArray[np.unsignedinteger[Any]]
+    samples: NDArray[np.uint32] | NDArray[np.uint64]
     starts_tokens: NDArray[np.int32]
     tokens: NDArray[np.int32]
     loss_tokens: NDArray[np.int32]

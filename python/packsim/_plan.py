@@ -178,6 +178,13 @@ class Plan:
     def __len__(self) -> int:
         return self.n_iterations
 
+    def _placed_in(self, iteration: int) -> tuple[int, NDArray[np.void]]:
+        """(index of the first, the placed packs) of an iteration."""
+        if not 0 <= iteration < self.n_iterations:
+            raise IndexError(f"iteration: expected 0..{self.n_iterations - 1}, got {iteration}")
+        first, n_placed = self._iterations[iteration].tolist()
+        return first, self._arrays.placed[first : first + n_placed]
+
     def _micro_batch(self, iteration: int, placed_index: int) -> MicroBatch:
         arrays = self._arrays
         pack, first_gpu, group, round_, flags = arrays.placed[placed_index].tolist()

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from packsim._arguments import Problems
 from packsim._micro_batch import MicroBatch
-from packsim._plan import Plan, PlanGroup
+from packsim._plan import PlanGroup
+from packsim._schedulable import Schedulable
 
 # Of a turn without a pack: nothing is shared, nothing is recomputed.
 _IDLE_GROUP = PlanGroup(capacity_tokens=1, sp_degree=1, cp_degree=1, gc_layers=0, n_packs=0)
@@ -76,7 +77,7 @@ class RankSchedule:
 
     Parameters
     ----------
-    plan : Plan
+    plan : Plan or ShardedPlan
     rank, world_size : int
         Of the data-parallel processes, those that share a sequence among them; tensor-parallel groups and
         pipelines count as one.
@@ -87,7 +88,7 @@ class RankSchedule:
         Where the plan does not fit on this many processes: with what would.
     """
 
-    def __init__(self, plan: Plan, rank: int, world_size: int) -> None:
+    def __init__(self, plan: Schedulable, rank: int, world_size: int) -> None:
         problems = Problems()
         self.world_size = problems.integer("world_size", world_size, 1, plan.n_gpus)
         self.rank = problems.integer("rank", rank, 0, self.world_size - 1)
@@ -107,7 +108,7 @@ class RankSchedule:
 
     def turns(self, iteration: int) -> list[Turn]:
         """Of one iteration of the plan; the same number on every rank."""
-        first_placed, placed = self._placed(iteration)
+        first_placed, placed = self.plan._placed_in(iteration)
         first_ranks = placed["first_gpu"].astype(np.int64) // self.gpus_per_rank
         n_ranks = np.maximum(self._gpus_of_group[placed["group"]] // self.gpus_per_rank, 1)
         is_own = (first_ranks <= self.rank) & (self.rank < first_ranks + n_ranks)
@@ -125,7 +126,7 @@ class RankSchedule:
 
     def n_turns(self, iteration: int) -> int:
         """How many turns `turns()` has, without making them."""
-        return sum(n_turns for _, n_turns in self._rounds(self._placed(iteration)[1]))
+        return sum(n_turns for _, n_turns in self._rounds(self.plan._placed_in(iteration)[1]))
 
     def iterations_of_epoch(self, epoch: int) -> range:
         """The plan's iterations of an epoch. Epochs beyond the plan's begin again with its first one."""
@@ -136,13 +137,6 @@ class RankSchedule:
     def __iter__(self) -> Iterator[list[Turn]]:
         """Iteration after iteration, of all epochs."""
         return (self.turns(iteration) for iteration in range(self.plan.n_iterations))
-
-    def _placed(self, iteration: int) -> tuple[int, NDArray[np.void]]:
-        n_iterations = self.plan.n_iterations
-        if not 0 <= iteration < n_iterations:
-            raise IndexError(f"iteration: expected 0..{n_iterations - 1}, got {iteration}")
-        first, n_placed = self.plan._iterations[iteration].tolist()
-        return first, self.plan._arrays.placed[first : first + n_placed]
 
     def _rounds(self, placed: NDArray[np.void]) -> list[tuple[int, int]]:
         """(round, number of its turns), ascending."""
@@ -157,7 +151,7 @@ class RankSchedule:
         return list(n_turns.items())
 
 
-def _check_alignment(plan: Plan, gpus_per_rank: int) -> None:
+def _check_alignment(plan: Schedulable, gpus_per_rank: int) -> None:
     problems = Problems()
     for index, group in enumerate(plan.groups):
         degree = group.n_gpus
@@ -168,7 +162,7 @@ def _check_alignment(plan: Plan, gpus_per_rank: int) -> None:
     problems.raise_if_any()
 
 
-def _fitting_sizes(plan: Plan) -> list[int]:
+def _fitting_sizes(plan: Schedulable) -> list[int]:
     degrees = {group.n_gpus for group in plan.groups}
     return [
         plan.n_gpus // fold

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from packsim._arguments import Problems, described
 from packsim._micro_batch import MicroBatch
-from packsim._plan import Plan
+from packsim._schedulable import Schedulable
 from packsim._strategies import find_strategy
 from packsim.torch.columns import Column, ColumnRules
 from packsim.torch.dataset import FetchedPack
@@ -45,7 +45,7 @@ class CollatorRules:
     truncates_tokens: int = 0
 
     @classmethod
-    def of(cls, plan: Plan) -> CollatorRules:
+    def of(cls, plan: Schedulable) -> CollatorRules:
         strategy = find_strategy(plan.facts["strategy"])
         over_long = plan.facts["over_long"]
         longest_tokens = max(group.capacity_tokens for group in plan.groups)
@@ -106,7 +106,7 @@ class PackCollator:
 
     Parameters
     ----------
-    plan : Plan or CollatorRules
+    plan : Plan, ShardedPlan or CollatorRules
     pad_token_id, ignore_index : int
     pad_to_multiple_of : int
         Tokens of a row become a multiple of it and of the GPUs that share the pack, beside what the plan's
@@ -122,7 +122,7 @@ class PackCollator:
 
     def __init__(
         self,
-        plan: Plan | CollatorRules,
+        plan: Schedulable | CollatorRules,
         *,
         pad_token_id: int = 0,
         ignore_index: int = -100,
@@ -132,7 +132,7 @@ class PackCollator:
         columns: Mapping[str, str | Column] | None = None,
     ) -> None:
         problems = Problems()
-        self.rules = CollatorRules.of(plan) if isinstance(plan, Plan) else plan
+        self.rules = plan if isinstance(plan, CollatorRules) else CollatorRules.of(plan)
         self.pad_token_id = problems.integer("pad_token_id", pad_token_id, 0, 2**31 - 1)
         self.ignore_index = problems.integer("ignore_index", ignore_index, -(2**31), 2**31 - 1)
         self.pad_to_multiple_of = problems.integer("pad_to_multiple_of", pad_to_multiple_of, 1, 2**31 - 1)

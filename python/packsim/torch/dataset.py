@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from torch.utils.data import Dataset
 
 from packsim._micro_batch import MicroBatch
-from packsim._plan import Plan
+from packsim._schedulable import Schedulable
 
 
 class MapStyleDataset(Protocol):
@@ -43,7 +43,7 @@ class PlanDataset(Dataset[Any]):
     dataset
         Samples in the order of the lengths that the plan was made of. Its own `__getitems__`, where it has
         one, fetches the samples of a micro-batch at once.
-    plan : Plan
+    plan : Plan or ShardedPlan
 
     Raises
     ------
@@ -51,7 +51,7 @@ class PlanDataset(Dataset[Any]):
         Unless the dataset has as many samples as the plan.
     """
 
-    def __init__(self, dataset: MapStyleDataset, plan: Plan) -> None:
+    def __init__(self, dataset: MapStyleDataset, plan: Schedulable) -> None:
         if len(dataset) != plan.n_samples:
             expected = f"expected {plan.n_samples} samples, of which the plan was made"
             raise ValueError(f"dataset: {expected}, got {len(dataset)}")

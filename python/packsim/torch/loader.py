@@ -7,8 +7,8 @@ from typing import Any
 
 from torch.utils.data import DataLoader
 
-from packsim._plan import Plan
 from packsim._rank_schedule import RankSchedule
+from packsim._schedulable import Schedulable
 from packsim.torch.collator import PackCollator
 from packsim.torch.dataset import FetchedPack, MapStyleDataset, PlanDataset
 from packsim.torch.packed_batch import PackedBatch
@@ -29,7 +29,7 @@ class PlanLoader:
 
     Parameters
     ----------
-    plan : Plan
+    plan : Plan or ShardedPlan
     dataset
         Map-style; samples in the order of the lengths that the plan was made of.
     collator : callable, optional
@@ -49,7 +49,7 @@ class PlanLoader:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: Schedulable,
         dataset: MapStyleDataset,
         collator: Callable[[FetchedPack], PackedBatch] | None = None,
         rank: int | None = None,
@@ -73,7 +73,7 @@ class PlanLoader:
         )
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> Schedulable:
         return self._sampler.schedule.plan
 
     @property

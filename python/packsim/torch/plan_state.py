@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from packsim._arguments import Problems
-from packsim._plan import Plan
 from packsim._rank_schedule import RankSchedule
+from packsim._schedulable import Schedulable
 
 _MOST = 2**63 - 1
 _MOST_EPOCH = 2**31 - 1
@@ -94,6 +94,6 @@ def checked_epoch(epoch: object) -> int:
     return number
 
 
-def _check_plan(found: object, plan: Plan) -> None:
+def _check_plan(found: object, plan: Schedulable) -> None:
     if found != plan.content_hash:
         raise ValueError(f"state: expected one of plan {plan.content_hash}, got one of plan {found}")

@@ -8,8 +8,8 @@ from typing import Any
 from torch.utils.data import Sampler
 
 from packsim._micro_batch import MicroBatch
-from packsim._plan import Plan
 from packsim._rank_schedule import RankSchedule
+from packsim._schedulable import Schedulable
 from packsim.torch.plan_state import PlanState, checked_epoch
 from packsim.torch.ranks import checked, rank_and_size
 
@@ -23,7 +23,7 @@ class PlanSampler(Sampler[Any]):
 
     Parameters
     ----------
-    plan : Plan
+    plan : Plan or ShardedPlan
     rank, world_size : int, optional
         By default those of torch.distributed where it is initialised, else of the environment's RANK and
         WORLD_SIZE, else 0 of 1.
@@ -34,11 +34,11 @@ class PlanSampler(Sampler[Any]):
         Where the plan does not fit on this many processes; see RankSchedule.
     """
 
-    def __init__(self, plan: Plan, rank: int | None = None, world_size: int | None = None) -> None:
+    def __init__(self, plan: Schedulable, rank: int | None = None, world_size: int | None = None) -> None:
         self._set_up([RankSchedule(plan, *rank_and_size(rank, world_size))])
 
     @classmethod
-    def for_all_ranks(cls, plan: Plan, world_size: int) -> PlanSampler:
+    def for_all_ranks(cls, plan: Schedulable, world_size: int) -> PlanSampler:
         """Turn by turn the micro-batch of rank 0, 1, ..., for loaders that deal batches out themselves.
 
         `accelerate.prepare()` gives batch i to process i % n: so each gets its own. It must not make batches

@@ -1,0 +1,153 @@
+"""Files that are either whole or not there, and that tell when they were damaged."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packsim.sharded.errors import DamagedFileError
+
+_ALIGNMENT_BYTES = 64
+_TEMPORARY = ".unfinished-"
+
+
+def checksum(content: bytes | memoryview) -> str:
+    """32 hexadecimal digits of BLAKE2b."""
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def write_arrays(folder: Path, name: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    """Writes arrays into one file, whose name ends with the checksum of its content, and describes it.
+
+    The description has `name`, `size_bytes`, `checksum`, and for each array `dtype`, `begin_bytes` and
+    `n_elements`; `map_arrays()` reads it. Who writes the same arrays again replaces the file by an equal one.
+    """
+    described: dict[str, Any] = {}
+    sums = hashlib.blake2b(digest_size=16)
+    descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=f"{_TEMPORARY}{name}-")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            for key, array in arrays.items():
+                begin = file.tell()
+                content = np.ascontiguousarray(array).view(np.uint8).data
+                padding = bytes(-len(content) % _ALIGNMENT_BYTES)
+                for part in (content, padding):
+                    file.write(part)
+                    sums.update(part)
+                described[key] = {
+                    "dtype": array.dtype.str,
+                    "begin_bytes": begin,
+                    "n_elements": len(array),
+                }
+            size_bytes = file.tell()
+            _finish(file)
+        file_name = f"{name}.{sums.hexdigest()[:16]}.packs"
+        os.replace(temporary, folder / file_name)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return {
+        "name": file_name,
+        "size_bytes": size_bytes,
+        "checksum": sums.hexdigest(),
+        "arrays": described,
+    }
+
+
+def map_arrays(folder: Path, file: Mapping[str, Any], verify: bool = True) -> dict[str, NDArray[Any]]:
+    """Views of the mapped file; `verify` reads all of it once.
+
+    Raises
+    ------
+    DamagedFileError
+        Where the file is missing, or its size or checksum is another one.
+    """
+    path = folder / file["name"]
+    check_size(folder, file)
+    if file["size_bytes"] == 0:  # what cannot be mapped
+        content = np.zeros(0, dtype=np.uint8)
+    else:
+        content = np.memmap(path, dtype=np.uint8, mode="r")
+    if verify:
+        found = checksum(content.data)
+        if found != file["checksum"]:
+            raise DamagedFileError(f"{path}: expected checksum {file['checksum']}, got {found}")
+    arrays = {}
+    for key, array in file["arrays"].items():
+        dtype = np.dtype(array["dtype"])
+        begin = array["begin_bytes"]
+        arrays[key] = content[begin : begin + array["n_elements"] * dtype.itemsize].view(dtype)
+    return arrays
+
+
+def check_size(folder: Path, file: Mapping[str, Any]) -> None:
+    """DamagedFileError unless the file is there, with as many bytes as were written."""
+    path = folder / file["name"]
+    try:
+        size_bytes = path.stat().st_size
+    except FileNotFoundError:
+        raise DamagedFileError(f"{path}: expected a file of {file['size_bytes']} bytes, found none") from None
+    if size_bytes != file["size_bytes"]:
+        raise DamagedFileError(f"{path}: expected {file['size_bytes']} bytes, got {size_bytes}")
+
+
+def write_record(path: Path, record: Mapping[str, Any]) -> None:
+    """Writes JSON with its checksum. Who reads the path sees what was there before, or all of the new one."""
+    whole = json.dumps({"checksum": record_checksum(record), "record": record}, indent=1).encode()
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f"{_TEMPORARY}{path.stem}-")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(whole)
+            _finish(file)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """What `write_record()` wrote.
+
+    Raises
+    ------
+    FileNotFoundError
+        Where there is none.
+    DamagedFileError
+        Where it is not what was written.
+    """
+    content = path.read_bytes()
+    try:
+        whole = json.loads(content)
+        record: dict[str, Any] = whole["record"]
+        expected = whole["checksum"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise DamagedFileError(f"{path}: expected a record of packsim.sharded, got {error!r:.80}") from error
+    found = record_checksum(record)
+    if found != expected:
+        raise DamagedFileError(f"{path}: expected checksum {expected}, got {found}")
+    return record
+
+
+def record_checksum(record: object) -> str:
+    """Of the values, however they are written."""
+    return checksum(json.dumps(record, sort_keys=True, separators=(",", ":")).encode())
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Removes what killed processes were writing."""
+    for path in folder.glob(f"{_TEMPORARY}*"):
+        path.unlink(missing_ok=True)
+
+
+def _finish(file: Any) -> None:
+    file.flush()
+    os.fchmod(file.fileno(), 0o644)
+    os.fsync(file.fileno())

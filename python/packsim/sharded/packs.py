@@ -1,0 +1,284 @@
+"""ShardedPacks: the packs of a data set in shards, mapped from files."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packsim._packing import PackCounts
+from packsim.sharded.arguments import ShardArguments
+from packsim.sharded.checked_files import check_size, map_arrays, read_record, record_checksum
+from packsim.sharded.errors import DamagedFileError, ShardError
+from packsim.sharded.pieces import PackArrays
+
+MANIFEST = "manifest.json"
+MANIFEST_FORMAT = "packsim sharded packs 1"
+_MOST_MAPPED = 256  # each takes a file descriptor
+
+
+class ShardedPacks:
+    """The packs of all shards, numbered from 0, with 64-bit ids of the data set's samples.
+
+    Sample i of shard s has the id `first_samples[s] + i`. Files are mapped when packs of theirs are asked
+    for, and verified by their checksum the first time.
+
+    Attributes
+    ----------
+    folder : Path
+    manifest : dict
+        What the manifest says: arguments, and for each shard its file with checksum, first sample and counts.
+    arguments : ShardArguments
+    content_hash : str
+        32 hexadecimal digits that tell sets of packs apart.
+    """
+
+    def __init__(self, folder: Path, manifest: dict[str, Any], verify: bool) -> None:
+        self.folder = folder
+        self.manifest = manifest
+        self.arguments = ShardArguments(**manifest["arguments"])
+        self.content_hash = record_checksum(manifest)
+        rows, leftovers = manifest["shards"], manifest["leftovers"]
+        self.first_samples = np.array(
+            [row["first_sample"] for row in rows] + [self.n_samples], dtype=np.int64
+        )
+        self._files = [row["file"] for row in rows] + ([leftovers["file"]] if leftovers else [])
+        used = [row["n_used_packs"] for row in rows] + ([leftovers["n_packs"]] if leftovers else [])
+        self._first_packs = np.cumsum([0, *used], dtype=np.int64)
+        self._verify = verify
+        self._verified: set[int] = set()
+        self._mapped: OrderedDict[int, dict[str, NDArray[Any]]] = OrderedDict()
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str], *, verify: bool = True) -> ShardedPacks:
+        """The packs that `join_shards()` joined; `verify` False trusts the content of files.
+
+        Raises
+        ------
+        ShardError
+            Where there is no manifest, or it or files are damaged or missing: all of them.
+        """
+        place = Path(folder).absolute()
+        try:
+            manifest = read_record(place / MANIFEST)
+        except FileNotFoundError:
+            raise ShardError(
+                f"{place / MANIFEST}: expected a manifest, found none: join the shards"
+            ) from None
+        except DamagedFileError as error:
+            raise ShardError(str(error)) from error
+        if manifest.get("format") != MANIFEST_FORMAT:
+            what = f"expected {MANIFEST_FORMAT}, got {manifest.get('format')!r:.60}"
+            raise ShardError(f"{place / MANIFEST}: {what}")
+        packs = cls(place, manifest, verify)
+        mistakes = []
+        for file in packs._files:
+            try:
+                check_size(place, file)
+            except DamagedFileError as error:
+                mistakes.append(str(error))
+        if mistakes:
+            raise ShardError("\n".join(mistakes))
+        return packs
+
+    @property
+    def n_samples(self) -> int:
+        """Of the data set, those that were left out among them."""
+        return int(self.manifest["n_samples"])
+
+    @property
+    def n_packs(self) -> int:
+        return int(self.manifest["n_packs"])
+
+    @property
+    def n_shards(self) -> int:
+        return len(self.manifest["shards"])
+
+    @property
+    def capacity_tokens(self) -> int:
+        return self.arguments.capacity_tokens
+
+    @cached_property
+    def counts(self) -> PackCounts:
+        """What became of the samples of all shards."""
+        rows = [row["counts"] for row in self.manifest["shards"]]
+        return PackCounts(
+            **{field.name: sum(row[field.name] for row in rows) for field in fields(PackCounts)}
+        )
+
+    @property
+    def n_tokens(self) -> int:
+        """In packs."""
+        return self._sum("n_packed_tokens")
+
+    @property
+    def n_loss_tokens(self) -> int:
+        """In packs."""
+        return self._sum("n_loss_tokens")
+
+    @property
+    def fill_fraction(self) -> float:
+        """Tokens over pack length, packs of over-long samples left out."""
+        n_packs = self.n_packs - self._sum("n_own_packs")
+        return self._normal_tokens / (n_packs * self.capacity_tokens) if n_packs else 0.0
+
+    @property
+    def packs_above_bound(self) -> int:
+        """Packs beyond as many as the tokens would fill completely, which no packing stays below."""
+        n_packs = self.n_packs - self._sum("n_own_packs")
+        return n_packs - -(-self._normal_tokens // self.capacity_tokens)
+
+    @property
+    def _normal_tokens(self) -> int:
+        return self.n_tokens - self._sum("n_own_pack_tokens")
+
+    def _sum(self, key: str) -> int:
+        return sum(row[key] for row in self.manifest["shards"])
+
+    def pack(self, index: int) -> PackArrays:
+        """One pack, with ids of the data set."""
+        if not 0 <= index < self.n_packs:
+            raise IndexError(f"pack: expected index in 0..{self.n_packs - 1}, got {index}")
+        part = int(np.searchsorted(self._first_packs, index, side="right")) - 1
+        local = index - int(self._first_packs[part])
+        arrays = self._part(part)
+        begin, end = (int(offset) for offset in arrays["offsets"][local : local + 2])
+        offsets = np.array([0, end - begin])
+        pack = PackArrays.of_dict(arrays).pick(slice(begin, end), offsets)
+        return self._with_ids(pack, part)
+
+    def __iter__(self) -> Iterator[PackArrays]:
+        return (self.pack(index) for index in range(self.n_packs))
+
+    def __len__(self) -> int:
+        return self.n_packs
+
+    def pack_loss_tokens(self, packs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Shape (len(packs),): tokens with loss of each of these packs."""
+        return self._gather("pack_loss_tokens", packs).astype(np.int64)
+
+    def pack_work(self, packs: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Shape (len(packs),): sum of squared lengths, which the work of attention is proportional to."""
+        return self._gather("pack_work", packs).astype(np.float64)
+
+    def check(self) -> None:
+        """Read everything, a shard at a time.
+
+        Raises
+        ------
+        ShardError
+            Where files are damaged, or a sample is packed twice, or lost without being counted: all shards.
+        """
+        mistakes = []
+        leftovers = self._leftovers_by_id()
+        for shard, row in enumerate(self.manifest["shards"]):
+            try:
+                arrays = map_arrays(self.folder, row["file"])
+            except DamagedFileError as error:
+                mistakes.append(f"shard {shard}: {error}")
+                continue
+            n_pieces = int(arrays["offsets"][row["n_used_packs"]])
+            packs = PackArrays.of_dict(arrays).pick(slice(0, n_pieces), arrays["offsets"])
+            mistake = _not_once(row, packs, leftovers)
+            if mistake:
+                mistakes.append(f"shard {shard}: {mistake}")
+        if mistakes:
+            raise ShardError("\n".join(mistakes))
+
+    def _leftovers_by_id(self) -> PackArrays | None:
+        if not self.manifest["leftovers"]:
+            return None
+        try:
+            leftovers = PackArrays.of_dict(map_arrays(self.folder, self._files[-1]))
+        except DamagedFileError as error:
+            raise ShardError(f"leftovers: {error}") from error
+        return leftovers.pick(np.argsort(leftovers.samples, kind="stable"), leftovers.offsets)
+
+    def _gather(self, name: str, packs: NDArray[np.int64]) -> NDArray[Any]:
+        values = np.zeros(len(packs), dtype=np.float64 if name == "pack_work" else np.int64)
+        parts = np.searchsorted(self._first_packs, packs, side="right") - 1
+        if len(packs) == 0:
+            return values
+        order = np.argsort(parts, kind="stable")
+        found, begins = np.unique(parts[order], return_index=True)
+        for part, own in zip(found.tolist(), np.split(order, begins[1:]), strict=True):
+            values[own] = self._part(part)[name][packs[own] - self._first_packs[part]]
+        return values
+
+    def _with_ids(self, pack: PackArrays, part: int) -> PackArrays:
+        first = int(self.first_samples[part]) if part < self.n_shards else 0
+        samples = pack.samples.astype(np.uint64) + np.uint64(first)
+        return PackArrays(pack.offsets, samples, pack.tokens, pack.starts_tokens, pack.loss_tokens)
+
+    def _part(self, part: int) -> dict[str, NDArray[Any]]:
+        """Mapped arrays of a shard, or of the leftovers after the last."""
+        arrays = self._mapped.pop(part, None)
+        if arrays is None:
+            arrays = map_arrays(self.folder, self._files[part], self._verify and part not in self._verified)
+            self._verified.add(part)
+            if len(self._mapped) >= _MOST_MAPPED:
+                self._mapped.popitem(last=False)
+        self._mapped[part] = arrays
+        return arrays
+
+    def __repr__(self) -> str:
+        what = f"{self.n_packs} packs of {self.capacity_tokens} tokens"
+        shards = f"{self.n_samples} samples in {self.n_shards} shards"
+        return f"<ShardedPacks of {shards}: {what}, fill {self.fill_fraction:.4f}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopen, (str(self.folder), self.content_hash, self._verify)
+
+
+def _not_once(row: dict[str, Any], packs: PackArrays, leftovers: PackArrays | None) -> str:
+    """What is wrong with the samples of a shard; empty where nothing is."""
+    counts = row["counts"]
+    samples = packs.samples.astype(np.int64)
+    tokens = packs.tokens.astype(np.int64)
+    starts = _starts(packs)
+    if leftovers is not None:
+        bounds = np.array([row["first_sample"], row["first_sample"] + counts["n_samples"]], dtype=np.uint64)
+        own = slice(*np.searchsorted(leftovers.samples, bounds).tolist())
+        ids = (leftovers.samples[own] - bounds[0]).astype(np.int64)
+        samples = np.concatenate([samples, ids])
+        tokens = np.concatenate([tokens, leftovers.tokens[own].astype(np.int64)])
+        starts = np.concatenate([starts, _starts(leftovers)[own]])
+    if len(samples) and int(samples.max()) >= counts["n_samples"]:
+        return f"expected samples below {counts['n_samples']}, got {int(samples.max())}"
+    # The pieces of a sample must lie one behind the other, from its first token on.
+    order = np.lexsort((starts, samples)) if starts.any() else np.argsort(samples, kind="stable")
+    is_first = np.diff(samples[order], prepend=-1) != 0
+    ends = starts[order] + tokens[order]
+    expected = np.where(is_first, 0, np.concatenate([[0], ends[:-1]]) if len(ends) else ends)
+    wrong = np.flatnonzero(starts[order] != expected)
+    if len(wrong):
+        what = f"expected sample {samples[order][wrong[0]]} to be packed once"
+        return f"{what}, got parts of it twice or not at all"
+    n_expected = counts["n_samples"] - counts["dropped_samples"] - counts["empty_samples"]
+    n_found, n_tokens = int(is_first.sum()), int(tokens.sum())
+    if (n_found, n_tokens) != (n_expected, row["n_packed_tokens"]):
+        what = f"expected {n_expected} samples with {row['n_packed_tokens']} tokens in packs"
+        return f"{what}, got {n_found} with {n_tokens}"
+    return ""
+
+
+def _starts(packs: PackArrays) -> NDArray[np.int64]:
+    if packs.starts_tokens is None:
+        return np.zeros(len(packs.samples), dtype=np.int64)
+    return packs.starts_tokens.astype(np.int64)
+
+
+def _reopen(folder: str, content_hash: str, verify: bool) -> ShardedPacks:
+    packs = ShardedPacks.open(folder, verify=verify)
+    if packs.content_hash != content_hash:
+        raise ShardError(
+            f"{folder}: expected packs {content_hash}, which were pickled, got {packs.content_hash}"
+        )
+    return packs

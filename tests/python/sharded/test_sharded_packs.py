@@ -1,0 +1,300 @@
+"""Shards packed and joined hold what the samples of all shards are, with 64-bit ids."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from sharded_data import ARGUMENTS, drawn, naive_pieces, packed, pieces
+
+import packsim
+from packsim.sharded import (
+    ShardArguments,
+    ShardedDataset,
+    ShardedPacks,
+    ShardError,
+    join_shards,
+    pack_shard,
+)
+from packsim.sharded import checked_files as files
+from packsim.sharded import shard as shard_module
+
+shapes = st.lists(st.lists(st.integers(0, 40), max_size=30), min_size=1, max_size=5)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    shards=shapes,
+    strategy=st.sampled_from(["bfd", "ffd", "random", "isf", "trl_bfd", "wrapped"]),
+    over_long=st.sampled_from(["drop", "truncate", "split", "own_pack"]),
+    below=st.sampled_from([0.0, 0.9, 1.0]),
+    most=st.sampled_from([3, 1000]),
+)
+def test_every_piece_is_in_one_pack_or_counted(
+    tmp_path_factory: pytest.TempPathFactory,
+    shards: list[list[int]],
+    strategy: str,
+    over_long: Any,
+    below: float,
+    most: int,
+) -> None:
+    assume((strategy, over_long) != ("wrapped", "own_pack"))  # which pack() refuses
+    folder = tmp_path_factory.mktemp("shards")
+    lengths = [np.array(one, dtype=np.int32) for one in shards]
+    arguments = ShardArguments(
+        strategy, 16, over_long=over_long, leftover_below_fraction=below, leftover_samples=most
+    )
+    packs = packed(folder, lengths, arguments)
+    packs.check()
+    whole = np.concatenate(lengths)
+    if strategy != "wrapped":  # it cuts elsewhere
+        assert pieces(packs) == naive_pieces(whole, 16, over_long)
+    counts = packs.counts
+    assert (counts.n_samples, counts.n_tokens) == (len(whole), whole.sum())
+    n_packed = sum(tokens for _, _, tokens in pieces(packs))
+    assert packs.n_tokens == n_packed == counts.n_tokens - counts.dropped_tokens - counts.truncated_tokens
+    assert packs.n_loss_tokens == sum(max(tokens - 1, 0) for _, _, tokens in pieces(packs))
+    totals = [int(pack.tokens.sum()) for pack in packs]
+    assert all(total <= 16 for total in totals) or over_long == "own_pack"
+    normal = [total for total in totals if total <= 16]
+    assert packs.fill_fraction == pytest.approx(sum(normal) / (16 * len(normal)) if normal else 0)
+    assert packs.packs_above_bound == len(normal) - -(-sum(normal) // 16)
+    everything = np.arange(packs.n_packs)
+    assert packs.pack_work(everything).tolist() == [float((p.tokens.astype(int) ** 2).sum()) for p in packs]
+    assert packs.pack_loss_tokens(everything).tolist() == [int(p.piece_loss_tokens().sum()) for p in packs]
+
+
+def test_without_leftovers_a_shard_has_the_packs_of_pack(tmp_path: Path) -> None:
+    arguments = ShardArguments("ffd", 64, over_long="truncate", leftover_below_fraction=0.0)
+    shards = drawn([50, 70])
+    packs = packed(tmp_path, shards, arguments)
+    expected = []
+    for first, lengths in ((0, shards[0]), (50, shards[1])):
+        packing = packsim.pack(lengths, strategy="ffd", capacity_tokens=64, over_long="truncate")
+        expected += [[first + sample for sample in pack.tolist()] for pack in packing.groups[0]]
+    assert [pack.samples.tolist() for pack in packs] == expected
+    assert packs.manifest["leftovers"] is None
+
+
+def test_leftovers_of_all_shards_share_packs(tmp_path: Path) -> None:
+    # Each shard has a full pack and a sample of 30: alone 4 packs of 60, together 2 + 1.
+    packs = packed(tmp_path, [np.array([64, 30]), np.array([64, 30])])
+    assert packs.n_packs == 3
+    assert sorted(pack.samples.tolist() for pack in packs) == [[0], [1, 3], [2]]
+    assert packs.manifest["leftovers"]["n_packs_before"] == 2
+    # Two of 40 do not fit into one: the packs of the shards stay.
+    assert packed(tmp_path, [np.array([64, 40]), np.array([64, 40])]).manifest["leftovers"] is None
+
+
+def test_sample_ids_have_64_bits(tmp_path: Path) -> None:
+    packs = packed(tmp_path, drawn([3, 3]))
+    packs.manifest["shards"][1]["first_sample"] = 2**32 + 5
+    moved = ShardedPacks(tmp_path, packs.manifest, verify=True)
+    ids = {sample for pack in moved for sample in pack.samples.tolist()}
+    assert max(ids) >= 2**32 + 5 or not any(row for row in drawn([3, 3])[1])
+
+
+def test_loss_tokens_follow_their_samples(tmp_path: Path) -> None:
+    lengths = [np.array([20, 30, 14]), np.array([33, 9])]
+    losses = [np.array([5, 0, 13]), np.array([32, 8])]
+    for shard in (0, 1):
+        pack_shard(lengths[shard], ARGUMENTS, folder=tmp_path, shard=shard, loss_tokens=losses[shard])
+    packs = join_shards(tmp_path, 2)
+    found = {s: n for p in packs for s, n in zip(p.samples.tolist(), p.piece_loss_tokens().tolist())}  # noqa: B905
+    assert found == {0: 5, 1: 0, 2: 13, 3: 32, 4: 8}
+    assert packs.n_loss_tokens == 58
+
+
+def test_a_shard_that_is_done_is_not_packed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lengths = drawn([40])[0]
+    record = pack_shard(lengths, ARGUMENTS, folder=tmp_path, shard=0)
+    n_packed = []
+    pack = ShardArguments.pack
+    monkeypatch.setattr(
+        ShardArguments, "pack", lambda self, *a, **k: (n_packed.append(len(a[0])), pack(self, *a, **k))[1]
+    )
+    assert pack_shard(lengths, ARGUMENTS, folder=tmp_path, shard=0) == record
+    assert n_packed == []
+    # Other arguments, other lengths, a damaged file and a damaged record: each is packed again.
+    other = ShardArguments("ffd", 64, over_long="truncate")
+    n_packed.clear()
+    pack_shard(lengths, other, folder=tmp_path, shard=0)
+    assert n_packed == [40]
+    pack_shard(lengths[:30], other, folder=tmp_path, shard=0)
+    assert n_packed == [40, 30]
+    assert pack_shard(lengths, ARGUMENTS, folder=tmp_path, shard=0) == record
+    flip(tmp_path / record["file"]["name"], 10)
+    assert pack_shard(lengths, ARGUMENTS, folder=tmp_path, shard=0) == record
+    flip(shard_module.record_path(tmp_path, 0), 300)
+    assert pack_shard(lengths, ARGUMENTS, folder=tmp_path, shard=0) == record
+    assert n_packed == [40, 30, 40, 40, 40]
+    # What was replaced is not left behind.
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def flip(path: Path, place: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1
+    path.write_bytes(content)
+
+
+class Killed(BaseException):
+    """Ends the process as far as the code can tell."""
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_a_crash_at_any_step_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    # Packs of 64, 30; 64, 30; 57: of the last of each, 30 + 30 and 50 + 7 are made.
+    shards = [np.array([64, 30]), np.array([64, 30]), np.array([50, 7])]
+    expected = packed(tmp_path / "whole", shards)
+    assert expected.manifest["leftovers"]
+    real = getattr(os, step)
+    n_steps = 0
+    for killed_at in range(100):
+        folder = tmp_path / f"{killed_at}"
+        calls = 0
+
+        def fragile(*arguments: Any, _killed_at: int = killed_at) -> None:
+            nonlocal calls
+            calls += 1
+            if calls > _killed_at:
+                raise Killed
+            real(*arguments)
+
+        # A process that is killed tidies nothing up.
+        with monkeypatch.context() as patched:
+            patched.setattr(files.os, step, fragile)
+            patched.setattr(files.Path, "unlink", lambda *a, **k: None)
+            try:
+                packed(folder, shards)
+                n_steps = killed_at
+            except Killed:
+                with pytest.raises(ShardError, match="expected a manifest, found none"):
+                    ShardedPacks.open(folder)
+        again = packed(folder, shards)
+        assert again.content_hash == expected.content_hash
+        again.check()
+        assert {path.name for path in folder.iterdir()} == {
+            path.name for path in (tmp_path / "whole").iterdir()
+        }
+        if n_steps:
+            break
+    # Three shards, the leftovers and the manifest: a file and a record for each shard, and two.
+    assert n_steps == 8
+
+
+def test_every_missing_or_differing_shard_is_named(tmp_path: Path) -> None:
+    shards = drawn([10, 10, 10, 10])
+    packed(tmp_path, shards)
+    pack_shard(shards[1], ShardArguments("ffd", 32, over_long="drop"), folder=tmp_path, shard=1)
+    record = files.read_record(shard_module.record_path(tmp_path, 2))
+    with open(tmp_path / record["file"]["name"], "ab") as file:
+        file.write(b"x")
+    shard_module.record_path(tmp_path, 3).unlink()
+    with pytest.raises(ShardError) as caught:
+        join_shards(tmp_path, 4)
+    lines = str(caught.value).splitlines()
+    assert "shard 1: expected strategy 'bfd', as shard 0, got 'ffd': pack it again" in lines
+    assert "shard 1: expected capacity_tokens 64, as shard 0, got 32: pack it again" in lines
+    assert "shard 1: expected over_long 'truncate', as shard 0, got 'drop': pack it again" in lines
+    assert any(line.startswith("shard 2: ") and "bytes, got" in line for line in lines)
+    assert any(
+        line.startswith("shard 3: expected its record") and "not packed yet" in line for line in lines
+    )
+    assert len(lines) == 5
+
+
+def test_damage_is_found_where_it_is(tmp_path: Path) -> None:
+    packs = packed(tmp_path, drawn([40, 40]))
+    name = packs.manifest["shards"][1]["file"]["name"]
+    flip(tmp_path / name, 3)
+    opened = ShardedPacks.open(tmp_path)
+    opened.pack(0)  # of the first shard
+    with pytest.raises(ValueError, match=f"{name}: expected checksum"):
+        opened.pack(packs.manifest["shards"][0]["n_used_packs"])
+    with pytest.raises(ShardError, match=f"shard 1: .*{name}: expected checksum"):
+        opened.check()
+    (tmp_path / name).unlink()
+    with pytest.raises(ShardError, match=f"{name}: expected a file of"):
+        ShardedPacks.open(tmp_path)
+    flip(tmp_path / "manifest.json", 200)
+    with pytest.raises(ShardError, match="manifest.json: expected"):
+        ShardedPacks.open(tmp_path)
+    (tmp_path / "manifest.json").write_text("[]")
+    with pytest.raises(ShardError, match="expected a record of packsim.sharded"):
+        ShardedPacks.open(tmp_path)
+    files.write_record(tmp_path / "manifest.json", {"format": "of tomorrow"})
+    with pytest.raises(ShardError, match="expected packsim sharded packs 1, got 'of tomorrow'"):
+        ShardedPacks.open(tmp_path)
+
+
+def test_check_finds_a_sample_that_is_packed_twice(tmp_path: Path) -> None:
+    """The file is whole, but wrong: as a bug would make it."""
+    packs = packed(tmp_path, [np.array([64, 20, 20, 20])])
+    row = packs.manifest["shards"][0]
+    arrays = {name: array.copy() for name, array in files.map_arrays(tmp_path, row["file"]).items()}
+    arrays["samples"][1] = arrays["samples"][2]
+    row["file"] = files.write_arrays(tmp_path, "wrong", arrays)
+    files.write_record(tmp_path / "manifest.json", packs.manifest)
+    with pytest.raises(ShardError, match="shard 0: expected sample . to be packed once"):
+        ShardedPacks.open(tmp_path).check()
+
+
+def test_mistakes_are_named_all_at_once(tmp_path: Path) -> None:
+    with pytest.raises(ValueError) as caught:
+        ShardArguments("bfd", 0, over_long="no", leftover_below_fraction=2.0, options={"rounds": 3})  # type: ignore[arg-type]
+    text = str(caught.value)
+    for expected in (
+        "leftover_below_fraction: ",
+        "capacity_tokens: ",
+        "over_long: ",
+        "rounds: expected an option",
+    ):
+        assert expected in text
+    with pytest.raises(ValueError, match="strategy: expected one with one capacity.*got hbp"):
+        ShardArguments("hbp", 64)
+    with pytest.raises(ValueError, match="capacity_tokens: expected one integer"):
+        ShardArguments("bfd", [64, 128])  # type: ignore[arg-type]
+    with pytest.raises(ShardError, match="shard 7: .*sample"):
+        pack_shard([3, 65], ShardArguments("bfd", 64), folder=tmp_path, shard=7)
+    with pytest.raises(ShardError, match="shard 7: loss_tokens: sample 1: expected 0..4, got 5"):
+        pack_shard([3, 5], ARGUMENTS, folder=tmp_path, shard=7, loss_tokens=[2, 5])
+    with pytest.raises(ShardError, match="shard 7: loss_tokens: expected none for a packing that cuts"):
+        pack_shard([3, 99], ARGUMENTS, folder=tmp_path, shard=7, loss_tokens=[2, 5])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_data_set_over_shards_finds_samples_by_their_ids(tmp_path: Path) -> None:
+    packs = packed(tmp_path, drawn([3, 0, 2]))
+    opened: list[int] = []
+
+    def open_shard(shard: int) -> list[str]:
+        opened.append(shard)
+        return [f"{shard}:{sample}" for sample in range([3, 0, 2][shard])]
+
+    data = ShardedDataset(packs, open_shard, most_open=1)
+    assert [data[sample] for sample in range(len(data))] == ["0:0", "0:1", "0:2", "2:0", "2:1"]
+    assert opened == [0, 2]
+    with pytest.raises(IndexError, match=r"sample: expected 0\.\.4, got 5"):
+        data[5]
+    with pytest.raises(ShardError, match="shard 2: expected 2 samples, of which the packs were made, got 1"):
+        ShardedDataset(packs, lambda shard: [0])[4]
+
+
+def test_packs_are_pickled_as_their_folder(tmp_path: Path) -> None:
+    packs = packed(tmp_path, drawn([30]))
+    packs.pack(0)
+    sent = pickle.dumps(packs)
+    assert len(sent) < 1000
+    assert pickle.loads(sent).content_hash == packs.content_hash
+    packed(tmp_path, drawn([31]))
+    with pytest.raises(ShardError, match="which were pickled"):
+        pickle.loads(sent)

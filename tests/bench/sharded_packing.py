@@ -49,6 +49,11 @@ def peak_gb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
 
 
+def memory_gb(kind: str) -> float:
+    found = re.search(rf"{kind}:\s+(\d+)", Path("/proc/self/status").read_text())
+    return int(found[1]) / 1e6 if found else math.nan
+
+
 class WorkerMemory(threading.Thread):
     """The peak of all Ray workers, as the kernel keeps it."""
 
@@ -125,7 +130,7 @@ def share_out(folder: Path) -> None:
         schedule.turns(iteration)
     print(
         f"{(time.perf_counter() - begin) * 10:.1f} ms an iteration of a rank, "
-        f"{peak_gb():.2f} GB, mapped files included"
+        f"{memory_gb('RssAnon'):.2f} GB, and {memory_gb('RssFile'):.2f} GB of mapped files"
     )
 
 

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from packsim._arguments import Problems, described
-from packsim.lengths import Lengths, measure_lengths
+from packsim.lengths import Lengths, LengthsError, measure_lengths
 from packsim.ray._ray import import_ray
 
-_NO_LABELS = -1  # in a batch's loss tokens
+_MOST_MISTAKES = 10  # batches of which one error tells
 
 
 def measure(
@@ -55,7 +54,10 @@ def measure(
     Raises
     ------
     ValueError
-        For arguments that are wrong, or rows: which row of its batch, and what is wrong with it.
+        For arguments that are wrong.
+    LengthsError
+        For columns or rows that are wrong: in which samples, which rows of them, and what is wrong. Only
+        files of shards before them are written.
     """
     problems = Problems()
     shard_samples = problems.integer("shard_samples", shard_samples, 1, 2**32 - 1)
@@ -64,7 +66,7 @@ def measure(
     if not isinstance(dataset, data.Dataset):
         problems.add(f"dataset: expected a ray.data.Dataset, got {described(dataset)}")
     problems.raise_if_any()
-    place = Path(folder)
+    place = Path(folder).absolute()
     place.mkdir(parents=True, exist_ok=True)
     arguments = {
         "column": column,
@@ -82,47 +84,77 @@ def measure(
     before, options.preserve_order = options.preserve_order, True
     paths: list[Path] = []
     try:
-        for lengths in _shards(measured, shard_samples, labels_column is not None):
+        for lengths in _shards(measured, shard_samples):
             ending = ".npy" if lengths.loss_tokens is None else ".npz"
             path = place / f"lengths-{len(paths):06d}{ending}"
             lengths.save(path)
             paths.append(path)
-    except Exception as error:
-        cause = getattr(error, "cause", None) or error.__cause__
-        if isinstance(cause, ValueError):
-            raise ValueError(str(cause)) from error
-        raise
     finally:
         options.preserve_order = before
     return paths
 
 
-def _measured(batch: Any, tokenize: Any, arguments: dict[str, Any]) -> dict[str, NDArray[np.int32]]:
-    """In a task: the lengths of a batch of rows."""
-    lengths = measure_lengths(batch, tokenize, **arguments)
-    losses = lengths.loss_tokens
-    if losses is None:
-        losses = np.full(len(lengths), _NO_LABELS, dtype=np.int32)
-    return {"lengths_tokens": lengths.lengths_tokens, "loss_tokens": losses}
+def _measured(batch: Any, tokenize: Any, arguments: dict[str, Any]) -> Any:
+    """In a task: a row with the lengths of a batch of rows, or with what is wrong with them.
+
+    Ray keeps of an exception in a task only its text between stack traces.
+    """
+    lengths = losses = b""
+    mistake = ""
+    try:
+        found = measure_lengths(batch, tokenize, **arguments)
+        lengths = found.lengths_tokens.tobytes()
+        losses = b"" if found.loss_tokens is None else found.loss_tokens.tobytes()
+    except LengthsError as error:
+        mistake = str(error)
+    arrow = import_ray("pyarrow")
+    return arrow.table(
+        {
+            "n_rows": [batch.num_rows],
+            "lengths_tokens": [lengths],
+            "loss_tokens": [losses],
+            "mistake": [mistake],
+        }
+    )
 
 
-def _shards(measured: Any, shard_samples: int, has_labels: bool) -> Iterator[Lengths]:
-    parts: list[NDArray[np.int32]] = []  # each of shape (2, n_samples)
-    n_samples = 0
-    for batch in measured.iter_batches(batch_size=None, batch_format="numpy"):
-        part = np.stack([batch["lengths_tokens"], batch["loss_tokens"]]).astype(np.int32)
-        while n_samples + part.shape[1] >= shard_samples:
+def _shards(measured: Any, shard_samples: int) -> Iterator[Lengths]:
+    parts: list[Lengths] = []
+    mistakes: list[str] = []
+    n_samples = n_seen = 0
+    for row in measured.iter_rows():
+        first_sample, n_seen = n_seen, n_seen + row["n_rows"]
+        if row["mistake"]:
+            mistakes.append(f"samples {first_sample} to {n_seen - 1}: {row['mistake']}")
+            if len(mistakes) == _MOST_MISTAKES:
+                break
+        if mistakes:  # samples behind them would be in wrong shards
+            continue
+        part = _of_row(row)
+        while n_samples + len(part) >= shard_samples:
             n_taken = shard_samples - n_samples
-            yield _lengths([*parts, part[:, :n_taken]], has_labels)
-            part, parts, n_samples = part[:, n_taken:], [], 0
+            yield _joined([*parts, _slice(part, 0, n_taken)])
+            part, parts, n_samples = _slice(part, n_taken, len(part)), [], 0
         parts.append(part)
-        n_samples += part.shape[1]
+        n_samples += len(part)
+    if mistakes:
+        raise LengthsError("\n".join(mistakes))
     if n_samples:
-        yield _lengths(parts, has_labels)
+        yield _joined(parts)
 
 
-def _lengths(parts: list[NDArray[np.int32]], has_labels: bool) -> Lengths:
-    lengths, losses = np.concatenate(parts, axis=1)
-    # A function may tell labels without a labels column.
-    known = has_labels or (len(losses) > 0 and bool((losses != _NO_LABELS).all()))
-    return Lengths(lengths, losses if known else None, "a Ray data set")
+def _of_row(row: dict[str, Any]) -> Lengths:
+    lengths = np.frombuffer(row["lengths_tokens"], dtype=np.int32)
+    losses = np.frombuffer(row["loss_tokens"], dtype=np.int32)
+    return Lengths(lengths, losses if len(losses) == len(lengths) else None)
+
+
+def _slice(lengths: Lengths, begin: int, end: int) -> Lengths:
+    losses = lengths.loss_tokens
+    return Lengths(lengths.lengths_tokens[begin:end], None if losses is None else losses[begin:end])
+
+
+def _joined(parts: list[Lengths]) -> Lengths:
+    lengths = np.concatenate([part.lengths_tokens for part in parts])
+    losses = [part.loss_tokens for part in parts if part.loss_tokens is not None]
+    return Lengths(lengths, np.concatenate(losses) if len(losses) == len(parts) else None, "a Ray data set")

@@ -68,7 +68,8 @@ def pack_shards(
     if memory_per_shard_bytes is not None:
         options["memory"] = memory_per_shard_bytes
     task = ray.remote(num_cpus=cpus_per_shard, **options)(_pack_shard)
-    sources = [shards if callable(shards) else shards[shard] for shard in range(count)]
+    # Workers have a working directory of their own.
+    sources = [shards if callable(shards) else _absolute(shards[shard]) for shard in range(count)]
     waiting = {task.remote(source, arguments, place, shard): shard for shard, source in enumerate(sources)}
     mistakes: dict[int, str] = {}
     failures: dict[int, BaseException] = {}
@@ -89,6 +90,10 @@ def pack_shards(
             progress(n_done, count)
     _raise_if_any(mistakes, failures)
     return join_shards(place, count)
+
+
+def _absolute(source: Any) -> Any:
+    return os.path.abspath(source) if isinstance(source, (str, os.PathLike)) else source
 
 
 def _pack_shard(source: Any, arguments: ShardArguments, folder: str, shard: int) -> str | None:

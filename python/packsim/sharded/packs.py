@@ -252,21 +252,30 @@ def _not_once(row: dict[str, Any], packs: PackArrays, leftovers: PackArrays | No
         starts = np.concatenate([starts, _starts(leftovers)[own]])
     if len(samples) and int(samples.max()) >= counts["n_samples"]:
         return f"expected samples below {counts['n_samples']}, got {int(samples.max())}"
-    # The pieces of a sample must lie one behind the other, from its first token on.
-    order = np.lexsort((starts, samples)) if starts.any() else np.argsort(samples, kind="stable")
-    is_first = np.diff(samples[order], prepend=-1) != 0
-    ends = starts[order] + tokens[order]
-    expected = np.where(is_first, 0, np.concatenate([[0], ends[:-1]]) if len(ends) else ends)
-    wrong = np.flatnonzero(starts[order] != expected)
+    times, wrong = _times_packed(samples, starts, tokens, counts["n_samples"])
     if len(wrong):
-        what = f"expected sample {samples[order][wrong[0]]} to be packed once"
-        return f"{what}, got parts of it twice or not at all"
+        return f"expected sample {wrong[0]} to be packed once, got parts of it twice or not at all"
     n_expected = counts["n_samples"] - counts["dropped_samples"] - counts["empty_samples"]
-    n_found, n_tokens = int(is_first.sum()), int(tokens.sum())
+    n_found, n_tokens = int(np.count_nonzero(times)), int(tokens.sum())
     if (n_found, n_tokens) != (n_expected, row["n_packed_tokens"]):
         what = f"expected {n_expected} samples with {row['n_packed_tokens']} tokens in packs"
         return f"{what}, got {n_found} with {n_tokens}"
     return ""
+
+
+def _times_packed(
+    samples: NDArray[np.int64], starts: NDArray[np.int64], tokens: NDArray[np.int64], n_samples: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(pieces of each sample, samples that are not once in packs)."""
+    times = np.bincount(samples, minlength=n_samples)
+    if not starts.any():
+        return times, np.flatnonzero(times > 1)
+    # The pieces of a sample must lie one behind the other, from its first token on.
+    order = np.lexsort((starts, samples))
+    is_first = np.diff(samples[order], prepend=-1) != 0
+    ends = np.concatenate([[0], (starts[order] + tokens[order])[:-1]])
+    wrong = starts[order] != np.where(is_first, 0, ends)
+    return times, samples[order][wrong]
 
 
 def _starts(packs: PackArrays) -> NDArray[np.int64]:

@@ -18,6 +18,7 @@ from packsim.sharded import (
     ShardArguments,
     ShardedDataset,
     ShardedPacks,
+    ShardedPlan,
     ShardError,
     join_shards,
     pack_shard,
@@ -92,12 +93,21 @@ def test_leftovers_of_all_shards_share_packs(tmp_path: Path) -> None:
     assert packed(tmp_path, [np.array([64, 40]), np.array([64, 40])]).manifest["leftovers"] is None
 
 
-def test_sample_ids_have_64_bits(tmp_path: Path) -> None:
-    packs = packed(tmp_path, drawn([3, 3]))
-    packs.manifest["shards"][1]["first_sample"] = 2**32 + 5
-    moved = ShardedPacks(tmp_path, packs.manifest, verify=True)
-    ids = {sample for pack in moved for sample in pack.samples.tolist()}
-    assert max(ids) >= 2**32 + 5 or not any(row for row in drawn([3, 3])[1])
+@pytest.mark.parametrize("below", [0.0, 0.99])  # in packs of shards, and in leftovers of all
+def test_sample_ids_have_64_bits(tmp_path: Path, below: float) -> None:
+    arguments = ShardArguments("bfd", 64, leftover_below_fraction=below)
+    packed(tmp_path, [np.array([5, 6]), np.array([7, 8])], arguments)
+    # As if the first shard had more samples than 32 bits count.
+    path = shard_module.record_path(tmp_path, 0)
+    record = files.read_record(path)
+    record["counts"]["n_samples"] = 2**32 + 5
+    files.write_record(path, record)
+    packs = join_shards(tmp_path, 2)
+    assert bool(packs.manifest["leftovers"]) == (below > 0)
+    assert [piece[0] for piece in pieces(packs)] == [0, 1, 2**32 + 5, 2**32 + 6]
+    plan = ShardedPlan(packs, n_gpus=packs.n_packs)
+    samples = [sample for micro_batch in plan.micro_batches(0) for sample in micro_batch]
+    assert sorted(samples) == [0, 1, 2**32 + 5, 2**32 + 6]
 
 
 def test_loss_tokens_follow_their_samples(tmp_path: Path) -> None:
@@ -206,9 +216,7 @@ def test_every_missing_or_differing_shard_is_named(tmp_path: Path) -> None:
     assert "shard 1: expected capacity_tokens 64, as shard 0, got 32: pack it again" in lines
     assert "shard 1: expected over_long 'truncate', as shard 0, got 'drop': pack it again" in lines
     assert any(line.startswith("shard 2: ") and "bytes, got" in line for line in lines)
-    assert any(
-        line.startswith("shard 3: expected its record") and "not packed yet" in line for line in lines
-    )
+    assert any(line.startswith("shard 3: expected its record") and "not packed yet" in line for line in lines)
     assert len(lines) == 5
 
 

@@ -31,14 +31,14 @@ def test_a_permutation_of_any_size_is_computed_place_by_place() -> None:
     n = 10**12 + 39
     values = Permutation(n, 5)(np.arange(n - 100_000, n))
     assert len(set(values.tolist())) == 100_000
-    assert 0 <= values.min() and values.max() < n
+    assert values.min() >= 0 and values.max() < n
 
 
 def test_permutations_look_drawn_at_random() -> None:
-    # Over 6 000 seeds each of 24 orders of 4 is expected 250 times, with a standard deviation of 15.5.
-    found = Counter(tuple(Permutation(4, seed)(np.arange(4)).tolist()) for seed in range(6000))
+    # Over 2 400 seeds each of 24 orders of 4 is expected 100 times, with a standard deviation of 9.8.
+    found = Counter(tuple(Permutation(4, seed)(np.arange(4)).tolist()) for seed in range(2400))
     assert len(found) == 24
-    assert max(abs(n - 250) for n in found.values()) < 5 * 15.5
+    assert max(abs(n - 100) for n in found.values()) < 5 * 9.8
     # Neighbours end up as far apart as two places drawn at random: a third of all on average.
     values = Permutation(100_000, 1)(np.arange(100_000))
     assert np.abs(np.diff(values)).mean() == pytest.approx(100_000 / 3, rel=0.02)
@@ -69,9 +69,7 @@ def samples_of(plan: ShardedPlan, iterations: range, world_size: int) -> list[in
 @pytest.mark.parametrize("order", ["balanced", "shuffled"])
 @pytest.mark.parametrize("last", ["repeat", "drop", "shorten"])
 def test_every_pack_is_trained_once_an_epoch_or_counted(packs: ShardedPacks, order: Any, last: Any) -> None:
-    plan = ShardedPlan(
-        packs, n_gpus=4, micro_batches_per_rank=3, epochs=2, order=order, last_iteration=last
-    )
+    plan = ShardedPlan(packs, n_gpus=4, micro_batches_per_rank=3, epochs=2, order=order, last_iteration=last)
     lengths = np.concatenate(drawn([300, 250, 400], longest_tokens=250))
     expected = set(np.flatnonzero(lengths).tolist())
     assert packs.n_packs % 12 != 0  # else the last iteration is as all others

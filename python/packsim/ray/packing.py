@@ -13,6 +13,8 @@ from packsim.sharded.lengths_of_shards import LengthsOfShards, count_shards
 
 Progress = Callable[[int, int], None]
 
+_LOOK_S = 1.0  # between looks at which tasks have ended
+
 
 def pack_shards(
     shards: LengthsOfShards,
@@ -75,19 +77,20 @@ def pack_shards(
     failures: dict[int, BaseException] = {}
     n_done = 0
     while waiting:
-        (done,), _ = ray.wait(list(waiting), num_returns=1)
-        shard = waiting.pop(done)
-        try:
-            mistake = ray.get(done)
-        except Exception as error:  # of Ray: the worker died, or the task raised
-            failures[shard] = error
-            continue
-        if mistake is not None:
-            mistakes[shard] = mistake
-            continue
-        n_done += 1
-        if progress is not None:
-            progress(n_done, count)
+        ended, _ = ray.wait(list(waiting), num_returns=len(waiting), timeout=_LOOK_S)
+        for task_of_shard in ended:
+            shard = waiting.pop(task_of_shard)
+            try:
+                mistake = ray.get(task_of_shard)
+            except Exception as error:  # of Ray: the worker died, or the task raised
+                failures[shard] = error
+                continue
+            if mistake is not None:
+                mistakes[shard] = mistake
+                continue
+            n_done += 1
+            if progress is not None:
+                progress(n_done, count)
     _raise_if_any(mistakes, failures)
     return join_shards(place, count)
 

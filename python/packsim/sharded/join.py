@@ -66,6 +66,7 @@ def join_shards(folder: str | os.PathLike[str], n_shards: int) -> ShardedPacks:
     }
     write_record(place / MANIFEST, manifest)
     remove_unfinished(place)
+    _remove_older(place, leftovers)
     return ShardedPacks.open(place)
 
 
@@ -134,6 +135,13 @@ def _of_data_set(folder: Path, record: dict[str, Any], first_sample: int) -> Pac
     n_packs = packs.n_packs
     leftovers = packs.take(np.arange(n_packs - record["n_leftover_packs"], n_packs))
     return replace(leftovers, samples=leftovers.samples.astype(np.uint64) + np.uint64(first_sample))
+
+
+def _remove_older(folder: Path, leftovers: dict[str, Any] | None) -> None:
+    """Removes leftovers of earlier joins, which no manifest names any more."""
+    for path in folder.glob("leftovers.*.packs"):
+        if leftovers is None or path.name != leftovers["file"]["name"]:
+            path.unlink(missing_ok=True)
 
 
 def _check_counts(record: dict[str, Any]) -> None:

@@ -24,6 +24,15 @@ def fragile(shard: int, folder: str, kills: int) -> Any:
     return lengths_of(shard)
 
 
+def unreadable(shard: int, folder: str, times: int) -> Any:
+    """The file system fails for shard 1, so many times."""
+    n_begun = len(list(Path(folder).glob(f"begun-{shard}-*")))
+    (Path(folder) / f"begun-{shard}-{n_begun}").touch()
+    if shard == 1 and n_begun < times:
+        raise OSError(5, "Input/output error", "lengths.npy")
+    return lengths_of(shard)
+
+
 @contextmanager
 def two_nodes() -> Iterator[None]:
     import ray

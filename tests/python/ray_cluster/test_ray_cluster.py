@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cases import REPOSITORY
-from ray_cases import fragile, lengths_of, two_nodes
+from ray_cases import fragile, lengths_of, two_nodes, unreadable
 
 ray = pytest.importorskip("ray")
 pytest.importorskip("torch")
@@ -72,6 +72,16 @@ def test_what_is_done_is_kept_when_retries_end(cluster: None, tmp_path: Path, co
     assert packs.content_hash == content_hash
     # Those that were done were not written again.
     assert records.items() <= {p.name: p.stat().st_mtime_ns for p in folder.glob("shard-*.json")}.items()
+
+
+def test_a_shard_that_cannot_be_read_is_tried_again(cluster: None, tmp_path: Path, content_hash: str) -> None:
+    source = partial(unreadable, folder=str(tmp_path), times=2)
+    folder = tmp_path / "packs"
+    with pytest.raises(RuntimeError, match=r"^shard 1: not packed, .*: OSError: .*lengths\.npy'$"):
+        pack_shards(source, ARGUMENTS, folder=folder, n_shards=N_SHARDS, retries=0)
+    packs = pack_shards(source, ARGUMENTS, folder=folder, n_shards=N_SHARDS, retries=1)
+    assert n_begun(tmp_path)[1] == 3
+    assert packs.content_hash == content_hash
 
 
 def test_every_bad_shard_is_named_and_the_others_are_packed(cluster: None, tmp_path: Path) -> None:

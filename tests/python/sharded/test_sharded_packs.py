@@ -91,6 +91,7 @@ def test_leftovers_of_all_shards_share_packs(tmp_path: Path) -> None:
     assert packs.manifest["leftovers"]["n_packs_before"] == 2
     # Two of 40 do not fit into one: the packs of the shards stay.
     assert packed(tmp_path, [np.array([64, 40]), np.array([64, 40])]).manifest["leftovers"] is None
+    assert list(tmp_path.glob("leftovers*")) == []
 
 
 @pytest.mark.parametrize("below", [0.0, 0.99])  # in packs of shards, and in leftovers of all

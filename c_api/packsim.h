@@ -120,7 +120,7 @@ typedef struct packsim_pack_request {
   const char* packer;            ///< hbp: the strategy inside each group ("isf")
   int64_t rounds;                ///< isf: how often badly filled packs are dissolved (50)
   int64_t threshold_tokens;      ///< isf: packs of so many stay; -1: 128 below the capacity (-1)
-  int64_t max_samples_per_pack;  ///< spfhp, lpfhp, axolotl_multipack; 0: no limit, the last one's 200 (0)
+  int64_t max_samples_per_pack;  ///< most samples of a pack; 0: no limit, except 200 for axolotl_multipack (0)
   int64_t batch_samples;         ///< none, sorted: rows of a micro-batch; sorted 0: as many as fit (1)
   int64_t linear_weight_tokens;  ///< verl_kk, wlb: a sample of s tokens weighs this times s, plus s^2 (24576)
   int64_t outlier_queues;        ///< wlb: queues in which long samples wait for each other (2)

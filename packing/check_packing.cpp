@@ -64,18 +64,24 @@ void check_packing(const Packing& packing, const PackRequest& request) {
     for (std::size_t p = 0; p < packs.n_packs(); ++p) {
       std::int64_t tokens = 0;
       std::int32_t longest_row = 0;
+      std::int64_t extra = 0;
       for (const ItemIndex item : packs[p]) {
         if (item >= lengths.size())
           broken(packing, "pack " + std::to_string(p) + " holds an item that is not there");
         if (packed[item]) broken(packing, "item " + std::to_string(item) + " is in two packs, expected one");
         packed[item] = true;
         tokens += lengths[item];
+        if (!request.extra_sizes.empty()) extra += request.extra_sizes[item];
         longest_row = std::max(longest_row, lengths[item]);
         if (lengths[item] == 0 && request.empty != Empty::keep) {
           broken(packing, "item " + std::to_string(item) + " has no tokens, expected it left out");
         }
       }
       n_packed += packs[p].size();
+      if (extra > request.extra_capacity) {
+        broken(packing, "pack " + std::to_string(p) + " has extra sizes of " + std::to_string(extra) +
+                            ", expected at most " + std::to_string(request.extra_capacity));
+      }
       if (packs[p].empty()) broken(packing, "pack " + std::to_string(p) + " is empty");
       const bool own_pack =
           request.over_long == OverLong::own_pack && packs[p].size() == 1 && tokens > longest;

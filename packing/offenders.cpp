@@ -15,9 +15,9 @@ void Offenders::add(std::uint64_t sample, std::int32_t length_tokens) {
              std::to_string(length_tokens);
 }
 
-void Offenders::refuse_if_any(const std::string& expected) const {
+void Offenders::refuse_if_any(const std::string& expected, const std::string& what) const {
   if (count_ == 0) return;
-  throw std::invalid_argument("lengths_tokens: expected " + expected + ", got " + std::to_string(count_) +
+  throw std::invalid_argument(what + ": expected " + expected + ", got " + std::to_string(count_) +
                               " that are not: " + places_ + (count_ > kMostShown ? ", ..." : ""));
 }
 

@@ -12,7 +12,8 @@ class Offenders {
 
   /// Throws std::invalid_argument if there are any. expected: for the message, such as "lengths of at least
   /// 0".
-  void refuse_if_any(const std::string& expected) const;
+  /// what: the argument that is wrong.
+  void refuse_if_any(const std::string& expected, const std::string& what = "lengths_tokens") const;
 
  private:
   std::int64_t count_ = 0;

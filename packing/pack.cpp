@@ -1,10 +1,12 @@
 #include "packing/pack.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "packing/offenders.hpp"
 #include "packing/options/shared_options.hpp"
+#include "packing/pack_together.hpp"
 #include "packing/refuse.hpp"
 
 namespace packsim {
@@ -45,6 +47,37 @@ void check_setting(const Strategy& strategy, const PackRequest& request) {
   }
 }
 
+void check_extra_sizes(const Strategy& strategy, const PackRequest& request) {
+  if (request.extra_sizes.empty() && request.extra_capacity == 0) return;
+  if (!strategy.holds_two_limits) {
+    std::string known;
+    for (const Strategy& row : strategies()) {
+      if (row.holds_two_limits) known += (known.empty() ? "" : ", ") + std::string(row.name);
+    }
+    refuse("extra_sizes: expected none for " + std::string(strategy.name) + "; " + known + " take them");
+  }
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  if (request.extra_capacity < 1 || request.extra_capacity > kMost) {
+    refuse("extra_capacity: expected 1.." + std::to_string(kMost) + ", got " +
+           std::to_string(request.extra_capacity));
+  }
+  if (request.extra_sizes.size() != request.lengths_tokens.size()) {
+    refuse("extra_sizes: expected one for each of " + std::to_string(request.lengths_tokens.size()) +
+           " samples, got " + std::to_string(request.extra_sizes.size()));
+  }
+  const bool cuts = request.over_long == OverLong::truncate || request.over_long == OverLong::split;
+  if (cuts || request.longest_sample_tokens() < request.capacities_tokens.back())
+    refuse(
+        "over_long: expected error, drop or own_pack beside extra_sizes, as a part of a sample has no size");
+  Offenders wrong;
+  for (std::size_t i = 0; i < request.extra_sizes.size(); ++i) {
+    if (request.extra_sizes[i] < 0 || request.extra_sizes[i] > request.extra_capacity)
+      wrong.add(i, request.extra_sizes[i]);
+  }
+  wrong.refuse_if_any("sizes of 0.." + std::to_string(request.extra_capacity) + " (extra_capacity)",
+                      "extra_sizes");
+}
+
 void check_policies(const Strategy& strategy, const PackRequest& request) {
   const auto& capacities = request.capacities_tokens;
   if (capacities.empty()) refuse("capacities_tokens: expected at least one pack length, got none");
@@ -74,6 +107,7 @@ void check_policies(const Strategy& strategy, const PackRequest& request) {
            ", which cuts samples anyway, got \"own_pack\"");
   }
   check_options(strategy, request.options);
+  check_extra_sizes(strategy, request);
 }
 
 void check_lengths(const PackRequest& request, std::int64_t longest_tokens) {
@@ -181,17 +215,23 @@ void append(std::vector<PackSet>& all, const std::vector<PackSet>& window, std::
   }
 }
 
-PackProblem make_problem(const PackRequest& request, std::span<const std::int32_t> lengths) {
+// first_item: of the items that the lengths are of.
+PackProblem make_problem(const PackRequest& request, std::span<const std::int32_t> lengths,
+                         std::size_t first_item = 0) {
   return {.lengths_tokens = lengths,
           .capacity_tokens = request.capacities_tokens.back(),
           .own_packs = request.over_long == OverLong::own_pack,
           .keep_empty = request.empty == Empty::keep,
-          .options = request.options};
+          .options = request.options,
+          .extra_sizes = request.extra_sizes.empty()
+                             ? request.extra_sizes
+                             : request.extra_sizes.subspan(first_item, lengths.size()),
+          .extra_capacity = static_cast<std::int32_t>(request.extra_capacity)};
 }
 
 std::vector<PackSet> pack_window(const Strategy& strategy, const PackRequest& request,
-                                 std::span<const std::int32_t> lengths) {
-  const PackProblem problem = make_problem(request, lengths);
+                                 std::span<const std::int32_t> lengths, std::size_t first_item = 0) {
+  const PackProblem problem = make_problem(request, lengths, first_item);
   if (strategy.pack_groups != nullptr) return strategy.pack_groups(problem, request.capacities_tokens);
   std::vector<PackSet> packs;
   packs.push_back(strategy.pack(problem));
@@ -234,11 +274,13 @@ Piece Packing::piece(ItemIndex item) const {
 void check_request(std::string_view strategy_name, const PackRequest& request) {
   check_policies(known_strategy(strategy_name), request);
   check_lengths(request, request.longest_sample_tokens());
+  if (!request.group_of.empty()) check_groups(known_strategy(strategy_name), request);
 }
 
 Packing pack(std::string_view strategy_name, const PackRequest& request) {
   check_request(strategy_name, request);
   const Strategy& strategy = *find_strategy(strategy_name);
+  if (!request.group_of.empty()) return pack_together(strategy, request);
   const std::int64_t longest = request.longest_sample_tokens();
 
   Packing packing;
@@ -282,7 +324,8 @@ Packing pack(std::string_view strategy_name, const PackRequest& request) {
     std::size_t begin = 0;
     for (const std::size_t end : window_ends) {
       append(packing.groups,
-             pack_window(strategy, request, packing.lengths_tokens.subspan(begin, end - begin)), begin);
+             pack_window(strategy, request, packing.lengths_tokens.subspan(begin, end - begin), begin),
+             begin);
       begin = end;
     }
   }

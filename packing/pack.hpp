@@ -28,6 +28,15 @@ struct PackRequest {
   /// Pack this many consecutive samples at a time; 0: the whole data set.
   std::int64_t window_samples = 0;
   OptionValues options = {};
+  /// [n_samples], each in 0..extra_capacity: images, audio frames or vision tokens of each sample, of which a
+  /// pack holds at most extra_capacity. Empty: no such limit. Only strategies with holds_two_limits take
+  /// any, and samples are not cut. Must outlive the call of pack().
+  std::span<const std::int32_t> extra_sizes = {};
+  std::int64_t extra_capacity = 0;
+  /// [n_samples]: samples of one number share a pack, in data set order and side by side, such as the answers
+  /// to one prompt. Empty: no groups. Packed as if each group were one sample, so windows count groups, and
+  /// over-long groups are refused or dropped. Must outlive the call of pack().
+  std::span<const std::int64_t> group_of = {};
   /// The cluster and the groups, which strategies that form whole iterations need; null for all others. Its
   /// groups are those of capacities_tokens. Must outlive the call of pack().
   const BatchSetting* setting = nullptr;

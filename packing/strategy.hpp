@@ -21,6 +21,10 @@ struct PackProblem {
   bool own_packs = false;
   bool keep_empty = false;  ///< an item of zero tokens is packed (true) or skipped (false)
   OptionValues options = {};
+  /// [n_items], each in 0..extra_capacity, or empty: sizes of which a pack holds at most extra_capacity,
+  /// beside its tokens. Only strategies that hold two limits get any.
+  std::span<const std::int32_t> extra_sizes = {};
+  std::int32_t extra_capacity = 0;
 
   bool skips(std::int32_t length_tokens) const {
     return (length_tokens > capacity_tokens && !own_packs) || (length_tokens == 0 && !keep_empty);
@@ -54,6 +58,8 @@ struct Strategy {
   BatchPlan (*plan_batches)(const BatchProblem&) = nullptr;
   /// True if the strategy cuts a sample wherever a pack is full.
   bool cuts_samples = false;
+  /// True if packs can be held to a second limit, PackProblem::extra_capacity.
+  bool holds_two_limits = false;
   /// True if no pack holds more than one sample.
   bool trains_samples_alone = false;
   /// The options that the strategy reads.

@@ -29,6 +29,11 @@ inline constexpr OptionalIntegerOption kMaxSamplesPerPack =
     optional_integer_option("max_samples_per_pack", {.default_value = 0, .least = 0, .most = kMostSamples},
                             "Most samples of a pack; 0: no limit, except 200 for axolotl_multipack.");
 
+/// The most items of a pack as packers count them; none: all that there may be.
+inline std::uint32_t most_items_of(const std::optional<std::int64_t>& max_samples_per_pack) {
+  return static_cast<std::uint32_t>(max_samples_per_pack.value_or(~std::uint32_t{0}));
+}
+
 inline constexpr OptionalIntegerOption kBatchSamples =
     optional_integer_option("batch_samples", {.default_value = 1, .least = 0, .most = kMostSamples},
                             "Rows of a micro-batch; 0, for sorted alone: as many as the capacity holds.");
@@ -48,6 +53,9 @@ inline constexpr OptionalIntegerOption kSamplesPerIteration =
 
 // What strategies that read nothing else have in common.
 inline constexpr std::array<const Option*, 2> kShuffleOptions = {&kShuffle, &kSeed};
+inline constexpr std::array<const Option*, 1> kLimitOptions = {&kMaxSamplesPerPack};
+inline constexpr std::array<const Option*, 3> kLimitAndShuffleOptions = {&kMaxSamplesPerPack, &kShuffle,
+                                                                         &kSeed};
 inline constexpr std::array<const Option*, 4> kGlobalBatchOptions = {&kBatchTokens, &kSamplesPerIteration,
                                                                      &kShuffle, &kSeed};
 

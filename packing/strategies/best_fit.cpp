@@ -4,6 +4,7 @@
 #include "packing/algorithms/item_order.hpp"
 #include "packing/algorithms/placements.hpp"
 #include "packing/algorithms/sort_by_length.hpp"
+#include "packing/algorithms/two_limits.hpp"
 #include "packing/options/shared_options.hpp"
 #include "packing/strategy.hpp"
 
@@ -12,8 +13,10 @@ namespace {
 
 class BestFit {
  public:
-  BestFit(const PackProblem& problem, std::size_t n_items)
+  // most_items: of one pack.
+  BestFit(const PackProblem& problem, std::size_t n_items, std::uint32_t most_items)
       : capacity_(problem.capacity_tokens),
+        most_items_(most_items),
         keep_empty_(problem.keep_empty),
         free_(problem.capacity_tokens),
         placements_(n_items) {}
@@ -32,11 +35,12 @@ class BestFit {
       } else {
         pack = free_.pop(room);
       }
-      const auto n =
-          needed == 0 ? count : static_cast<std::uint32_t>(std::min<std::int64_t>(count, room / needed));
+      const std::uint32_t places = most_items_ - placements_.n_items(pack);
+      auto n = std::min(count, places);
+      if (needed > 0) n = static_cast<std::uint32_t>(std::min<std::int64_t>(n, room / needed));
       room -= n * needed;
       // A full pack still has room for items of no tokens.
-      if (room > 0 || (keep_empty_ && !own_pack)) free_.insert(pack, room);
+      if (n < places && (room > 0 || (keep_empty_ && !own_pack))) free_.insert(pack, room);
       placements_.place(pack, n);
       count -= n;
     }
@@ -46,21 +50,38 @@ class BestFit {
 
  private:
   std::int64_t capacity_;
+  std::uint32_t most_items_;
   bool keep_empty_;
   FreeSpaceIndex free_;
   Placements placements_;
 };
 
-PackSet pack_best_fit_decreasing(const PackProblem& problem) {
+PackSet best_fit_decreasing(const PackProblem& problem, std::uint32_t most_items) {
   const LengthOrder order = longest_first(problem);
-  BestFit packer(problem, order.items.size());
+  BestFit packer(problem, order.items.size(), most_items);
   for (const LengthRun& run : order.runs) packer.place(run.length_tokens, run.count);
   return std::move(packer).finish(order.items);
 }
 
+PackSet best_fit_of_two_limits(const PackProblem& problem, const std::vector<ItemIndex>& order) {
+  TwoLimitBestFit packer(problem, order.size(), most_items_of(problem.options[kMaxSamplesPerPack]));
+  for (const ItemIndex item : order) packer.place(item);
+  return std::move(packer).finish(order);
+}
+
+PackSet pack_best_fit_decreasing(const PackProblem& problem) {
+  if (!problem.extra_sizes.empty()) return best_fit_of_two_limits(problem, largest_share_first(problem));
+  return best_fit_decreasing(problem, most_items_of(problem.options[kMaxSamplesPerPack]));
+}
+
+PackSet pack_trl_bfd(const PackProblem& problem) {
+  return best_fit_decreasing(problem, most_items_of({}));
+}
+
 PackSet pack_best_fit_shuffle(const PackProblem& problem) {
   const std::vector<ItemIndex> order = packing_order(problem);
-  BestFit packer(problem, order.size());
+  if (!problem.extra_sizes.empty()) return best_fit_of_two_limits(problem, order);
+  BestFit packer(problem, order.size(), most_items_of(problem.options[kMaxSamplesPerPack]));
   for (const ItemIndex item : order) packer.place(problem.lengths_tokens[item], 1);
   return std::move(packer).finish(order);
 }
@@ -76,6 +97,8 @@ extern constinit const Strategy bfd = {
     .complexity = "O(N)",
     .source = "TRL packing_strategy bfd",
     .pack = pack_best_fit_decreasing,
+    .holds_two_limits = true,
+    .options = kLimitOptions,
 };
 
 extern constinit const Strategy bfs = {
@@ -84,7 +107,8 @@ extern constinit const Strategy bfs = {
     .complexity = "O(N)",
     .source = "HBP arXiv 2503.07680 table 13",
     .pack = pack_best_fit_shuffle,
-    .options = kShuffleOptions,
+    .holds_two_limits = true,
+    .options = kLimitAndShuffleOptions,
 };
 
 extern constinit const Strategy trl_bfd = {
@@ -92,7 +116,7 @@ extern constinit const Strategy trl_bfd = {
     .summary = "TRL's default: bfd within every 1000 samples. TRL cuts over-long ones short.",
     .complexity = "O(N)",
     .source = "TRL packing_strategy bfd",
-    .pack = pack_best_fit_decreasing,
+    .pack = pack_trl_bfd,
     .default_window_samples = kMapBatchRows,
 };
 

@@ -28,7 +28,7 @@ std::size_t most_packs(const PackProblem& problem, std::uint32_t most_items) {
 class FirstFit {
  public:
   // most_items: of one pack.
-  FirstFit(const PackProblem& problem, std::size_t n_items, std::uint32_t most_items = ~std::uint32_t{0})
+  FirstFit(const PackProblem& problem, std::size_t n_items, std::uint32_t most_items)
       : capacity_(static_cast<std::int32_t>(problem.capacity_tokens)),
         most_items_(most_items),
         free_(most_packs(problem, most_items), capacity_),
@@ -72,13 +72,17 @@ PackSet first_fit_in_order(const PackProblem& problem, std::uint32_t most_items)
 
 PackSet pack_first_fit_decreasing(const PackProblem& problem) {
   const LengthOrder order = longest_first(problem);
-  FirstFit packer(problem, order.items.size());
+  FirstFit packer(problem, order.items.size(), most_items_of(problem.options[kMaxSamplesPerPack]));
   for (const LengthRun& run : order.runs) packer.place(run.length_tokens, run.count);
   return std::move(packer).finish(order.items);
 }
 
 PackSet pack_first_fit_shuffle(const PackProblem& problem) {
-  return first_fit_in_order(problem, ~std::uint32_t{0});
+  return first_fit_in_order(problem, most_items_of(problem.options[kMaxSamplesPerPack]));
+}
+
+PackSet pack_nemo_ffs(const PackProblem& problem) {
+  return first_fit_in_order(problem, most_items_of({}));
 }
 
 PackSet pack_axolotl_multipack(const PackProblem& problem) {
@@ -87,8 +91,6 @@ PackSet pack_axolotl_multipack(const PackProblem& problem) {
   const auto most_items = problem.options[kMaxSamplesPerPack].value_or(kDefaultBinSize);
   return first_fit_in_order(problem, static_cast<std::uint32_t>(most_items));
 }
-
-constexpr std::array<const Option*, 3> kAxolotlMultipackOptions = {&kMaxSamplesPerPack, &kShuffle, &kSeed};
 
 // axolotl's sample_packing_group_size.
 constexpr std::int64_t kAxolotlGroupSamples = 100'000;
@@ -101,6 +103,7 @@ extern constinit const Strategy ffd = {
     .complexity = "O(N log M)",
     .source = "Dosa 2007; NeMo",
     .pack = pack_first_fit_decreasing,
+    .options = kLimitOptions,
 };
 
 extern constinit const Strategy ffs = {
@@ -109,7 +112,7 @@ extern constinit const Strategy ffs = {
     .complexity = "O(N log M)",
     .source = "NeMo first_fit_shuffle",
     .pack = pack_first_fit_shuffle,
-    .options = kShuffleOptions,
+    .options = kLimitAndShuffleOptions,
 };
 
 extern constinit const Strategy axolotl_multipack = {
@@ -119,7 +122,7 @@ extern constinit const Strategy axolotl_multipack = {
     .complexity = "O(N log M)",
     .source = "axolotl multipack.py",
     .pack = pack_axolotl_multipack,
-    .options = kAxolotlMultipackOptions,
+    .options = kLimitAndShuffleOptions,
     .default_window_samples = kAxolotlGroupSamples,
 };
 
@@ -129,7 +132,7 @@ extern constinit const Strategy nemo_ffs = {
         "NeMo's default: ffs over the whole data set. NeMo gives over-long samples packs of their own.",
     .complexity = "O(N log M)",
     .source = "NeMo first_fit_shuffle",
-    .pack = pack_first_fit_shuffle,
+    .pack = pack_nemo_ffs,
     .options = kShuffleOptions,
 };
 

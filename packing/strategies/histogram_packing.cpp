@@ -29,8 +29,7 @@ class HistogramPacker {
   explicit HistogramPacker(const PackProblem& problem)
       : problem_(problem),
         order_(longest_first(problem)),
-        limit_(static_cast<std::uint32_t>(
-            problem.options[kMaxSamplesPerPack].value_or(std::numeric_limits<std::uint32_t>::max()))),
+        limit_(most_items_of(problem.options[kMaxSamplesPerPack])),
         spaces_(problem.capacity_tokens),
         open_(static_cast<std::size_t>(problem.capacity_tokens) + 1) {}
 
@@ -147,8 +146,6 @@ PackSet pack_lpfhp(const PackProblem& problem) {
   return HistogramPacker(problem).longest_pack_first();
 }
 
-constexpr std::array<const Option*, 1> kHistogramOptions = {&kMaxSamplesPerPack};
-
 }  // namespace
 
 extern constinit const Strategy spfhp = {
@@ -157,7 +154,7 @@ extern constinit const Strategy spfhp = {
     .complexity = "O(N + S^2)",
     .source = "Krell arXiv 2107.02027",
     .pack = pack_spfhp,
-    .options = kHistogramOptions,
+    .options = kLimitOptions,
 };
 
 extern constinit const Strategy lpfhp = {
@@ -166,7 +163,7 @@ extern constinit const Strategy lpfhp = {
     .complexity = "O(N + S^2)",
     .source = "Krell arXiv 2107.02027",
     .pack = pack_lpfhp,
-    .options = kHistogramOptions,
+    .options = kLimitOptions,
 };
 
 }  // namespace packsim::strategies_detail

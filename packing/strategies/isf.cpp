@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -23,19 +24,20 @@ void shuffle_pool(std::vector<PoolEntry>& pool, std::uint32_t seed) {
   shuffle(std::span(pool), generator);
 }
 
-// Next-fit over the pool: packs of at least `threshold_tokens` go to `kept`, the items of the others stay in
-// the pool, in their order.
+// Next-fit over the pool: packs of at least `threshold_tokens`, or of as many items as there may be, go to
+// `kept`, the items of the others stay in the pool, in their order.
 void keep_full_packs(std::vector<PoolEntry>& pool, std::int64_t capacity_tokens,
-                     std::int64_t threshold_tokens, PackSet& kept) {
+                     std::int64_t threshold_tokens, std::size_t most_items, PackSet& kept) {
   std::size_t n_left = 0;
   std::size_t begin = 0;
   while (begin < pool.size()) {
     std::int64_t tokens = pool[begin].length_tokens;
     std::size_t end = begin + 1;
-    while (end < pool.size() && tokens + pool[end].length_tokens <= capacity_tokens) {
+    const std::size_t last = std::min(pool.size(), begin + most_items);
+    while (end < last && tokens + pool[end].length_tokens <= capacity_tokens) {
       tokens += pool[end++].length_tokens;
     }
-    if (tokens >= threshold_tokens) {
+    if (tokens >= threshold_tokens || end - begin == most_items) {
       for (std::size_t i = begin; i < end; ++i) kept.items.push_back(pool[i].item);
       kept.close_pack();
     } else {
@@ -48,7 +50,9 @@ void keep_full_packs(std::vector<PoolEntry>& pool, std::int64_t capacity_tokens,
 
 // No pack of several items goes over `limit_tokens`.
 PackSet shuffle_and_filter(const PackProblem& problem, bool shuffled, std::int64_t rounds,
-                           std::int64_t threshold_tokens, std::int64_t limit_tokens) {
+                           std::int64_t threshold_tokens, std::int64_t limit_tokens,
+                           std::optional<std::int64_t> max_samples) {
+  const std::size_t most_items = most_items_of(max_samples);
   const auto seed = static_cast<std::uint32_t>(problem.options[kSeed]);
   std::vector<PoolEntry> pool(problem.lengths_tokens.size());
   for (std::size_t i = 0; i < pool.size(); ++i) {
@@ -61,10 +65,10 @@ PackSet shuffle_and_filter(const PackProblem& problem, bool shuffled, std::int64
   PackSet packs;
   packs.items.reserve(pool.size());
   for (std::int64_t round = 0; round + 1 < rounds && !pool.empty(); ++round) {
-    keep_full_packs(pool, limit_tokens, threshold_tokens, packs);
+    keep_full_packs(pool, limit_tokens, threshold_tokens, most_items, packs);
     if (shuffled) shuffle_pool(pool, seed + static_cast<std::uint32_t>(round));
   }
-  keep_full_packs(pool, limit_tokens, std::numeric_limits<std::int64_t>::min(), packs);
+  keep_full_packs(pool, limit_tokens, std::numeric_limits<std::int64_t>::min(), most_items, packs);
   return packs;
 }
 
@@ -74,24 +78,25 @@ PackSet pack_isf(const PackProblem& problem) {
   const std::optional<std::int64_t> threshold = problem.options[kThresholdTokens];
   return shuffle_and_filter(problem, problem.options[kShuffle], problem.options[kRounds],
                             threshold.value_or(problem.capacity_tokens - kDefaultSlackTokens),
-                            problem.capacity_tokens);
+                            problem.capacity_tokens, problem.options[kMaxSamplesPerPack]);
 }
 
 PackSet pack_random(const PackProblem& problem) {
-  return shuffle_and_filter(problem, problem.options[kShuffle], 1, 0, problem.capacity_tokens);
+  return shuffle_and_filter(problem, problem.options[kShuffle], 1, 0, problem.capacity_tokens, {});
 }
 
 PackSet pack_longalign(const PackProblem& problem) {
   // sort_and_group.py adds a sample only where the sum stays below the capacity.
-  return shuffle_and_filter(problem, problem.options[kShuffle], 1, 0, problem.capacity_tokens - 1);
+  return shuffle_and_filter(problem, problem.options[kShuffle], 1, 0, problem.capacity_tokens - 1, {});
 }
 
 PackSet pack_wrapped(const PackProblem& problem) {
   // The samples arrive cut where packs end, so next-fit in data set order fills every pack to the brim.
-  return shuffle_and_filter(problem, false, 1, 0, problem.capacity_tokens);
+  return shuffle_and_filter(problem, false, 1, 0, problem.capacity_tokens, {});
 }
 
-constexpr std::array<const Option*, 4> kIsfOptions = {&kRounds, &kThresholdTokens, &kShuffle, &kSeed};
+constexpr std::array<const Option*, 5> kIsfOptions = {&kRounds, &kThresholdTokens, &kMaxSamplesPerPack,
+                                                      &kShuffle, &kSeed};
 
 }  // namespace
 

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,11 +20,19 @@ namespace packsim::python {
 namespace {
 
 using LengthArray = py::array_t<std::int32_t, py::array::c_style>;
+using GroupArray = py::array_t<std::int64_t, py::array::c_style>;
+
+template <typename Array>
+auto values_of(const Array& array) {
+  return std::span(array.data(), static_cast<std::size_t>(array.size()));
+}
 
 BoundPacking pack_lengths(const LengthArray& lengths_tokens, const std::string& strategy,
                           std::vector<std::int64_t> capacities_tokens, const std::string& over_long,
                           const std::string& empty, std::int64_t window_samples, const py::dict& options,
-                          int n_gpus, std::int64_t tokens_per_iteration, const std::vector<int>& sp_degrees) {
+                          int n_gpus, std::int64_t tokens_per_iteration, const std::vector<int>& sp_degrees,
+                          const std::optional<LengthArray>& extra_sizes, std::int64_t extra_capacity,
+                          const std::optional<GroupArray>& group_of) {
   if (sp_degrees.size() != capacities_tokens.size())
     throw py::value_error("sp_degrees: expected one for each capacity");
   BatchSetting setting;
@@ -36,7 +46,10 @@ BoundPacking pack_lengths(const LengthArray& lengths_tokens, const std::string& 
       .over_long = policy(kOverLongNames, over_long),
       .empty = policy(kEmptyNames, empty),
       .window_samples = window_samples,
-      .options = options_of(options)};
+      .options = options_of(options),
+      .extra_capacity = extra_capacity};
+  if (extra_sizes) request.extra_sizes = values_of(*extra_sizes);
+  if (group_of) request.group_of = values_of(*group_of);
   if (const Strategy* row = find_strategy(strategy); row != nullptr && row->plan_batches != nullptr)
     request.setting = &setting;
   BoundPacking result{.lengths_tokens = lengths_tokens, .packing = {}, .setting = setting, .facts = {}};
@@ -122,7 +135,8 @@ void add_packing(py::module_& module) {
 
   module.def("pack", pack_lengths, py::arg("lengths_tokens").noconvert(), py::kw_only(), py::arg("strategy"),
              py::arg("capacities_tokens"), py::arg("over_long"), py::arg("empty"), py::arg("window_samples"),
-             py::arg("options"), py::arg("n_gpus"), py::arg("tokens_per_iteration"), py::arg("sp_degrees"));
+             py::arg("options"), py::arg("n_gpus"), py::arg("tokens_per_iteration"), py::arg("sp_degrees"),
+             py::arg("extra_sizes"), py::arg("extra_capacity"), py::arg("group_of"));
 }
 
 }  // namespace packsim::python

@@ -28,6 +28,9 @@ def pack(
     n_gpus: int,
     tokens_per_iteration: int,
     sp_degrees: Sequence[int],
+    extra_sizes: NDArray[np.int32] | None,
+    extra_capacity: int,
+    group_of: NDArray[np.int64] | None,
 ) -> Packing: ...
 
 @final

@@ -59,7 +59,7 @@ def options(strategy: str) -> tuple[Option, ...]:
     Examples
     --------
     >>> [(option.name, option.default) for option in packsim.options("isf")]
-    [('rounds', 50), ('threshold_tokens', -1), ('shuffle', True), ('seed', 1024)]
+    [('rounds', 50), ('threshold_tokens', -1), ('max_samples_per_pack', 0), ('shuffle', True), ('seed', 1024)]
     """
     name = find_strategy(strategy).name
     rows = next(row["options"] for row in _core.strategies() if row["name"] == name)

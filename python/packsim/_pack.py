@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from packsim import _core
-from packsim._arguments import Problems
+from packsim._arguments import Problems, described
 from packsim._lengths_array import LengthsLike, as_lengths
 from packsim._options import DEFAULT_SEED, check_options, check_seed
 from packsim._packing import Packing
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 _OVER_LONG = ("error", "drop", "truncate", "split", "own_pack")
 _EMPTY = ("drop", "keep", "error")
 _MOST_GPUS = 1 << 20
+_MOST_EXTRA = (1 << 31) - 1
 _MOST_TOKENS = 10**12
 
 
@@ -35,6 +39,9 @@ def pack(
     n_gpus: int = 1,
     tokens_per_iteration: int = 0,
     sp_degree: int | Sequence[int] = 1,
+    extra_sizes: LengthsLike | None = None,
+    extra_capacity: int | None = None,
+    group_of: ArrayLike | None = None,
     **options: Unpack[Options],
 ) -> Packing:
     """Pack samples by their lengths.
@@ -65,6 +72,15 @@ def pack(
         For strategies that form iterations: GPUs, and tokens that all of them train in an iteration.
     sp_degree : int or sequence of int
         For strategies that form iterations: GPUs that share a pack, one number or one for each capacity.
+    extra_sizes : array_like of int, shape (n_samples,), optional
+        A second size of each sample, such as its images, audio frames or vision tokens: no pack holds more
+        than `extra_capacity` of them. For bfd and bfs; samples are not cut beside it.
+    extra_capacity : int, optional
+        The second limit, of every pack.
+    group_of : array_like of int, shape (n_samples,), optional
+        Samples of one number share a pack, side by side and in order, such as the pairs of DPO and the groups
+        of GRPO. A group longer than a pack is refused, or dropped whole under `over_long="drop"`. A window
+        counts groups. Not for strategies that cut samples or form iterations.
     **options
         Exactly what the strategy reads: the `options` of its row.
 
@@ -108,11 +124,21 @@ def pack(
     if not row.forms_iterations and (gpus, batch, set(degrees)) != (1, 0, {1}):
         setting = "n_gpus, tokens_per_iteration, sp_degree"
         problems.add(f"{setting}: expected none for {row.name}, which forms no iterations")
+    if (extra_sizes is None) != (extra_capacity is None):
+        problems.add("extra_sizes, extra_capacity: expected both or neither, got one")
+    most_extra = 0
+    if extra_capacity is not None:
+        most_extra = problems.integer("extra_capacity", extra_capacity, 1, _MOST_EXTRA)
     checked_options = check_options(row, options, problems)
     checked_options["seed"] = check_seed(seed, problems)
     problems.raise_if_any()
 
     array = as_lengths(lengths_tokens)
+    sizes = None if extra_sizes is None else as_lengths(extra_sizes, "extra_sizes")
+    groups = None if group_of is None else _as_groups(group_of)
+    for name, given in (("extra_sizes", sizes), ("group_of", groups)):
+        if given is not None and len(given) != len(array):
+            raise ValueError(f"{name}: expected one for each of {len(array)} samples, got {len(given)}")
     try:
         packed = _core.pack(
             array,
@@ -125,8 +151,22 @@ def pack(
             n_gpus=gpus,
             tokens_per_iteration=batch,
             sp_degrees=degrees if len(degrees) == len(capacities) else degrees * len(capacities),
+            extra_sizes=sizes,
+            extra_capacity=most_extra,
+            group_of=groups,
         )
     except ValueError as error:
         # The core has the plural.
         raise ValueError(str(error).replace("capacities_tokens", "capacity_tokens", 1)) from None
     return Packing._of_core(packed, array, row.name, tuple(capacities))
+
+
+def _as_groups(group_of: ArrayLike) -> NDArray[np.int64]:
+    try:
+        array = np.asarray(group_of)
+    except Exception:  # ragged lists, or what an __array__ of others raises
+        array = np.empty(0, dtype=object)
+    if array.ndim != 1 or array.dtype.kind not in "iu" and len(array) > 0:
+        what = "group_of: expected an array of integers of one dimension"
+        raise ValueError(f"{what}, got {described(group_of)}")
+    return np.ascontiguousarray(array, dtype=np.int64)

@@ -85,7 +85,7 @@ std::vector<OptionValues> variants(const Strategy& strategy) {
   if (strategy.name == "isf")
     add([](OptionValues& o) { o.set("rounds", 3), o.set("threshold_tokens", 4), o.set("seed", 0); });
   if (strategy.name == "random" || strategy.name == "isf") add([](OptionValues& o) { o.set("seed", 7); });
-  if (strategy.name == "axolotl_multipack" || strategy.name == "spfhp" || strategy.name == "lpfhp") {
+  if (strategy.pack != nullptr && find_option(strategy, "max_samples_per_pack") != nullptr) {
     add([](OptionValues& o) { o.set("max_samples_per_pack", 2); });
   }
   return result;

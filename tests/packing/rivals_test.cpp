@@ -399,10 +399,15 @@ TEST_CASE("LongAlign's packs are next-fit's, of less than the capacity unless on
 }
 
 TEST_CASE("the rows of TRL, axolotl and NeMo are known packers in windows of their own") {
-  CHECK(find_strategy("trl_bfd")->pack == find_strategy("bfd")->pack);
+  const Lengths lengths = heavy_tailed_lengths(1500, 26, 4096);
+  const PackRequest request{.lengths_tokens = lengths, .capacities_tokens = {4096}};
+  const auto same = [&](std::string_view a, std::string_view b) {
+    return packs_of(pack(a, request).groups[0]) == packs_of(pack(b, request).groups[0]);
+  };
+  CHECK(same("trl_bfd", "bfd"));
   CHECK(find_strategy("trl_bfd")->default_window_samples == 1000);
   CHECK(find_strategy("axolotl_multipack")->default_window_samples == 100'000);
-  CHECK(find_strategy("nemo_ffs")->pack == find_strategy("ffs")->pack);
+  CHECK(same("nemo_ffs", "ffs"));
   CHECK(find_strategy("nemo_ffs")->default_window_samples == 0);
   CHECK(find_strategy("bfd")->default_window_samples == 0);
 }

@@ -63,7 +63,7 @@ def test_pack_lengths_of_hbp_ascend() -> None:
 
 
 def test_options_of_other_strategies_are_refused_with_those_that_are_read() -> None:
-    assert mistakes(rounds=5) == "rounds: expected an option that bfd reads, which are: none"
+    assert mistakes(rounds=5) == "rounds: expected an option that bfd reads, which are: max_samples_per_pack"
     wanted = "round: expected an option that isf reads (did you mean rounds?), which are: rounds, "
     assert mistakes("isf", round=5).startswith(wanted)
 

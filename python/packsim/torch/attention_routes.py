@@ -31,7 +31,7 @@ class AttentionRoute:
 
 def attention_routes(model: nn.Module) -> Iterator[AttentionRoute]:
     """Those that may work with this model, in the order in which to try them."""
-    config = getattr(unwrapped(model), "config", None)
+    config = text_config(model)
     if config is None and "cu_seqlens" in signature(unwrapped(model).forward).parameters:
         yield AttentionRoute("cu_seqlens", lambda batch: {"cu_seqlens": batch["cu_seqlens"]})
         return
@@ -56,17 +56,31 @@ def attention_routes(model: nn.Module) -> Iterator[AttentionRoute]:
 
 def sliding_window_tokens(model: nn.Module) -> int | None:
     """The window of its sliding-window layers; None for a model without."""
-    config = getattr(unwrapped(model), "config", None)
+    config = text_config(model)
     if not getattr(config, "use_sliding_window", True):
         return None
     return getattr(config, "sliding_window", None)
 
 
 def unwrapped(model: nn.Module) -> nn.Module:
-    """What DistributedDataParallel and the like wrap."""
-    while not hasattr(model, "config") and isinstance(inner := getattr(model, "module", None), nn.Module):
+    """What DistributedDataParallel, DeepSpeed and the like wrap."""
+    while not _is_of_transformers(model) and isinstance(inner := getattr(model, "module", None), nn.Module):
         model = inner
     return model
+
+
+def text_config(model: nn.Module) -> Any:
+    """The config of a model of transformers, of its text where it takes more; None for other models."""
+    inner = unwrapped(model)
+    if not _is_of_transformers(inner):
+        return None
+    config: Any = inner.config
+    return config.get_text_config() if hasattr(config, "get_text_config") else config
+
+
+def _is_of_transformers(model: nn.Module) -> bool:
+    # Models of others may have a `config`, too; DeepSpeed's engine has one.
+    return hasattr(getattr(model, "config", None), "model_type")
 
 
 def _flash_inputs(batch: Mapping[str, Any]) -> dict[str, Any]:

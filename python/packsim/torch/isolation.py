@@ -16,6 +16,7 @@ from packsim.torch.attention_routes import (
     AttentionRoute,
     attention_routes,
     sliding_window_tokens,
+    text_config,
     unwrapped,
 )
 from packsim.torch.packed_batch import PackedBatch
@@ -75,7 +76,7 @@ def attention_inputs(batch: Mapping[str, Any], model: nn.Module) -> dict[str, An
         that would let documents see each other.
     """
     inputs = {"input_ids": batch["input_ids"], "position_ids": batch["position_ids"]}
-    if hasattr(unwrapped(model), "config"):
+    if text_config(model) is not None:
         inputs["use_cache"] = False  # with a cache, transformers does not look at where positions begin again
     if "cu_seqlens" not in batch:  # rows of one document
         return inputs | {"attention_mask": batch["attention_mask"]}
@@ -157,7 +158,7 @@ _routes: WeakKeyDictionary[nn.Module, tuple[str | None, AttentionRoute]] = WeakK
 def _route_of(model: nn.Module) -> AttentionRoute:
     """The first that works, found once for a model and its attention implementation."""
     inner = unwrapped(model)
-    implementation = getattr(getattr(inner, "config", None), "_attn_implementation", None)
+    implementation = getattr(text_config(model), "_attn_implementation", None)
     known = _routes.get(inner)
     if known is None or known[0] != implementation:
         known = _routes[inner] = implementation, _working_route(model)
@@ -187,7 +188,7 @@ def _working_route(model: nn.Module) -> AttentionRoute:
 def _called_by(route: AttentionRoute) -> Forward:
     def forward(model: nn.Module, batch: Mapping[str, Any]) -> Any:
         inputs = {"input_ids": batch["input_ids"], "position_ids": batch["position_ids"]}
-        if hasattr(unwrapped(model), "config"):
+        if text_config(model) is not None:
             inputs["use_cache"] = False
         return model(**inputs, **route.inputs(batch))
 
@@ -214,7 +215,7 @@ def _difference(model: nn.Module, forward: Forward, probe: _Probe, tolerance: fl
     """What is wrong with the logits; nothing where nothing is."""
     of_change, alone = _tolerances(model, tolerance)
     documents = probe.documents
-    forward_alone = _call_plainly if hasattr(unwrapped(model), "config") else forward
+    forward_alone = _call_plainly if text_config(model) is not None else forward
     lengths_tokens = [len(document) for document in documents]
     logits = _logits(model, forward, _packed(documents)).split_with_sizes(lengths_tokens)
     for changed in (0, len(documents) // 2):
@@ -256,7 +257,7 @@ def _gradient_difference(
                     total += part
         return sums
 
-    forward_alone = _call_plainly if hasattr(inner, "config") else forward
+    forward_alone = _call_plainly if text_config(inner) is not None else forward
     packed = gradients(forward, [documents])
     alone = gradients(forward_alone, [[document] for document in documents if len(document) > 1])
     norm = sum(float(part.norm()) ** 2 for part in alone) ** 0.5
@@ -310,10 +311,7 @@ def _probe(model: nn.Module, batch: Mapping[str, Any] | None) -> _Probe:
 
 
 def _n_words(model: nn.Module, batch: Mapping[str, Any] | None) -> int:
-    config = getattr(unwrapped(model), "config", None)
-    found = getattr(config, "vocab_size", None)
-    if found is None and config is not None and hasattr(config, "get_text_config"):
-        found = getattr(config.get_text_config(), "vocab_size", None)
+    found = getattr(text_config(model), "vocab_size", None)
     if found is None:
         embeddings = (part for part in model.modules() if isinstance(part, nn.Embedding))
         found = getattr(next(embeddings, None), "num_embeddings", None)
@@ -354,7 +352,7 @@ def _tolerances(model: nn.Module, tolerance: float | None) -> tuple[float, float
 
 
 def _versions(model: nn.Module) -> str:
-    implementation = getattr(getattr(unwrapped(model), "config", None), "_attn_implementation", None)
+    implementation = getattr(text_config(model), "_attn_implementation", None)
     if implementation is None:
         return f"torch {torch.__version__}"
     import transformers
@@ -379,5 +377,5 @@ def _as_it_was(model: nn.Module) -> Iterator[None]:
 
 def _has_dropout(model: nn.Module) -> bool:
     # Attention of transformers takes its share of dropout from the config.
-    of_attention = getattr(getattr(unwrapped(model), "config", None), "attention_dropout", 0.0)
+    of_attention = getattr(text_config(model), "attention_dropout", 0.0)
     return bool(of_attention) or any(isinstance(part, nn.Dropout) and part.p > 0 for part in model.modules())

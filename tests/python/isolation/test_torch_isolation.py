@@ -120,6 +120,17 @@ def test_gradients_are_compared_where_logits_are_right() -> None:
         check_isolation(one, forward=half_the_gradient_of_packs, gradients=True)
 
 
+def test_wrappers_and_models_of_others_may_have_a_config_of_their_own() -> None:
+    engine = nn.Module()
+    engine.config = {"train_batch_size": 1}
+    engine.module = model()
+    engine.forward = engine.module.forward
+    check_isolation(engine)
+    own = Averaging(keeps_apart=True)
+    own.config = {"n_layers": 1}
+    assert attention_inputs(packed(documents()), own).keys() == {"input_ids", "position_ids", "cu_seqlens"}
+
+
 def test_a_plain_mask_beside_a_packed_row_is_refused() -> None:
     batch = packed(documents())
     batch["attention_mask"] = torch.ones_like(batch["input_ids"])

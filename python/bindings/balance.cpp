@@ -1,7 +1,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "packing/balance_ranks.hpp"
+#include "packing/schedule/balance_ranks.hpp"
 #include "python/bindings/bindings.hpp"
 #include "python/bindings/view_of.hpp"
 

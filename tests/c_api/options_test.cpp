@@ -79,7 +79,7 @@ TEST_CASE("a named option goes before its field, and must be one that the strate
   CHECK(answer_of_c(request, {{"rounds", "5"}}) ==
         "options: expected those that none reads, which are: batch_samples, shuffle, seed; got \"rounds\"");
   CHECK(answer_of_c(request_for("ffd"), {{"rounds", "5"}}) ==
-        "options: expected those that ffd reads, which are: none; got \"rounds\"");
+        "options: expected those that ffd reads, which are: max_samples_per_pack; got \"rounds\"");
   CHECK(answer_of_c(request, {{nullptr, "5"}}) == "options: name: expected a name, got NULL");
   CHECK(answer_of_c(request, {{"batch_samples", nullptr}}) == "batch_samples: expected a name, got NULL");
 

@@ -1,4 +1,4 @@
-#include "packing/balance_ranks.hpp"
+#include "packing/schedule/balance_ranks.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-#include "packing/balance_ranks.hpp"
+#include "packing/schedule/balance_ranks.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -23,7 +23,7 @@ constexpr std::int64_t kMoreMicroBatchesTried = 2;
 
 using Samples = std::vector<ItemIndex>;
 
-struct MicroBatch {
+struct BudgetedBatch {
   std::int64_t room_tokens = 0;
   double cost = 0;
   Samples samples;
@@ -31,7 +31,7 @@ struct MicroBatch {
 
 struct RankLoad {
   double cost = 0;
-  std::vector<MicroBatch> micro_batches;
+  std::vector<BudgetedBatch> micro_batches;
 };
 
 double largest_cost(const std::vector<RankLoad>& ranks) {
@@ -133,7 +133,7 @@ class RankBalancer {
     return order;
   }
 
-  void place(RankLoad& rank, MicroBatch& into, ItemIndex sample) const {
+  void place(RankLoad& rank, BudgetedBatch& into, ItemIndex sample) const {
     into.samples.push_back(sample);
     into.room_tokens -= length(sample);
     into.cost += costs_[sample];
@@ -181,13 +181,13 @@ class RankBalancer {
 
   // Packs that are there already, costliest first, each to the rank of the least cost that is not complete.
   std::vector<RankLoad> deal_packs(const PackSet& packs, std::size_t n_micro_batches) const {
-    std::vector<MicroBatch> all = exactly(packs, n_ranks_ * n_micro_batches);
-    std::ranges::stable_sort(all, std::greater{}, &MicroBatch::cost);
+    std::vector<BudgetedBatch> all = exactly(packs, n_ranks_ * n_micro_batches);
+    std::ranges::stable_sort(all, std::greater{}, &BudgetedBatch::cost);
     std::vector<RankLoad> ranks(n_ranks_);
     using Cheapest = std::pair<double, std::size_t>;
     std::priority_queue<Cheapest, std::vector<Cheapest>, std::greater<>> open;
     for (std::size_t r = 0; r < n_ranks_; ++r) open.emplace(0.0, r);
-    for (MicroBatch& micro_batch : all) {
+    for (BudgetedBatch& micro_batch : all) {
       const std::size_t r = open.top().second;
       open.pop();
       ranks[r].cost += micro_batch.cost;
@@ -198,7 +198,7 @@ class RankBalancer {
   }
 
   // Halves the packs of most samples until there are so many.
-  std::vector<MicroBatch> exactly(const PackSet& packs, std::size_t n_wanted) const {
+  std::vector<BudgetedBatch> exactly(const PackSet& packs, std::size_t n_wanted) const {
     std::vector<Samples> parts;
     std::priority_queue<std::pair<std::size_t, std::int64_t>> largest;  // (samples, -part)
     for (std::size_t p = 0; p < packs.n_packs(); ++p) {
@@ -215,7 +215,7 @@ class RankBalancer {
       largest.emplace(rest.size(), -static_cast<std::int64_t>(parts.size()));
       parts.push_back(std::move(rest));
     }
-    std::vector<MicroBatch> result(parts.size());
+    std::vector<BudgetedBatch> result(parts.size());
     RankLoad ignored;
     for (std::size_t p = 0; p < parts.size(); ++p) {
       result[p].room_tokens = request_.token_budget;
@@ -226,7 +226,7 @@ class RankBalancer {
 
   // Micro-batches of the largest and the smallest rank change places while that lowers the largest rank.
   void swap_micro_batches(std::vector<RankLoad>& ranks) const {
-    for (RankLoad& rank : ranks) std::ranges::stable_sort(rank.micro_batches, {}, &MicroBatch::cost);
+    for (RankLoad& rank : ranks) std::ranges::stable_sort(rank.micro_batches, {}, &BudgetedBatch::cost);
     for (std::size_t tries = 0; tries < 16 * n_ranks_; ++tries) {
       RankLoad& high = *std::ranges::max_element(ranks, {}, &RankLoad::cost);
       RankLoad& low = *std::ranges::min_element(ranks, {}, &RankLoad::cost);
@@ -253,14 +253,14 @@ class RankBalancer {
       }
     }
     if (!found) return false;
-    MicroBatch& a = high.micro_batches[pair.first];
-    MicroBatch& b = low.micro_batches[pair.second];
+    BudgetedBatch& a = high.micro_batches[pair.first];
+    BudgetedBatch& b = low.micro_batches[pair.second];
     const double moved = a.cost - b.cost;
     std::swap(a, b);
     high.cost -= moved;
     low.cost += moved;
-    std::ranges::stable_sort(high.micro_batches, {}, &MicroBatch::cost);
-    std::ranges::stable_sort(low.micro_batches, {}, &MicroBatch::cost);
+    std::ranges::stable_sort(high.micro_batches, {}, &BudgetedBatch::cost);
+    std::ranges::stable_sort(low.micro_batches, {}, &BudgetedBatch::cost);
     return true;
   }
 
@@ -291,9 +291,9 @@ RankBalance result_of(const BalanceRequest& request, std::vector<RankLoad> ranks
   const auto broken = [](const std::string& what) { throw std::logic_error("balance_ranks: " + what); };
   for (RankLoad& rank : ranks) {
     if (rank.micro_batches.size() != ranks[0].micro_batches.size()) broken("a rank has another number");
-    std::ranges::stable_sort(rank.micro_batches, std::greater{}, &MicroBatch::cost);
+    std::ranges::stable_sort(rank.micro_batches, std::greater{}, &BudgetedBatch::cost);
     result.rank_costs.push_back(0);
-    for (const MicroBatch& micro_batch : rank.micro_batches) {
+    for (const BudgetedBatch& micro_batch : rank.micro_batches) {
       std::int64_t tokens = 0;
       for (const ItemIndex sample : micro_batch.samples) {
         if (placed[sample]) broken("sample " + std::to_string(sample) + " is in two micro-batches");

@@ -22,9 +22,7 @@ install() {
 }
 
 install 4.45.2 tokenizers==0.20.3 huggingface_hub==0.36.0 &
-install 4.48.3 tokenizers==0.21.4 huggingface_hub==0.36.0 &
 install 4.51.3 tokenizers==0.21.4 huggingface_hub==0.36.0 &
 install 4.53.3 tokenizers==0.21.4 huggingface_hub==0.36.0 &
-install 4.56.2 tokenizers==0.22.1 huggingface_hub==0.36.0 &
 install 5.0.0 tokenizers==0.22.1 huggingface_hub==1.3.1 httpx==0.28.1 httpcore==1.0.9 h11==0.16.0 anyio==4.11.0 sniffio==1.3.1 &
 wait

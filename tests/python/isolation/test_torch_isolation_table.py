@@ -9,7 +9,7 @@ pytest.importorskip("transformers")
 
 from versions import FOLDER, LARGEST_ERROR, PAGE, Cell, all_cells, with_tables  # noqa: E402
 
-N_VERSIONS = 7  # of cmake/install_transformers.sh, and that of the environment
+N_VERSIONS = 5  # of cmake/install_transformers.sh, and that of the environment
 
 
 @pytest.fixture(scope="module")

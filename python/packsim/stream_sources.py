@@ -12,6 +12,8 @@ from packsim._mixed_source import MixedSource, SourcedSample
 Path = TypeVar("Path")
 Sample = TypeVar("Sample")
 
+_ROWS_READ_AT_ONCE = 64
+
 __all__ = ["DatasetShards", "FileShards", "MixedSource", "ShardedDataset", "SourcedSample"]
 
 
@@ -92,4 +94,15 @@ class DatasetShards:
         shard = self.dataset.shard(num_shards=n_shards, index=shard_index)
         if start_sample > 0 and hasattr(shard, "skip"):
             shard, start_sample = shard.skip(start_sample), 0
-        return islice(iter(shard), start_sample, None)
+        return islice(_samples_of(shard), start_sample, None)
+
+
+def _samples_of(shard: Any) -> Iterator[Any]:
+    """All of them, also in a worker of a DataLoader, where datasets of Hugging Face give only a part."""
+    if type(shard).__module__.partition(".")[0] != "datasets":
+        yield from shard
+        return
+    for rows in shard.iter(batch_size=_ROWS_READ_AT_ONCE):
+        names = list(rows)
+        for values in zip(*rows.values(), strict=True):
+            yield dict(zip(names, values, strict=True))

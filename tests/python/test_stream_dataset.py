@@ -380,6 +380,24 @@ def test_an_iterable_dataset_of_hugging_face_is_a_source() -> None:
         DatasetShards(source)(0, 16, 0)
 
 
+@pytest.mark.parametrize("num_workers", [0, 1, 2])
+def test_iterable_datasets_of_hugging_face_lose_nothing_to_workers(num_workers: int) -> None:
+    datasets = pytest.importorskip("datasets")
+    rows = {"input_ids": [[i] * 3 for i in range(40)], "name": [f"row {i}" for i in range(40)]}
+    source = datasets.Dataset.from_dict(rows).to_iterable_dataset(num_shards=4)
+    dataset = StreamDataset(
+        DatasetShards(source),
+        n_shards=4,
+        length_of=lambda row: len(row["input_ids"]),
+        strategy="bfd",
+        capacity_tokens=12,
+        window_samples=5,
+    )
+    found = [row for pack in StreamLoader(dataset, num_workers=num_workers) for row in pack.samples]
+    assert sorted(row["input_ids"][0] for row in found) == list(range(40))
+    assert all(row["name"] == f"row {row['input_ids'][0]}" for row in found)
+
+
 def train_by_gloo(rank: int, port: int, results: Any) -> None:
     torch.distributed.init_process_group(
         "gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=2

@@ -11,7 +11,9 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.nn.modules.module import register_module_forward_hook
 
+from packsim.torch.attention_masks import document_mask
 from packsim.torch.attention_routes import (
     AttentionRoute,
     attention_routes,
@@ -72,8 +74,8 @@ def attention_inputs(batch: Mapping[str, Any], model: nn.Module) -> dict[str, An
     Raises
     ------
     IsolationError
-        Where no way works, with what came of each; and where the batch has an `attention_mask` of its own
-        that would let documents see each other.
+        Where no way works, with what came of each; and where the batch has an `attention_mask` of one number
+        for each token. Other masks are passed on: `check_isolation(model, batch)` looks into them.
     """
     inputs = {"input_ids": batch["input_ids"], "position_ids": batch["position_ids"]}
     if text_config(model) is not None:
@@ -140,6 +142,7 @@ def check_isolation(
     """
     if batch is not None:
         refuse_plain_mask(batch)
+        _check_mask(batch)
         _check_positions(batch)
     call = forward or _call
     probe = _probe(model, batch)
@@ -180,8 +183,7 @@ def _working_route(model: nn.Module) -> AttentionRoute:
     name = type(unwrapped(model)).__name__
     raise IsolationError(
         f"{name}: expected a way to keep the documents of a packed row apart, got none "
-        f"({_versions(model)}):\n  "
-        + "\n  ".join(tried)
+        f"({_versions(model)}):\n  " + "\n  ".join(tried)
     )
 
 
@@ -213,11 +215,12 @@ def _logits(model: nn.Module, forward: Forward, batch: Mapping[str, Any]) -> Ten
 
 def _difference(model: nn.Module, forward: Forward, probe: _Probe, tolerance: float | None) -> str:
     """What is wrong with the logits; nothing where nothing is."""
-    of_change, alone = _tolerances(model, tolerance)
     documents = probe.documents
     forward_alone = _call_plainly if text_config(model) is not None else forward
     lengths_tokens = [len(document) for document in documents]
-    logits = _logits(model, forward, _packed(documents)).split_with_sizes(lengths_tokens)
+    with _seen_dtypes() as dtypes:
+        logits = _logits(model, forward, _packed(documents)).split_with_sizes(lengths_tokens)
+    of_change, alone = _tolerances(dtypes, tolerance)
     for changed in (0, len(documents) // 2):
         moved = _logits(model, forward, _packed(probe.with_changed(changed))).split_with_sizes(lengths_tokens)
         for index in range(len(documents)):
@@ -258,13 +261,14 @@ def _gradient_difference(
         return sums
 
     forward_alone = _call_plainly if text_config(inner) is not None else forward
-    packed = gradients(forward, [documents])
+    with _seen_dtypes() as dtypes:
+        packed = gradients(forward, [documents])
     alone = gradients(forward_alone, [[document] for document in documents if len(document) > 1])
     norm = sum(float(part.norm()) ** 2 for part in alone) ** 0.5
     error = (
         sum(float((one - other).norm()) ** 2 for one, other in zip(packed, alone, strict=True)) ** 0.5 / norm
     )
-    if error <= _tolerances(model, tolerance)[1]:
+    if error <= _tolerances(dtypes, tolerance)[1]:
         return ""
     return (
         f"gradients of a packed row: expected those of its documents alone, got a difference of {error:.1%}"
@@ -336,19 +340,47 @@ def _check_positions(batch: Mapping[str, Any]) -> None:
         )
 
 
+def _check_mask(batch: Mapping[str, Any]) -> None:
+    """IsolationError where a mask of pairs of tokens lets documents see each other."""
+    mask = batch.get("attention_mask")
+    if "cu_seqlens" not in batch or not isinstance(mask, Tensor):
+        return
+    attends = mask if mask.dtype == torch.bool else mask == 0
+    leaks = attends & ~document_mask(batch["cu_seqlens"])
+    if leaks.any():
+        *_, query, key = leaks.nonzero()[0].tolist()
+        raise IsolationError(
+            "attention_mask: expected tokens to see none but those of their document up to themselves, got "
+            f"one in which token {query} sees token {key}"
+        )
+
+
 def _relative(values: Tensor, expected: Tensor) -> float:
     return float((values - expected).norm() / expected.norm())
 
 
-def _tolerances(model: nn.Module, tolerance: float | None) -> tuple[float, float]:
-    """Where one document has changed, and where each is alone."""
+def _tolerances(dtypes: set[torch.dtype], tolerance: float | None) -> tuple[float, float]:
+    """Where one document has changed, and where each is alone, in a model that computes in these types."""
     if tolerance is not None:
         return tolerance, tolerance
-    in_16_bits = torch.is_autocast_enabled() or any(
-        parameter.dtype.is_floating_point and parameter.dtype.itemsize <= 2
-        for parameter in model.parameters()
-    )
+    in_16_bits = any(dtype.is_floating_point and dtype.itemsize <= 2 for dtype in dtypes)
     return (_TOLERANCE_OF_16_BITS, _TOLERANCE_OF_16_BITS_ALONE) if in_16_bits else (_TOLERANCE, _TOLERANCE)
+
+
+@contextmanager
+def _seen_dtypes() -> Iterator[set[torch.dtype]]:
+    """Types of what modules compute meanwhile: under autocast, inside a wrapper too, not the parameters'."""
+    seen: set[torch.dtype] = set()
+
+    def see(_module: nn.Module, _inputs: Any, output: Any) -> None:
+        if isinstance(output, Tensor):
+            seen.add(output.dtype)
+
+    handle = register_module_forward_hook(see)
+    try:
+        yield seen
+    finally:
+        handle.remove()
 
 
 def _versions(model: nn.Module) -> str:

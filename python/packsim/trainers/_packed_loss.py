@@ -7,9 +7,10 @@ from typing import Any
 from torch import Tensor, nn
 
 from packsim._rank_schedule import RankSchedule
-from packsim.torch.attention_routes import unwrapped
+from packsim.torch.attention_routes import text_config
 from packsim.torch.isolation import attention_inputs, check_isolation
 from packsim.torch.loss import weighted_loss
+from packsim.torch.packed_batch import PackedBatch
 
 
 class PackedLoss:
@@ -57,12 +58,16 @@ def check_alone(schedule: RankSchedule) -> None:
             )
 
 
+def n_micro_batches(schedule: RankSchedule, batch: PackedBatch) -> int:
+    """Of the process in the step of the batch."""
+    return 1 if batch.micro_batch is None else schedule.n_turns(batch.micro_batch.iteration)
+
+
 def auxiliary_loss(model: nn.Module, outputs: Any) -> Tensor | float:
     """Of a mixture of experts that was asked for it, with its coefficient; else 0."""
     found = getattr(outputs, "aux_loss", None)
     if found is None:
         return 0.0
-    config = getattr(unwrapped(model), "config", None)
-    coefficient: float = getattr(config, "router_aux_loss_coef", 0.0)
+    coefficient: float = getattr(text_config(model), "router_aux_loss_coef", 0.0)
     weighed: Tensor = found * coefficient
     return weighed

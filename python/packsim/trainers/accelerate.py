@@ -12,7 +12,7 @@ from packsim._plan import Plan
 from packsim.torch.dataset import FetchedPack, MapStyleDataset
 from packsim.torch.loader import PlanLoader
 from packsim.torch.packed_batch import PackedBatch
-from packsim.trainers._packed_loss import PackedLoss, check_alone
+from packsim.trainers._packed_loss import PackedLoss, check_alone, n_micro_batches
 
 
 class AcceleratedLoader(PlanLoader):
@@ -51,7 +51,7 @@ class AcceleratedLoader(PlanLoader):
 
         Calls the model with `attention_inputs()`. On the first batch, checks that documents are isolated.
         """
-        return self._packed_loss(model, batch)[0]
+        return self._packed_loss(model, batch, n_micro_batches(self.schedule, batch))[0]
 
     def backward(self, loss: Tensor) -> None:
         """`accelerator.backward()` without its division by `gradient_accumulation_steps`, which the plan's

@@ -13,7 +13,7 @@ from packsim.torch.dataset import FetchedPack, MapStyleDataset
 from packsim.torch.loader import PlanLoader
 from packsim.torch.packed_batch import PackedBatch
 from packsim.trainers._framework import framework
-from packsim.trainers._packed_loss import PackedLoss, check_alone
+from packsim.trainers._packed_loss import PackedLoss, check_alone, n_micro_batches
 
 _lightning = framework("lightning.pytorch", "lightning")
 
@@ -93,7 +93,14 @@ class PackedModule(_lightning.LightningModule):  # type: ignore[misc, name-defin
         """Of a batch, as `weighted_loss()` has it on the processes of the trainer."""
         if self._packed_loss is None:
             self._packed_loss = PackedLoss(self.trainer.world_size, self.check_isolation)
-        return self._packed_loss(self.model, batch)[0]
+        return self._packed_loss(self.model, batch, self._n_micro_batches(batch))[0]
+
+    def _n_micro_batches(self, batch: PackedBatch) -> int:
+        loader = self.trainer.train_dataloader
+        schedule = getattr(loader, "schedule", None) or getattr(
+            getattr(loader, "batch_sampler", None), "schedule", None
+        )
+        return 1 if schedule is None else n_micro_batches(schedule, batch)
 
     def training_step(self, batch: PackedBatch, batch_index: int) -> None:
         del batch_index

@@ -141,6 +141,28 @@ def test_a_plain_mask_beside_a_packed_row_is_refused() -> None:
             refuse()
 
 
+def test_a_mask_of_pairs_that_lets_documents_see_each_other_is_refused() -> None:
+    batch = packed(documents())
+    batch["attention_mask"] = torch.full((34, 34), float("-inf")).triu(1)[None, None]
+    with pytest.raises(IsolationError, match="got one in which token 9 sees token 0"):
+        check_isolation(model(), batch)
+    batch["attention_mask"] = document_mask(batch["cu_seqlens"])
+    check_isolation(model(), batch)
+
+
+def test_models_that_compute_in_16_bits_are_not_refused_for_rounding() -> None:
+    with torch.autocast("cpu", torch.bfloat16):
+        check_isolation(model())
+    check_isolation(model().to(torch.bfloat16))
+    wrapper = nn.Module()
+    wrapper.module = inner = model()
+    wrapper.forward = torch.autocast("cpu", torch.bfloat16)(inner.forward)
+    check_isolation(wrapper)
+    mixing = Averaging(keeps_apart=False).to(torch.bfloat16)
+    with pytest.raises(IsolationError):
+        check_isolation(mixing)
+
+
 def test_positions_that_do_not_begin_again_are_refused() -> None:
     batch = packed(documents())
     batch["position_ids"] = torch.arange(34)[None]

@@ -166,3 +166,26 @@ def test_names_that_are_not_there_are_refused() -> None:
 
     with pytest.raises(AttributeError, match="has no attribute 'PackedThing'"):
         packsim.trainers.PackedThing  # noqa: B018
+
+
+def test_the_auxiliary_loss_of_experts_is_a_mean_over_the_micro_batches_of_a_step() -> None:
+    from accelerate import Accelerator
+    from transformers import MixtralConfig, MixtralForCausalLM
+
+    from packsim.trainers import packed_loader
+
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    experts = {"num_local_experts": 4, "output_router_logits": True, "router_aux_loss_coef": 0.5}
+    model = MixtralForCausalLM(MixtralConfig(vocab_size=128, num_key_value_heads=2, **sizes, **experts))
+    loader = packed_loader(Accelerator(cpu=True), plan_of_one(), trainer_runs.samples())
+    batch = next(iter(loader))
+    with torch.no_grad():
+        with_auxiliary = float(loader.loss(model, batch))
+        auxiliary = float(
+            model(input_ids=batch["input_ids"], position_ids=batch["position_ids"], use_cache=False).aux_loss
+        )
+        model.config.router_aux_loss_coef = 0.0
+        without = float(loader.loss(model, batch))
+    # Two micro-batches a step.
+    assert with_auxiliary - without == pytest.approx(0.5 * auxiliary / 2, rel=1e-4)

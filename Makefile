@@ -5,7 +5,7 @@ DEMO_SCENARIO := llama3.1-8b-real-mixture-128k
 DEMO_OUT := packsim-report
 export JOBS
 
-.PHONY: help deps build demo check check-all python bench microbench profile hardware-profiles plans format clean
+.PHONY: help deps build demo check check-all python wheels bench microbench profile hardware-profiles plans format clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 22
@@ -43,6 +43,9 @@ microbench: ## Build the program that measures a GPU, at build-cuda/packsim_micr
 	@cmake/install_cuda.sh
 	@cmake -S calibration/microbench -B build-cuda >build.log 2>&1 || { cat build.log; exit 1; }
 	cmake --build build-cuda -j $(JOBS)
+
+wheels: ## Build and test wheels of the core for CPython 3.10 to 3.13, into dist/
+	cmake/make_wheels.sh
 
 profile: build ## Fit the shipped framework profile again from its data
 	@cmake --build --preset release -j $(JOBS) --target packsim_fit_steps

@@ -1,13 +1,18 @@
 #!/usr/bin/env bash
-# wheel.sh: `pip install .` as a user runs it, in an environment of its own, and the tests of the installed package there.
+# wheel.sh: `pip install .` as a user runs it, in an environment of its own: the core alone, and then with the program. The
+# tests of the installed package run there.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 python3 -m venv "$work/venv"
 pip=("$work/venv/bin/pip" --quiet --disable-pip-version-check)
-CXX=${CXX:-c++} CMAKE_BUILD_PARALLEL_LEVEL=${JOBS:-$(nproc)} "${pip[@]}" install "$root"
+export CXX=${CXX:-c++} CMAKE_BUILD_PARALLEL_LEVEL=${JOBS:-$(nproc)}
+"${pip[@]}" install "$root"
 cd "$work"
+"$work/venv/bin/python" -c 'import packsim; assert len(packsim.pack([5, 3], strategy="bfd", capacity_tokens=8).groups[0]) == 1'
+[ ! -e "$work/venv/bin/packsim" ] || { echo "wheel.sh: expected no program without PACKSIM_PROGRAM" >&2; exit 1; }
+PACKSIM_PROGRAM=1 "${pip[@]}" install --force-reinstall --no-deps "$root"
 "$work/venv/bin/packsim" compare llama3.1-8b-long-requests-128k --strategy hbp --quiet --out "$work/report"
 "${pip[@]}" install -r "$root/tests/python/requirements.txt"
 "$work/venv/bin/python" -m pytest -q -p no:cacheprovider "$root/tests/python/test_package.py" \

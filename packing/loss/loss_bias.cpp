@@ -35,7 +35,9 @@ std::vector<GroupSamples> group_samples(const Packing& packing, const LossTokens
     std::vector<PackSamples>& of_group = packs.emplace_back(set.n_packs());
     for (std::size_t p = 0; p < set.n_packs(); ++p) {
       of_group[p].first = static_cast<std::uint32_t>(group.tokens.size());
-      for (const ItemIndex item : set[p]) {
+      for (std::size_t i = set.offsets[p]; i < set.offsets[p + 1]; ++i) {
+        loss_tokens.load_ahead(set.items, i);
+        const ItemIndex item = set.items[i];
         const std::int64_t tokens = loss_tokens[item];
         if (tokens == 0) continue;
         group.tokens.push_back(static_cast<std::int32_t>(tokens));

@@ -26,8 +26,9 @@ std::vector<std::vector<LossCounts>> count_losses(const Packing& packing, const 
   for (const PackSet& packs : packing.groups) {
     std::vector<LossCounts>& of_group = counts.emplace_back(packs.n_packs());
     for (std::size_t p = 0; p < packs.n_packs(); ++p) {
-      for (const ItemIndex item : packs[p]) {
-        const std::int64_t tokens = loss_tokens[item];
+      for (std::size_t i = packs.offsets[p]; i < packs.offsets[p + 1]; ++i) {
+        loss_tokens.load_ahead(packs.items, i);
+        const std::int64_t tokens = loss_tokens[packs.items[i]];
         of_group[p] += {.loss_tokens = tokens, .n_samples = tokens > 0 ? 1 : 0};
       }
     }

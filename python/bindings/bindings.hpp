@@ -25,6 +25,9 @@ void add_lengths(py::module_& module);
 /// pack() and the class of its results, whose arrays are views of C++ memory that keep it alive.
 void add_packing(py::module_& module);
 
+/// check_loss_spans() and loss_tokens_of_items(): which tokens of cut samples have loss.
+void add_loss_spans(py::module_& module);
+
 /// balance() and the class of its results.
 void add_balance(py::module_& module);
 

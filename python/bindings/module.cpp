@@ -7,6 +7,7 @@ PYBIND11_MODULE(_core, module) {
   packsim::python::add_tables(module);
   packsim::python::add_lengths(module);
   packsim::python::add_packing(module);
+  packsim::python::add_loss_spans(module);
   packsim::python::add_balance(module);
   packsim::python::add_stream_packer(module);
   packsim::python::add_plan(module);

@@ -9,6 +9,7 @@
 from packsim._balance import Balance, balance
 from packsim._core import version as __version__
 from packsim._lengths_array import LengthsLike
+from packsim._loss_spans import LossSpans
 from packsim._make_plan import make_plan
 from packsim._micro_batch import MicroBatch
 from packsim._normalisers import LossBias, Normaliser, normalisers
@@ -16,6 +17,7 @@ from packsim._options import Option, options
 from packsim._pack import pack
 from packsim._packing import PackCounts, PackGroup, Packing, PackStatistics
 from packsim._plan import Plan, PlanGroup
+from packsim._repacked_plan import RepackedPlan
 from packsim._strategies import Strategy, strategies
 from packsim._stream_packer import StreamPacker
 from packsim._stream_packs import StreamCounts, StreamPacks
@@ -26,6 +28,7 @@ __all__ = [
     "Balance",
     "LengthsLike",
     "LossBias",
+    "LossSpans",
     "MicroBatch",
     "Normaliser",
     "Option",
@@ -35,6 +38,7 @@ __all__ = [
     "Packing",
     "Plan",
     "PlanGroup",
+    "RepackedPlan",
     "Strategy",
     "StreamCounts",
     "StreamPacker",

@@ -50,6 +50,16 @@ class Packing:
     def placed(self) -> NDArray[np.void]: ...
     def iterations(self) -> NDArray[np.void]: ...
 
+def check_loss_spans(
+    lengths_tokens: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    begins: NDArray[np.int32],
+    ends: NDArray[np.int32],
+) -> None: ...
+def loss_tokens_of_items(
+    packing: Packing, offsets: NDArray[np.int64], begins: NDArray[np.int32], ends: NDArray[np.int32]
+) -> NDArray[np.int32]: ...
+
 linear_weight_tokens: int
 
 def balance(

@@ -9,7 +9,8 @@ import numpy as np
 
 from packsim import _core
 from packsim._arguments import Problems, described
-from packsim._lengths_array import LengthsLike, as_lengths
+from packsim._lengths_array import LengthsLike
+from packsim._loss_spans import LossSpans, losses_of_items
 from packsim._normalisers import normalisers
 from packsim._packing import Packing
 from packsim._plan import Plan
@@ -40,7 +41,7 @@ def make_plan(
     seed: int = 1024,
     padding: Literal["none", "longest", "capacity", "multiple"] = "none",
     pad_multiple_tokens: int = 1,
-    loss_tokens: LengthsLike | None = None,
+    loss_tokens: LengthsLike | LossSpans | None = None,
     normaliser: str = "stable",
     name: str | None = None,
 ) -> Plan:
@@ -72,8 +73,9 @@ def make_plan(
         Epoch e shuffles packs with seed + e.
     padding, pad_multiple_tokens
         What the trainer pads to; the collator reads it from the plan.
-    loss_tokens : array_like of int, shape (n_samples,), optional
-        Tokens of each sample that have loss, by default all but the first. Not for packings that cut samples.
+    loss_tokens : LossSpans or array_like of int, shape (n_samples,), optional
+        Which tokens of each sample have loss, or how many, by default all but the first. Packings that cut
+        samples need LossSpans, as `measure_lengths(...).loss_spans` has them.
     normaliser : str
         Of the loss weights, one of `normalisers()`.
     name : str, optional
@@ -129,14 +131,10 @@ def make_plan(
     layers = of_groups("gc_layers", gc_layers, 0, _MOST_LAYERS)
     losses = np.zeros(0, dtype=np.int32)
     if loss_tokens is not None:
-        losses = as_lengths(loss_tokens, "loss_tokens")
-        if packing._core.is_cut:
-            problems.add(
-                "loss_tokens: expected none for a packing that cuts samples, because nothing says "
-                "which tokens of a sample have loss, got some; cut the samples before measuring them"
-            )
-        elif len(losses) != packing.counts.n_samples:
-            problems.add(f"loss_tokens: expected {packing.counts.n_samples} numbers, got {len(losses)}")
+        try:
+            losses = losses_of_items(packing, loss_tokens)
+        except ValueError as error:
+            problems.add(str(error))
     multiple = problems.integer("pad_multiple_tokens", pad_multiple_tokens, 1, _core.longest_capacity_tokens)
     policy = problems.word("padding", padding, _PADDINGS)
     if (policy == "multiple") != (multiple > 1):

@@ -77,7 +77,7 @@ class RankSchedule:
 
     Parameters
     ----------
-    plan : Plan or ShardedPlan
+    plan : Plan, RepackedPlan or ShardedPlan
     rank, world_size : int
         Of the data-parallel processes, those that share a sequence among them; tensor-parallel groups and
         pipelines count as one.

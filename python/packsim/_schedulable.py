@@ -12,7 +12,7 @@ from packsim._plan import PlanGroup
 
 
 class Schedulable(Protocol):
-    """A `Plan`, or a `packsim.sharded.ShardedPlan`, whose attributes mean the same."""
+    """A `Plan`, a `RepackedPlan` or a `packsim.sharded.ShardedPlan`, whose attributes mean the same."""
 
     facts: dict[str, Any]
     groups: tuple[PlanGroup, ...]

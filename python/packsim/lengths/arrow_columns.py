@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from packsim._loss_spans import LossSpans
 from packsim.lengths.bad_rows import BadRows
 from packsim.lengths.optional import import_optional
 from packsim.lengths.result import LONGEST_TOKENS
@@ -116,37 +117,30 @@ def column_lengths(column: Any, places: Any, name: str, bad_rows: BadRows) -> ND
     return as_int32
 
 
-def loss_counts(
+def loss_spans(
     labels: Any, lengths_tokens: NDArray[np.int32], places: Any, name: str, bad_rows: BadRows
-) -> NDArray[np.int32]:
-    """Labels other than -100 behind the first of each row, int32 [n_rows]: nothing predicts the first.
+) -> LossSpans | None:
+    """Where the labels of each row are other than -100; None where rows are bad.
 
     A row has as many labels as tokens.
     """
     n_before = bad_rows.count
     n_labels = column_lengths(labels, places, name, bad_rows)
     if bad_rows.count > n_before:
-        return np.zeros_like(n_labels)
+        return None
     for row in np.flatnonzero(n_labels != lengths_tokens).tolist():
         bad_rows.add(places(row), f"{lengths_tokens[row]} labels in column {name}", f"{n_labels[row]}")
-    values = [_counted(chunk.flatten()) for chunk in labels.chunks]
-    counted = np.concatenate([np.zeros(1, np.int64), *values])
-    running = np.cumsum(counted)
-    ends = np.cumsum(n_labels, dtype=np.int64)
-    starts = ends - n_labels
-    for row in _rows_with_null_labels(labels, ends):
+    for row in _rows_with_null_labels(labels, np.cumsum(n_labels, dtype=np.int64)):
         bad_rows.add(places(row), f"integers in column {name}", "None")
-    counts: NDArray[np.int32] = (running[ends] - running[np.minimum(starts + 1, ends)]).astype(np.int32)
-    return counts
+    if bad_rows.count > n_before:
+        return None
+    masks = [_mask(chunk.flatten()) for chunk in labels.chunks]
+    return LossSpans.of_mask(np.concatenate([np.zeros(0, dtype=bool), *masks]), n_labels)
 
 
-def _counted(values: Any) -> NDArray[np.int64]:
-    """1 for each label that counts, 0 for -100 and for nulls, which are reported elsewhere."""
-    if values.null_count:
-        values = values.cast("int64").fill_null(IGNORED_LABEL)
-    labels: NDArray[Any] = values.to_numpy(zero_copy_only=False)
-    counted: NDArray[np.int64] = np.asarray(labels != IGNORED_LABEL, np.int64)
-    return counted
+def _mask(labels: Any) -> NDArray[np.bool_]:
+    mask: NDArray[np.bool_] = labels.to_numpy(zero_copy_only=False) != IGNORED_LABEL
+    return np.asarray(mask, dtype=bool)
 
 
 def _rows_with_null_labels(labels: Any, ends: NDArray[np.int64]) -> list[int]:

@@ -20,15 +20,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from packsim._loss_spans import LossSpans
 from packsim.lengths.errors import CacheWarning
 from packsim.lengths.measured import Measured
 from packsim.lengths.result import LONGEST_TOKENS
 
 # Changes whenever the same data may give other lengths or chunks other bytes.
-FORMAT = 1
+FORMAT = 2
 
 _MAGIC = b"packsim1"
-_HEAD = struct.Struct("<QB")  # number of samples, whether loss tokens follow
+_HEAD = struct.Struct("<QQB")  # number of samples, number of loss spans, whether there are any to know
 _DIGEST_BYTES = 32
 # A temporary file of this age belongs to a killed run.
 _LEFT_OVER_S = 3600.0
@@ -106,14 +107,26 @@ class ChunkCache:
 
 
 def _packed(measured: Measured) -> bytes:
-    arrays = [measured.lengths_tokens] + ([] if measured.loss_tokens is None else [measured.loss_tokens])
-    head = _HEAD.pack(len(measured.lengths_tokens), measured.loss_tokens is not None)
+    """Head, lengths and, with labels, the number of spans of each sample, begins and ends; all int32."""
+    arrays = [measured.lengths_tokens]
+    n_spans = 0
+    spans = measured.loss_spans
+    if spans is not None:
+        n_spans = len(spans.begins)
+        arrays += [np.diff(spans.offsets).astype(np.int32), spans.begins, spans.ends]
+    head = _HEAD.pack(len(measured.lengths_tokens), n_spans, spans is not None)
     return head + b"".join(array.astype("<i4").tobytes() for array in arrays)
 
 
 def _unpacked(payload: bytes, place: str) -> Measured:
-    n_samples, has_loss = _HEAD.unpack_from(payload)
+    n_samples, n_spans, has_loss = _HEAD.unpack_from(payload)
     values: NDArray[np.int32] = np.frombuffer(payload, "<i4", offset=_HEAD.size).astype(np.int32)
-    lengths_tokens, loss_tokens = values[:n_samples], values[n_samples:]
-    assert len(values) == n_samples * (1 + has_loss) and lengths_tokens.max(initial=0) <= LONGEST_TOKENS
-    return Measured(lengths_tokens, loss_tokens if has_loss else None, place=place)
+    lengths_tokens = values[:n_samples]
+    assert lengths_tokens.max(initial=0) <= LONGEST_TOKENS
+    if not has_loss:
+        assert len(values) == n_samples
+        return Measured(lengths_tokens, None, place=place)
+    counts, begins, ends = np.split(values[n_samples:], [n_samples, n_samples + n_spans])
+    assert len(ends) == n_spans
+    offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts, dtype=np.int64)])
+    return Measured(lengths_tokens, LossSpans(offsets, begins, ends), place=place)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from packsim._loss_spans import LossSpans
 from packsim.lengths.bad_rows import BadRows, describe
 from packsim.lengths.rows import MISSING, Rows
 from packsim.lengths.token_counts import Unmeasurable, token_counts
@@ -15,16 +16,19 @@ from packsim.lengths.token_counts import Unmeasurable, token_counts
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Lengths of a chunk, int32 [n_rows]; those of bad rows mean nothing."""
+    """Lengths of a chunk, int32 [n_rows], and where its tokens have loss; of bad rows they mean nothing."""
 
     lengths_tokens: NDArray[np.int32]
-    loss_tokens: NDArray[np.int32] | None
+    loss_spans: LossSpans | None
     bad_rows: BadRows = field(default_factory=BadRows)
     place: str = ""
 
 
-def measured_from(counts: list[tuple[int, int | None] | None], rows: Rows, bad_rows: BadRows) -> Measured:
-    """Of token_counts of every row, None where it was bad."""
+# Of a row, as token_counts() gives it; None where the row was bad.
+RowCounts = tuple[int, "NDArray[np.bool_] | None"] | None
+
+
+def measured_from(counts: list[RowCounts], rows: Rows, bad_rows: BadRows) -> Measured:
     known = [count for count in counts if count is not None]
     has_loss = bool(known) and known[0][1] is not None
     for row, count in enumerate(counts):
@@ -32,16 +36,20 @@ def measured_from(counts: list[tuple[int, int | None] | None], rows: Rows, bad_r
             expected = "labels" if has_loss else "no labels"
             bad_rows.add(rows.place(row), f"{expected}, as in rows before", "none" if has_loss else "labels")
     lengths_tokens = np.array([count[0] if count else 0 for count in counts], np.int32)
-    loss_tokens = (
-        np.array([count[1] or 0 if count else 0 for count in counts], np.int32) if has_loss else None
-    )
-    return Measured(lengths_tokens, loss_tokens, bad_rows, rows.place(0))
+    spans = _spans(counts, lengths_tokens) if has_loss and not bad_rows.count else None
+    return Measured(lengths_tokens, spans, bad_rows, rows.place(0))
+
+
+def _spans(counts: list[RowCounts], lengths_tokens: NDArray[np.int32]) -> LossSpans:
+    """Of rows that are all good and have labels."""
+    masks = [count[1] for count in counts if count is not None and count[1] is not None]
+    return LossSpans.of_mask(np.concatenate(masks), lengths_tokens)
 
 
 def count_results(values: list[Any], results: list[Any], rows: Rows, bad_rows: BadRows) -> Measured:
     """Of what a tokenizer returned for the values that are not MISSING, in their order."""
     remaining = iter(results)
-    counts: list[tuple[int, int | None] | None] = []
+    counts: list[RowCounts] = []
     for row, value in enumerate(values):
         count = None
         if value is not MISSING:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from packsim.lengths.arrow_columns import Selection, Wants, column_lengths, loss_counts
+from packsim.lengths.arrow_columns import Selection, Wants, column_lengths, loss_spans
 from packsim.lengths.bad_rows import BadRows, describe
-from packsim.lengths.measured import Measured, check_texts, count_results, measured_from
+from packsim.lengths.measured import Measured, RowCounts, check_texts, count_results, measured_from
 from packsim.lengths.rows import MISSING, Rows, TableRows
-from packsim.lengths.token_counts import Unmeasurable, loss_tokens, token_counts
+from packsim.lengths.token_counts import Unmeasurable, loss_mask, token_counts
 
 
 class Measurer(Protocol):
@@ -38,14 +38,14 @@ class ColumnMeasurer:
         column, labels_column = self.selection.column, self.selection.labels_column
         values = rows.values(column, bad_rows)
         labels = rows.values(labels_column, bad_rows) if labels_column else [None] * len(values)
-        counts: list[tuple[int, int | None] | None] = []
+        counts: list[RowCounts] = []
         for row, (value, labels_value) in enumerate(zip(values, labels, strict=True)):
             count = None
             try:
                 if value is not MISSING and labels_value is not MISSING:
                     count = token_counts(value)
                     if labels_column:
-                        count = count[0], loss_tokens(labels_value, count[0])
+                        count = count[0], loss_mask(labels_value, count[0])
             except Unmeasurable as mistake:
                 bad_rows.add(rows.place(row), mistake.expected, mistake.got)
             counts.append(count)
@@ -56,11 +56,11 @@ class ColumnMeasurer:
         column, labels_column = self.selection.column, self.selection.labels_column
         assert column is not None  # schema_mistakes refuses it
         lengths_tokens = column_lengths(rows.table.column(column), rows.place, column, bad_rows)
-        loss = None
+        spans = None
         if labels_column:
             labels = rows.table.column(labels_column)
-            loss = loss_counts(labels, lengths_tokens, rows.place, labels_column, bad_rows)
-        return Measured(lengths_tokens, loss, bad_rows, rows.place(0))
+            spans = loss_spans(labels, lengths_tokens, rows.place, labels_column, bad_rows)
+        return Measured(lengths_tokens, spans, bad_rows, rows.place(0))
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from packsim._loss_spans import LossSpans
 from packsim.lengths.bad_rows import MOST_SHOWN, BadRows
 from packsim.lengths.chunk_cache import ChunkCache
 from packsim.lengths.errors import LengthsError
@@ -39,15 +40,21 @@ class _Collected:
     chunks: list[Measured] = field(default_factory=list)
     bad_rows: BadRows = field(default_factory=BadRows)
     n_samples: int = 0
+    _first_good: Measured | None = None
 
     def add(self, measured: Measured) -> None:
-        first = self.chunks[0] if self.chunks else measured
-        if (first.loss_tokens is None) != (measured.loss_tokens is None) and not measured.bad_rows.count:
-            here, there = ("no labels", "labels") if first.loss_tokens is None else ("labels", "none")
-            self.bad_rows.add(measured.place, f"{here}, as at {first.place}", there)
+        if not measured.bad_rows.count:
+            self._check_labels(measured)
         self.chunks.append(measured)
         self.n_samples += len(measured.lengths_tokens)
         self.bad_rows.merge(measured.bad_rows)
+
+    def _check_labels(self, measured: Measured) -> None:
+        """All good chunks have labels, or none has."""
+        first = self._first_good = self._first_good or measured
+        if (first.loss_spans is None) != (measured.loss_spans is None):
+            here, there = ("no labels", "labels") if first.loss_spans is None else ("labels", "none")
+            self.bad_rows.add(measured.place, f"{here}, as at {first.place}", there)
 
     def raise_if_bad(self) -> None:
         if self.bad_rows.count:
@@ -90,11 +97,11 @@ class Measuring:
     def _lengths(self, collected: _Collected, source: str) -> Lengths:
         if collected.n_samples == 0:
             raise LengthsError(f"{source}: expected at least one sample, got none")
-        loss = [chunk.loss_tokens for chunk in collected.chunks if chunk.loss_tokens is not None]
+        spans = [chunk.loss_spans for chunk in collected.chunks if chunk.loss_spans is not None]
         use = CacheUse(self._n_cached, self._n_measured, sum(cache.n_corrupt for cache in self._caches or []))
         return Lengths(
             np.concatenate([chunk.lengths_tokens for chunk in collected.chunks]),
-            np.concatenate(loss) if loss else None,
+            LossSpans.joined(spans) if spans else None,
             source,
             use,
         )

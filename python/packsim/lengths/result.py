@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from packsim._loss_spans import LossSpans
 from packsim.lengths.errors import LengthsError
 
 # The longest sample that packsim packs: scenarios/loader/lengths/length_text.hpp refuses longer ones.
 LONGEST_TOKENS = 16_777_216
 
 # In .npy files, as scenarios/loader/lengths/npy_lengths.cpp reads them.
+_SPAN_ARRAYS = ("offsets", "begins", "ends")
 _DTYPES = ("<i4", "<i8", "<u2", "<u4", "<u8")
 
 
@@ -37,9 +39,8 @@ class Lengths:
     ----------
     lengths_tokens : numpy.ndarray
         int32 [n_samples], each in 0..16777216, in the order of the data.
-    loss_tokens : numpy.ndarray or None
-        int32 [n_samples], the labels other than -100 of each sample behind its first token; None where the
-        data have no labels.
+    loss_spans : LossSpans or None
+        Where the labels of each sample are other than -100; None where the data have no labels.
     source : str
         What was measured.
     cache_use : CacheUse
@@ -47,7 +48,7 @@ class Lengths:
     """
 
     lengths_tokens: NDArray[np.int32]
-    loss_tokens: NDArray[np.int32] | None = None
+    loss_spans: LossSpans | None = None
     source: str = ""
     cache_use: CacheUse = field(default=CacheUse())
 
@@ -59,6 +60,12 @@ class Lengths:
     def n_empty(self) -> int:
         """Samples without tokens, which are kept as 0."""
         return self.n_samples - int(np.count_nonzero(self.lengths_tokens))
+
+    @property
+    def loss_tokens(self) -> NDArray[np.int32] | None:
+        """int32 [n_samples], the tokens of each sample that have loss: never its first, which nothing
+        predicts. None where the data have no labels."""
+        return None if self.loss_spans is None else self.loss_spans.counts()
 
     def __len__(self) -> int:
         return self.n_samples
@@ -85,7 +92,8 @@ class Lengths:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes .npy, which the packsim program reads, or .npz.
 
-        .npy holds `lengths_tokens` alone; .npz also `loss_tokens` and `source`. A file of that name is
+        .npy holds `lengths_tokens` alone; .npz also the arrays of `loss_spans`, as `loss_offsets`,
+        `loss_begins` and `loss_ends`, and `source`. A file of that name is
         replaced at once, when the new one is complete.
 
         Raises
@@ -114,8 +122,8 @@ class Lengths:
             "lengths_tokens": self.lengths_tokens.astype("<i4"),
             "source": np.asarray(self.source),
         }
-        if self.loss_tokens is not None:
-            arrays["loss_tokens"] = self.loss_tokens.astype("<i4")
+        if self.loss_spans is not None:
+            arrays |= {f"loss_{name}": getattr(self.loss_spans, name) for name in _SPAN_ARRAYS}
         return arrays
 
     @staticmethod
@@ -141,14 +149,9 @@ class Lengths:
                         f"{place}: expected an array lengths_tokens, got {', '.join(arrays) or 'none'}"
                     )
                 lengths_tokens = _checked(arrays["lengths_tokens"], place, "lengths_tokens")
-                loss_tokens = None
-                if "loss_tokens" in arrays:
-                    loss_tokens = _checked(arrays["loss_tokens"], place, "loss_tokens")
-                    if len(loss_tokens) != len(lengths_tokens):
-                        got = f"{len(loss_tokens)} loss_tokens"
-                        raise LengthsError(f"{place}: expected {len(lengths_tokens)} loss_tokens, got {got}")
+                spans = _loaded_spans(arrays, lengths_tokens, place)
                 source = str(arrays["source"]) if "source" in arrays else place
-                return Lengths(lengths_tokens, loss_tokens, source)
+                return Lengths(lengths_tokens, spans, source)
         except LengthsError:
             raise
         except OSError as error:
@@ -157,6 +160,22 @@ class Lengths:
             raise
         except Exception as error:  # zipfile and numpy raise several types for damaged files
             raise LengthsError(f"{place}: expected a NumPy file, got {error}") from error
+
+
+def _loaded_spans(arrays: Any, lengths_tokens: NDArray[np.int32], place: str) -> LossSpans | None:
+    names = [f"loss_{name}" for name in _SPAN_ARRAYS]
+    found = [name for name in names if name in arrays]
+    if not found and "loss_tokens" not in arrays:
+        return None
+    if found != names:
+        got = ", ".join(arrays)
+        raise LengthsError(f"{place}: expected arrays {', '.join(names)} of labelled data, got {got}")
+    try:
+        spans = LossSpans(*(arrays[name] for name in names))
+        spans.check(lengths_tokens)
+    except ValueError as error:
+        raise LengthsError(f"{place}: {error}") from error
+    return spans
 
 
 def _umask() -> int:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from packsim.lengths.arrow_columns import IGNORED_LABEL
 from packsim.lengths.bad_rows import describe
@@ -21,8 +22,8 @@ class Unmeasurable(ValueError):
         self.got = got
 
 
-def token_counts(result: Any) -> tuple[int, int | None]:
-    """Length of a sample in tokens, and its loss tokens where it has labels.
+def token_counts(result: Any) -> tuple[int, NDArray[np.bool_] | None]:
+    """Length of a sample in tokens, and where it has labels, which of its tokens have loss.
 
     Parameters
     ----------
@@ -40,17 +41,18 @@ def token_counts(result: Any) -> tuple[int, int | None]:
         raise Unmeasurable("a mapping with input_ids", describe(result))
     length_tokens = _in_range(_length(result["input_ids"]))
     labels = result.get("labels")
-    return length_tokens, None if labels is None else loss_tokens(labels, length_tokens)
+    return length_tokens, None if labels is None else loss_mask(labels, length_tokens)
 
 
-def loss_tokens(labels: Any, length_tokens: int) -> int:
-    """Labels other than -100 behind the first, which nothing predicts. There is one a token."""
+def loss_mask(labels: Any, length_tokens: int) -> NDArray[np.bool_]:
+    """Shape (length_tokens,): the labels other than -100. There is one a token."""
     if isinstance(labels, Mapping) or _length(labels) != length_tokens or _is_integer(labels):
         raise Unmeasurable(f"{length_tokens} labels", describe(labels))
     values = np.asarray(labels)
     if len(values) and values.dtype.kind not in "iu":
         raise Unmeasurable("integers as labels", describe(labels))
-    return int(np.count_nonzero(values[1:] != IGNORED_LABEL))
+    mask: NDArray[np.bool_] = values != IGNORED_LABEL
+    return mask
 
 
 def _is_integer(value: Any) -> bool:

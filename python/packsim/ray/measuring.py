@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 
 from packsim._arguments import Problems, described
+from packsim._loss_spans import LossSpans
 from packsim.lengths import Lengths, LengthsError, measure_lengths
 from packsim.ray._ray import import_ray
 
+# Of the arrays of LossSpans, in the order of its fields.
+_SPAN_TYPES = {"offsets": np.int64, "begins": np.int32, "ends": np.int32}
 _MOST_MISTAKES = 10  # batches of which one error tells
 
 
@@ -85,7 +88,7 @@ def measure(
     paths: list[Path] = []
     try:
         for lengths in _shards(measured, shard_samples):
-            ending = ".npy" if lengths.loss_tokens is None else ".npz"
+            ending = ".npy" if lengths.loss_spans is None else ".npz"
             path = place / f"lengths-{len(paths):06d}{ending}"
             lengths.save(path)
             paths.append(path)
@@ -99,12 +102,13 @@ def _measured(batch: Any, tokenize: Any, arguments: dict[str, Any]) -> Any:
 
     Ray keeps of an exception in a task only its text between stack traces.
     """
-    lengths = losses = b""
-    mistake = ""
+    lengths, mistake = b"", ""
+    spans = dict.fromkeys(_SPAN_TYPES, b"")
     try:
         found = measure_lengths(batch, tokenize, **arguments)
         lengths = found.lengths_tokens.tobytes()
-        losses = b"" if found.loss_tokens is None else found.loss_tokens.tobytes()
+        if found.loss_spans is not None:
+            spans = {name: getattr(found.loss_spans, name).tobytes() for name in _SPAN_TYPES}
     except LengthsError as error:
         mistake = str(error)
     arrow = import_ray("pyarrow")
@@ -112,9 +116,9 @@ def _measured(batch: Any, tokenize: Any, arguments: dict[str, Any]) -> Any:
         {
             "n_rows": [batch.num_rows],
             "lengths_tokens": [lengths],
-            "loss_tokens": [losses],
             "mistake": [mistake],
         }
+        | {name: [of_spans] for name, of_spans in spans.items()}
     )
 
 
@@ -145,16 +149,19 @@ def _shards(measured: Any, shard_samples: int) -> Iterator[Lengths]:
 
 def _of_row(row: dict[str, Any]) -> Lengths:
     lengths = np.frombuffer(row["lengths_tokens"], dtype=np.int32)
-    losses = np.frombuffer(row["loss_tokens"], dtype=np.int32)
-    return Lengths(lengths, losses if len(losses) == len(lengths) else None)
+    if not row["offsets"]:
+        return Lengths(lengths)
+    spans = LossSpans(*(np.frombuffer(row[name], dtype=dtype) for name, dtype in _SPAN_TYPES.items()))
+    return Lengths(lengths, spans)
 
 
 def _slice(lengths: Lengths, begin: int, end: int) -> Lengths:
-    losses = lengths.loss_tokens
-    return Lengths(lengths.lengths_tokens[begin:end], None if losses is None else losses[begin:end])
+    spans = lengths.loss_spans
+    of_slice = None if spans is None else spans.take(slice(begin, end))
+    return Lengths(lengths.lengths_tokens[begin:end], of_slice)
 
 
 def _joined(parts: list[Lengths]) -> Lengths:
     lengths = np.concatenate([part.lengths_tokens for part in parts])
-    losses = [part.loss_tokens for part in parts if part.loss_tokens is not None]
-    return Lengths(lengths, np.concatenate(losses) if len(losses) == len(parts) else None, "a Ray data set")
+    spans = [part.loss_spans for part in parts if part.loss_spans is not None]
+    return Lengths(lengths, LossSpans.joined(spans) if len(spans) == len(parts) else None, "a Ray data set")

@@ -50,6 +50,6 @@ def pack_shard_of(
             lengths = Lengths.load(lengths)
     except ValueError as error:
         raise ShardError(f"shard {shard}: {error}") from error
-    loss_tokens = getattr(lengths, "loss_tokens", None)
+    loss_tokens = getattr(lengths, "loss_spans", None)
     tokens = getattr(lengths, "lengths_tokens", lengths)
     return pack_shard(tokens, arguments, folder=folder, shard=shard, loss_tokens=loss_tokens)

@@ -34,7 +34,7 @@ class PackArrays:
 
     @classmethod
     def of_packing(cls, packing: Packing, loss_tokens: NDArray[np.int32] | None) -> PackArrays:
-        """`loss_tokens` are those of the samples."""
+        """`loss_tokens` are those of the packing's items."""
         group = packing.groups[0]
         starts = group.starts_tokens if packing._core.is_cut and group.starts_tokens.any() else None
         return cls(
@@ -42,7 +42,7 @@ class PackArrays:
             samples=group.samples,
             tokens=group.tokens,
             starts_tokens=starts,
-            loss_tokens=None if loss_tokens is None else loss_tokens[group.samples],
+            loss_tokens=None if loss_tokens is None else loss_tokens[packing._core.items(0)],
         )
 
     @property

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from packsim import _core
 from packsim._arguments import Problems
 from packsim._lengths_array import LengthsLike, as_lengths
+from packsim._loss_spans import LossSpans, losses_of_items
 from packsim._packing import Packing
 from packsim.sharded.arguments import ShardArguments
 from packsim.sharded.checked_files import map_arrays, read_record, write_arrays, write_record
@@ -36,7 +37,7 @@ def pack_shard(
     *,
     folder: str | os.PathLike[str],
     shard: int,
-    loss_tokens: LengthsLike | None = None,
+    loss_tokens: LengthsLike | LossSpans | None = None,
 ) -> dict[str, Any]:
     """Pack one shard into a file of the folder, unless that is done.
 
@@ -55,8 +56,9 @@ def pack_shard(
         It is made where it is missing.
     shard : int
         From 0; samples of the data set are numbered shard after shard.
-    loss_tokens : array_like of int, shape (n_samples,), optional
-        Tokens of each sample that have loss, by default all but the first. Not where samples are cut.
+    loss_tokens : LossSpans or array_like of int, shape (n_samples,), optional
+        Which tokens of each sample have loss, or how many, by default all but the first. Where samples are
+        cut, LossSpans.
 
     Returns
     -------
@@ -75,7 +77,7 @@ def pack_shard(
     problems.raise_if_any()
     try:
         lengths = as_lengths(lengths_tokens)
-        losses = None if loss_tokens is None else _checked_losses(loss_tokens, lengths)
+        given = _checked_losses(loss_tokens, lengths)
     except ValueError as error:
         raise ShardError(f"shard {shard}: {error}") from error
     identity: dict[str, Any] = {
@@ -83,7 +85,7 @@ def pack_shard(
         "shard": int(shard),
         "arguments": arguments.to_dict(),
         "lengths_hash": _core.hash_of_lengths(lengths),
-        "loss_tokens_hash": None if losses is None else _core.hash_of_lengths(losses),
+        "loss_tokens_hash": _losses_hash(given),
     }
     path = record_path(folder, shard)
     before = _record_or_none(path)
@@ -91,11 +93,7 @@ def pack_shard(
         return before
     try:
         packing = arguments.pack(lengths)
-        if losses is not None and packing._core.is_cut:
-            raise ValueError(
-                "loss_tokens: expected none for a packing that cuts samples, because nothing says which "
-                "tokens of a sample have loss, got some; cut the samples before measuring them"
-            )
+        losses = None if given is None else losses_of_items(packing, given)
     except ValueError as error:
         raise ShardError(f"shard {shard}: {error}") from error
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -130,7 +128,17 @@ def _written(
     }
 
 
-def _checked_losses(loss_tokens: LengthsLike, lengths: NDArray[np.int32]) -> NDArray[np.int32]:
+def _losses_hash(loss_tokens: NDArray[np.int32] | LossSpans | None) -> str | None:
+    if isinstance(loss_tokens, LossSpans):
+        return loss_tokens.content_hash()
+    return None if loss_tokens is None else _core.hash_of_lengths(loss_tokens)
+
+
+def _checked_losses(
+    loss_tokens: LengthsLike | LossSpans | None, lengths: NDArray[np.int32]
+) -> NDArray[np.int32] | LossSpans | None:
+    if loss_tokens is None or isinstance(loss_tokens, LossSpans):
+        return loss_tokens
     losses = as_lengths(loss_tokens, "loss_tokens")
     if len(losses) != len(lengths):
         raise ValueError(f"loss_tokens: expected {len(lengths)} numbers, got {len(losses)}")

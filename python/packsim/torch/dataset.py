@@ -43,7 +43,7 @@ class PlanDataset(Dataset[Any]):
     dataset
         Samples in the order of the lengths that the plan was made of. Its own `__getitems__`, where it has
         one, fetches the samples of a micro-batch at once.
-    plan : Plan or ShardedPlan
+    plan : Plan, RepackedPlan or ShardedPlan
 
     Raises
     ------

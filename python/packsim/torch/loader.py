@@ -29,7 +29,7 @@ class PlanLoader:
 
     Parameters
     ----------
-    plan : Plan or ShardedPlan
+    plan : Plan, RepackedPlan or ShardedPlan
     dataset
         Map-style; samples in the order of the lengths that the plan was made of.
     collator : callable, optional

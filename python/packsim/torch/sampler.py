@@ -23,7 +23,7 @@ class PlanSampler(Sampler[Any]):
 
     Parameters
     ----------
-    plan : Plan or ShardedPlan
+    plan : Plan, RepackedPlan or ShardedPlan
     rank, world_size : int, optional
         By default those of torch.distributed where it is initialised, else of the environment's RANK and
         WORLD_SIZE, else 0 of 1.

@@ -19,6 +19,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lengths_data import WRITERS, byte_tokenizer, count_words, json_lines, word_tokenizer
 
+from packsim import LossSpans
 from packsim.lengths import Lengths, LengthsError, measure_lengths
 
 _TOKENIZER = byte_tokenizer()
@@ -270,7 +271,8 @@ def test_npy_is_what_the_program_packs(tmp_path: Path) -> None:
 
 
 def test_saved_lengths_are_loaded(tmp_path: Path) -> None:
-    lengths = Lengths(np.array([3, 0], np.int32), np.array([1, 0], np.int32), "a list")
+    spans = LossSpans.of_labels([[-100, 7, -100], []])
+    lengths = Lengths(np.array([3, 0], np.int32), spans, "a list")
     lengths.save(tmp_path / "both.npz")
     both = Lengths.load(tmp_path / "both.npz")
     assert both.loss_tokens is not None

@@ -324,3 +324,27 @@ def test_damaged_saved_lengths(name: str, tmp_path: Path) -> None:
         Lengths.load(tmp_path / name)
     with pytest.raises(LengthsError, match=r"expected a file ending in \.npy or \.npz, got \.txt"):
         Lengths.load(tmp_path / "x.txt")
+
+
+@pytest.mark.parametrize(
+    ("arrays", "mistake"),
+    [
+        (
+            {"loss_tokens": [1, 0]},
+            "expected arrays loss_offsets, loss_begins, loss_ends of labelled data, got",
+        ),
+        (
+            {"loss_offsets": [0, 1, 1], "loss_begins": [0]},
+            "expected arrays loss_offsets, .*, got lengths_tokens",
+        ),
+        ({"loss_offsets": [0, 1], "loss_begins": [0], "loss_ends": [2]}, "expected 2 samples, got 1"),
+        ({"loss_offsets": [0, 1, 1], "loss_begins": [0], "loss_ends": [4]}, "sample 0: .* in 0..3, got 0..4"),
+        ({"loss_offsets": [[0]], "loss_begins": [0], "loss_ends": [2]}, "offsets: expected one dimension"),
+    ],
+)
+def test_saved_spans_that_do_not_fit_are_refused(
+    arrays: dict[str, Any], mistake: str, tmp_path: Path
+) -> None:
+    np.savez(tmp_path / "x.npz", lengths_tokens=np.array([3, 0], np.int32), **arrays)
+    with pytest.raises(LengthsError, match=f"x.npz: {mistake}"):
+        Lengths.load(tmp_path / "x.npz")

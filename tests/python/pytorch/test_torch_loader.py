@@ -36,15 +36,21 @@ def made_plan(last_iteration: Any = "shorten", seed: int = 1024) -> packsim.Plan
     )
 
 
-PLANS = {last: made_plan(last) for last in ("drop", "repeat", "shorten")}
+def repacked_of(order: Any, seed: int) -> packsim.Plan:
+    packing = packsim.pack(LENGTHS[order], strategy="bfs", capacity_tokens=64, seed=seed)
+    return packsim.make_plan(packing, n_gpus=4, last_iteration="shorten", seed=seed)
+
+
+PLANS: dict[str, Any] = {last: made_plan(last) for last in ("drop", "repeat", "shorten")}
 PLAN = PLANS["shorten"]
+PLANS["repacked"] = packsim.RepackedPlan(repacked_of, n_samples=len(LENGTHS), epochs=2)
 
 
 def order(batches: Any) -> list[tuple[int, list[int], bool]]:
     return [(b.micro_batch.iteration, list(b.micro_batch), b.is_last) for b in batches]
 
 
-def uninterrupted(plan: packsim.Plan, rank: int, world_size: int) -> list[tuple[int, list[int], bool]]:
+def uninterrupted(plan: Any, rank: int, world_size: int) -> list[tuple[int, list[int], bool]]:
     loader = PlanLoader(plan, DATA, rank=rank, world_size=world_size)
     return [one for _ in range(plan.n_epochs) for one in order(loader)]
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sharded_data import ARGUMENTS, drawn, naive_pieces, packed, pieces
 
 import packsim
+from packsim import LossSpans
 from packsim.sharded import (
     ShardArguments,
     ShardedDataset,
@@ -120,6 +121,35 @@ def test_loss_tokens_follow_their_samples(tmp_path: Path) -> None:
     found = {s: n for p in packs for s, n in zip(p.samples.tolist(), p.piece_loss_tokens().tolist())}  # noqa: B905
     assert found == {0: 5, 1: 0, 2: 13, 3: 32, 4: 8}
     assert packs.n_loss_tokens == 58
+
+
+@pytest.mark.parametrize("over_long", ["truncate", "split"])
+def test_pieces_of_cut_samples_have_their_loss_tokens(tmp_path: Path, over_long: str) -> None:
+    # Every third token has loss, the first of each piece has none.
+    lengths = [np.array([100, 40], dtype=np.int32), np.array([130], dtype=np.int32)]
+    arguments = ShardArguments("bfd", 64, over_long=over_long)  # type: ignore[arg-type]
+    for shard, tokens in enumerate(lengths):
+        labels = [[1 if token % 3 == 0 else -100 for token in range(n)] for n in tokens]
+        pack_shard(tokens, arguments, folder=tmp_path, shard=shard, loss_tokens=LossSpans.of_labels(labels))
+    packs = join_shards(tmp_path, 2)
+    n_loss_tokens = 0
+    for pack in packs:
+        starts = np.zeros(len(pack.samples), dtype=int) if pack.starts_tokens is None else pack.starts_tokens
+        for start, tokens, found in zip(
+            starts.tolist(), pack.tokens.tolist(), pack.piece_loss_tokens().tolist(), strict=True
+        ):
+            assert found == sum(token % 3 == 0 for token in range(start + 1, start + tokens))
+            n_loss_tokens += found
+    assert packs.n_loss_tokens == n_loss_tokens
+    with pytest.raises(ShardError, match="shard 1: loss_tokens: expected 1 samples, got 2"):
+        pack_shard(
+            lengths[1], arguments, folder=tmp_path, shard=1, loss_tokens=LossSpans.of_labels([[1], []])
+        )
+    # Other labels of the same lengths are another shard.
+    record = pack_shard(
+        lengths[1], arguments, folder=tmp_path, shard=1, loss_tokens=LossSpans.of_labels([[1] * 130])
+    )
+    assert record["n_loss_tokens"] == {"truncate": 63, "split": 127}[over_long]
 
 
 def test_a_shard_that_is_done_is_not_packed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,7 +306,7 @@ def test_mistakes_are_named_all_at_once(tmp_path: Path) -> None:
         pack_shard([3, 65], ShardArguments("bfd", 64), folder=tmp_path, shard=7)
     with pytest.raises(ShardError, match="shard 7: loss_tokens: sample 1: expected 0..4, got 5"):
         pack_shard([3, 5], ARGUMENTS, folder=tmp_path, shard=7, loss_tokens=[2, 5])
-    with pytest.raises(ShardError, match="shard 7: loss_tokens: expected none for a packing that cuts"):
+    with pytest.raises(ShardError, match="shard 7: loss_tokens: expected LossSpans for a packing that cuts"):
         pack_shard([3, 99], ARGUMENTS, folder=tmp_path, shard=7, loss_tokens=[2, 5])
     assert list(tmp_path.iterdir()) == []
 

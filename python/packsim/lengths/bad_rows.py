@@ -78,3 +78,10 @@ def portable(error: Exception) -> Exception:
     notes = list(getattr(kept, "__notes__", ()))
     kept.__notes__ = [*notes, lines]
     return kept
+
+
+def first_of(mistakes: list[str]) -> list[str]:
+    """The first ten, and how many there are."""
+    if len(mistakes) <= MOST_SHOWN:
+        return mistakes
+    return [*mistakes[:MOST_SHOWN], f"{len(mistakes)} mistakes; these are the first {MOST_SHOWN}"]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from packsim.lengths.errors import LengthsError
-from packsim.lengths.files import FORMATS
+from packsim.lengths.formats import FORMATS
 from packsim.lengths.measure import measure_lengths
 from packsim.lengths.optional import import_optional
 
@@ -44,8 +44,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m packsim.lengths",
         description="Measures the token lengths of data files and writes them for packsim.",
     )
-    parser.add_argument("data", nargs="+", help=f"files or patterns ending in {', '.join(FORMATS)}")
-    parser.add_argument("--column", required=True, help="text, or with no --tokenizer token ids or lengths")
+    parser.add_argument("data", nargs="+", help=f"folders, or files ending in {', '.join(FORMATS)}")
+    parser.add_argument("--column", help="text, or with no --tokenizer token ids or lengths")
     parser.add_argument("--tokenizer", help="a tokenizer.json of the tokenizers library")
     parser.add_argument("--labels-column", help="labels beside token ids; those other than -100 are counted")
     parser.add_argument("--out", required=True, help=".npy for the packsim program, or .npz with loss tokens")

@@ -1,37 +1,16 @@
-"""Paths and patterns to files, and what identifies a file."""
+"""Paths and patterns to the files, folders and indexes that they name."""
 
 from __future__ import annotations
 
 import glob
-import hashlib
 import os
-from collections.abc import Callable, Iterator
-from typing import Any
 
 from packsim.lengths.arrow_columns import Selection
 from packsim.lengths.errors import LengthsError
-from packsim.lengths.line_file import LineFile
-from packsim.lengths.parts import Chunk, IsWanted, Part
-from packsim.lengths.table_parts import ArrowFile, CsvFile, ParquetFile
-
-_HASHED_BLOCK_BYTES = 1 << 20
-
-FORMATS: dict[str, Callable[[str, Selection], Any]] = {
-    ".parquet": ParquetFile,
-    ".arrow": ArrowFile,
-    ".jsonl": LineFile,
-    ".jsonl.gz": LineFile,
-    ".jsonl.zst": LineFile,
-    ".ndjson": LineFile,
-    ".ndjson.gz": LineFile,
-    ".ndjson.zst": LineFile,
-    ".json": LineFile,
-    ".csv": CsvFile,
-}
-
-
-def format_of(path: str) -> Callable[[str, Selection], Any] | None:
-    return next((of for ending, of in FORMATS.items() if path.endswith(ending)), None)
+from packsim.lengths.file_part import FilePart
+from packsim.lengths.folders import folder_parts
+from packsim.lengths.formats import FORMATS, format_of
+from packsim.lengths.parts import Part
 
 
 def open_files(paths: list[str | os.PathLike[str]], selection: Selection) -> list[Part]:
@@ -45,86 +24,34 @@ def open_files(paths: list[str | os.PathLike[str]], selection: Selection) -> lis
     parts: list[Part] = []
     mistakes: list[str] = []
     for given in paths:
-        pattern = os.fspath(given)
-        found = [pattern] if os.path.exists(pattern) else sorted(glob.glob(pattern, recursive=True))
-        if not found:
-            mistakes.append(f"{pattern}: expected a file or a pattern of files, got none of that name")
+        try:
+            found = _found(os.fspath(given))
+        except LengthsError as mistake:
+            mistakes.append(str(mistake))
+            continue
         for path in found:
-            kind = format_of(path)
-            if os.path.isdir(path):
-                mistakes.append(f"{path}: expected a file or a pattern of files, got a folder")
-            elif kind is None:
-                mistakes.append(f"{path}: expected a file ending in {', '.join(FORMATS)}")
-            else:
-                parts.append(FilePart(path, kind(path, selection)))
+            try:
+                parts += _opened(path, selection)
+            except LengthsError as mistake:
+                mistakes.append(str(mistake))
     if mistakes:
         raise LengthsError("\n".join(mistakes))
     return parts
 
 
-class FilePart:
-    """A file that must stay as it is while it is read."""
-
-    def __init__(self, path: str, reader: Any) -> None:
-        self.place = path
-        self._reader = reader
-        self._state = self._now()
-
-    @property
-    def n_samples(self) -> int | None:
-        with _Reading(self.place):
-            n_samples: int | None = self._reader.n_samples
-            return n_samples
-
-    def mistakes(self) -> list[str]:
-        try:
-            with _Reading(self.place):
-                mistakes: list[str] = self._reader.mistakes()
-                return mistakes
-        except LengthsError as error:
-            return [str(error)]
-
-    def identity(self) -> str | None:
-        """The SHA-256 of its bytes: a moved or copied file is the same one, an edited one never is."""
-        digest = hashlib.sha256()
-        with open(self.place, "rb") as file:
-            while block := file.read(_HASHED_BLOCK_BYTES):
-                digest.update(block)
-        self._check_unchanged()
-        # The ending says how the bytes are read.
-        return f"{type(self._reader).__name__} {self.place.rpartition('.')[2]} {digest.hexdigest()}"
-
-    def chunks(self, chunk_samples: int, is_wanted: IsWanted) -> Iterator[Chunk]:
-        with _Reading(self.place):
-            for chunk in self._reader.chunks(chunk_samples, is_wanted):
-                self._check_unchanged()
-                yield chunk
-
-    def _now(self) -> tuple[int, int, int]:
-        state = os.stat(self.place)
-        return state.st_ino, state.st_size, state.st_mtime_ns
-
-    def _check_unchanged(self) -> None:
-        if self._now() != self._state:
-            raise LengthsError(
-                f"{self.place}: expected a file that stays as it is, got one written meanwhile"
-            )
+def _found(given: str) -> list[str]:
+    if os.path.exists(given):
+        return [given]
+    found = sorted(glob.glob(given, recursive=True))
+    if not found:
+        raise LengthsError(f"{given}: expected a file, a folder or a pattern of them, got none of that name")
+    return found
 
 
-class _Reading:
-    """Names the file in what Arrow and the decompressors raise about its content."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        is_arrow = type(error).__module__ == "pyarrow.lib" and isinstance(error, Exception)
-        # Damaged files are OSErrors too, but without a number.
-        is_damage = isinstance(error, (EOFError, OSError)) and getattr(error, "errno", None) is None
-        is_zlib = type(error).__module__ == "zlib"
-        if isinstance(error, LengthsError) or not (is_arrow or is_damage or is_zlib):
-            return
-        raise LengthsError(f"{self._path}: expected a readable file, got {error}") from error
+def _opened(path: str, selection: Selection) -> list[Part]:
+    if os.path.isdir(path):
+        return folder_parts(path, selection)
+    kind = format_of(path)
+    if kind is None:
+        raise LengthsError(f"{path}: expected a folder or a file ending in {', '.join(FORMATS)}")
+    return [FilePart(path, kind(path, selection))]

@@ -8,7 +8,7 @@ from typing import Any
 from packsim.lengths.arrow_columns import Selection
 from packsim.lengths.chunk_cache import ChunkCache
 from packsim.lengths.errors import LengthsError
-from packsim.lengths.files import FilePart
+from packsim.lengths.file_part import FilePart
 from packsim.lengths.measurers import ColumnMeasurer, Measurer
 from packsim.lengths.measuring import Measuring, Progress
 from packsim.lengths.parts import Part
@@ -40,9 +40,10 @@ def measure_lengths(
     Parameters
     ----------
     source : path, pattern, list of pathlib.Path, or data
-        Files (.parquet, .arrow, .jsonl, .ndjson, both also .gz and .zst, .json with a value a line, .csv); a
-        `datasets.Dataset` or `IterableDataset`; a pyarrow Table, RecordBatch or RecordBatchReader; any
-        sequence or iterable of samples. A list of str holds samples, not paths.
+        Files (.parquet, .arrow, .jsonl, .ndjson, both also .gz and .zst, .json with a value a line, .csv),
+        folders of files of one format and of `save_to_disk`; a
+        `datasets.Dataset` or `IterableDataset`; a pyarrow Table, RecordBatch or
+        RecordBatchReader; any sequence or iterable of samples. A list of str holds samples, not paths.
     tokenize : tokenizer, callable or None
         A `tokenizers.Tokenizer`; a tokenizer of transformers, which is told not to truncate; or a function of
         a sample that returns token ids, a length, or a mapping with `input_ids` and perhaps `labels`. With
@@ -97,7 +98,8 @@ def measure_lengths(
         raise LengthsError("\n".join(mistakes))
     selection = Selection(column, labels_column, measurer.wants)
     description, parts = parts_of(source, selection)
-    mistakes = [mistake for part in parts for mistake in part.mistakes()]
+    # What the shards of a data set have in common is said once.
+    mistakes = list(dict.fromkeys(mistake for part in parts for mistake in part.mistakes()))
     if mistakes:
         raise LengthsError("\n".join(mistakes))
     caches = None

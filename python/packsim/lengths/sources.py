@@ -9,7 +9,8 @@ from typing import Any
 from packsim.lengths.arrow_columns import Selection
 from packsim.lengths.bad_rows import describe
 from packsim.lengths.errors import LengthsError
-from packsim.lengths.files import format_of, open_files
+from packsim.lengths.files import open_files
+from packsim.lengths.formats import format_of
 from packsim.lengths.parts import Part
 from packsim.lengths.sample_parts import DatasetPart, IterablePart, SequencePart
 from packsim.lengths.table_parts import ReaderPart, TablePart
@@ -64,9 +65,13 @@ def _sequence(source: Sequence[Any], selection: Selection) -> tuple[str, list[Pa
             raise LengthsError("source: expected paths alone, got paths and other samples")
         paths = list(source)
         return ", ".join(map(os.fspath, paths)), open_files(paths, selection)
-    if isinstance(first, str) and format_of(first) and os.path.isfile(first):
+    if isinstance(first, str) and _is_path(first):
         # Else the lengths would be those of the paths.
         raise LengthsError(
             f"source: expected samples, got the path {first} as text; give files as pathlib.Path"
         )
     return type(source).__name__, [SequencePart(source, "samples")]
+
+
+def _is_path(text: str) -> bool:
+    return bool(format_of(text) and os.path.isfile(text)) or (os.sep in text and os.path.isdir(text))

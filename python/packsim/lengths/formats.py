@@ -1,0 +1,33 @@
+"""The formats of files and folders that are read: a row for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from packsim.lengths.arrow_columns import Selection
+from packsim.lengths.line_file import LineFile
+from packsim.lengths.table_parts import ArrowFile, CsvFile, ParquetFile
+
+# Ending of a file's name to its reader.
+FORMATS: dict[str, Callable[[str, Selection], Any]] = {
+    ".parquet": ParquetFile,
+    ".arrow": ArrowFile,
+    ".jsonl": LineFile,
+    ".jsonl.gz": LineFile,
+    ".jsonl.zst": LineFile,
+    ".ndjson": LineFile,
+    ".ndjson.gz": LineFile,
+    ".ndjson.zst": LineFile,
+    ".json": LineFile,
+    ".csv": CsvFile,
+}
+
+
+def format_of(path: str) -> Callable[[str, Selection], Any] | None:
+    return next((of for ending, of in FORMATS.items() if path.endswith(ending)), None)
+
+
+def ending_of(path: str) -> str | None:
+    """Of the formats that are read."""
+    return next((ending for ending in FORMATS if path.endswith(ending)), None)

@@ -43,6 +43,8 @@ def _found(given: str) -> list[str]:
     if os.path.exists(given):
         return [given]
     found = sorted(glob.glob(given, recursive=True))
+    if not found and os.path.exists(f"{given}.idx"):
+        found = [f"{given}.idx"]  # Megatron names its files by what .idx and .bin have in common
     if not found:
         raise LengthsError(f"{given}: expected a file, a folder or a pattern of them, got none of that name")
     return found

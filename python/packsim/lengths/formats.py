@@ -7,6 +7,7 @@ from typing import Any
 
 from packsim.lengths.arrow_columns import Selection
 from packsim.lengths.line_file import LineFile
+from packsim.lengths.megatron_index import MegatronIndex
 from packsim.lengths.table_parts import ArrowFile, CsvFile, ParquetFile
 
 # Ending of a file's name to its reader.
@@ -21,6 +22,7 @@ FORMATS: dict[str, Callable[[str, Selection], Any]] = {
     ".ndjson.zst": LineFile,
     ".json": LineFile,
     ".csv": CsvFile,
+    ".idx": MegatronIndex,
 }
 
 

@@ -40,8 +40,8 @@ def measure_lengths(
     Parameters
     ----------
     source : path, pattern, list of pathlib.Path, or data
-        Files (.parquet, .arrow, .jsonl, .ndjson, both also .gz and .zst, .json with a value a line, .csv),
-        folders of files of one format and of `save_to_disk`; a
+        Files (.parquet, .arrow, .jsonl, .ndjson, both also .gz and .zst, .json with a value a line, .csv, the
+        .idx of Megatron-Core), folders of files of one format and of `save_to_disk`; a
         `datasets.Dataset` or `IterableDataset`; a pyarrow Table, RecordBatch or
         RecordBatchReader; any sequence or iterable of samples. A list of str holds samples, not paths.
     tokenize : tokenizer, callable or None
@@ -50,7 +50,7 @@ def measure_lengths(
         None, the column holds token ids already, or lengths.
     column : str, optional
         What of a sample is tokenized. Without it, all of the sample, which for tables, files and data sets
-        is a dict and needs a function.
+        is a dict and needs a function. `document` (the default) or `sequence` of a .idx.
     labels_column : str, optional
         With `tokenize` None, the labels beside the token ids, of which those other than -100 are counted, but
         for the first of a sample, which nothing predicts.

@@ -53,8 +53,9 @@ class ColumnMeasurer:
 
     def _measure_table(self, rows: TableRows) -> Measured:
         bad_rows = BadRows()
-        column, labels_column = self.selection.column, self.selection.labels_column
-        assert column is not None  # schema_mistakes refuses it
+        # A source whose column needs no name has only that one; schema_mistakes refuses others.
+        column = self.selection.column or rows.table.column_names[0]
+        labels_column = self.selection.labels_column
         lengths_tokens = column_lengths(rows.table.column(column), rows.place, column, bad_rows)
         spans = None
         if labels_column:

@@ -8,7 +8,7 @@ import os
 from packsim.lengths.arrow_columns import Selection
 from packsim.lengths.errors import LengthsError
 from packsim.lengths.file_part import FilePart
-from packsim.lengths.folders import folder_parts
+from packsim.lengths.folders import folder_parts, json_index_parts
 from packsim.lengths.formats import FORMATS, format_of
 from packsim.lengths.parts import Part
 
@@ -53,6 +53,10 @@ def _found(given: str) -> list[str]:
 def _opened(path: str, selection: Selection) -> list[Part]:
     if os.path.isdir(path):
         return folder_parts(path, selection)
+    if path.endswith(".json"):
+        parts = json_index_parts(path, selection)
+        if parts is not None:
+            return parts
     kind = format_of(path)
     if kind is None:
         raise LengthsError(f"{path}: expected a folder or a file ending in {', '.join(FORMATS)}")

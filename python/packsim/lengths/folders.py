@@ -4,36 +4,56 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import Any
 
 from packsim.lengths.arrow_columns import Selection
 from packsim.lengths.bad_rows import first_of
 from packsim.lengths.errors import LengthsError
 from packsim.lengths.file_part import FilePart
-from packsim.lengths.formats import FORMATS, ending_of
+from packsim.lengths.formats import FORMATS, JSON_INDEXES, ending_of
 from packsim.lengths.parts import Part
 
-# Of Dataset.save_to_disk(), and of DatasetDict.save_to_disk().
-_STATE, _SPLITS = "state.json", "dataset_dict.json"
+# Of MDS and wids; of Dataset.save_to_disk(); of DatasetDict.save_to_disk().
+_INDEX, _STATE, _SPLITS = "index.json", "state.json", "dataset_dict.json"
 # What Hugging Face writes beside data files.
 _NO_DATA = ("dataset_info.json", "dataset_infos.json")
+_HEAD_BYTES = 4096
 
 
 def folder_parts(folder: str, selection: Selection) -> list[Part]:
-    """The files of a saved data set, as its state has them, or else all files of one format in the folder and
-    those below it, in the order of their paths. Names that start with . or _ are passed over.
+    """The shards of an MDS folder or of a saved data set, as its index has them, or else all files of one
+    format in the folder and those below it, in the order of their paths. Names that start with . or _ are
+    passed over.
 
     Raises
     ------
     LengthsError
         Where there are none, or files of several formats.
     """
+    if os.path.isfile(index := os.path.join(folder, _INDEX)):
+        parts = json_index_parts(index, selection)
+        if parts is None:
+            raise LengthsError(f"{index}: expected an index with {' or '.join(JSON_INDEXES)}, got none")
+        return parts
     if os.path.isfile(os.path.join(folder, _STATE)):
         return [_file_part(path, selection) for path in _saved_files(folder)]
     if os.path.isfile(splits := os.path.join(folder, _SPLITS)):
         names = ", ".join(map(str, _json(splits).get("splits", [])))
         raise LengthsError(f"{folder}: expected one data set, got the splits {names}; give the folder of one")
     return [_file_part(path, selection) for path in _found_files(folder)]
+
+
+def json_index_parts(path: str, selection: Selection) -> list[Part] | None:
+    """The parts that a .json file names; None where it is no index but holds samples."""
+    with open(path, "rb") as file:
+        head = file.read(_HEAD_BYTES)
+    names = "|".join(JSON_INDEXES)
+    if not re.search(rf'"({names})"\s*:\s*\['.encode(), head):
+        return None
+    index = _json(path)
+    key = next((key for key in JSON_INDEXES if key in index), None)
+    return None if key is None else JSON_INDEXES[key](path, index, selection)
 
 
 def _file_part(path: str, selection: Selection) -> Part:
@@ -79,7 +99,7 @@ def _found_files(folder: str) -> list[str]:
     for below, folders, files in os.walk(folder, onerror=_raise):
         folders[:] = [name for name in folders if not name.startswith((".", "_"))]
         inner += [os.path.join(below, name) for name in folders if os.path.islink(os.path.join(below, name))]
-        if {_STATE, _SPLITS} & set(files):
+        if {_INDEX, _STATE, _SPLITS} & set(files):
             inner.append(below)
         for name in files:
             ending = None if name.startswith((".", "_")) or name in _NO_DATA else ending_of(name)

@@ -7,7 +7,9 @@ from typing import Any
 
 from packsim.lengths.arrow_columns import Selection
 from packsim.lengths.line_file import LineFile
+from packsim.lengths.mds_folder import mds_parts
 from packsim.lengths.megatron_index import MegatronIndex
+from packsim.lengths.parts import Part
 from packsim.lengths.table_parts import ArrowFile, CsvFile, ParquetFile
 
 # Ending of a file's name to its reader.
@@ -23,6 +25,12 @@ FORMATS: dict[str, Callable[[str, Selection], Any]] = {
     ".json": LineFile,
     ".csv": CsvFile,
     ".idx": MegatronIndex,
+}
+
+# The key that holds the list of shards in a JSON file that names them, to what opens them: from the path of
+# the index and its content.
+JSON_INDEXES: dict[str, Callable[[str, dict[str, Any], Selection], list[Part]]] = {
+    "shards": mds_parts,
 }
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from packsim.lengths.arrow_columns import Selection
-from packsim.lengths.optional import import_optional
+from packsim.lengths.compressed import COMPRESSIONS
 from packsim.lengths.parts import Chunk, IsWanted
 from packsim.lengths.rows import LineRows
 
@@ -31,12 +29,8 @@ class LineFile:
         return []
 
     def _open(self) -> BinaryIO:
-        if self.place.endswith(".gz"):
-            return cast(BinaryIO, gzip.open(self.place, "rb"))
-        if self.place.endswith(".zst"):
-            arrow = import_optional("pyarrow", self.place)
-            return io.BufferedReader(arrow.CompressedInputStream(arrow.OSFile(self.place), "zstd"), 1 << 20)
-        return open(self.place, "rb", buffering=1 << 20)
+        kind = {"gz": "gz", "zst": "zstd"}.get(self.place.rpartition(".")[2], "none")
+        return COMPRESSIONS[kind](self.place)
 
     def chunks(self, chunk_samples: int, is_wanted: IsWanted) -> Iterator[Chunk]:
         with self._open() as file:

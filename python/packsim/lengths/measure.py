@@ -41,8 +41,8 @@ def measure_lengths(
     ----------
     source : path, pattern, list of pathlib.Path, or data
         Files (.parquet, .arrow, .jsonl, .ndjson, both also .gz and .zst, .json with a value a line, .csv, the
-        .idx of Megatron-Core), folders of files of one format and of `save_to_disk`; a
-        `datasets.Dataset` or `IterableDataset`; a pyarrow Table, RecordBatch or
+        .idx of Megatron-Core), folders of files of one format, of `save_to_disk` and of MosaicML streaming;
+        a `datasets.Dataset` or `IterableDataset`; a pyarrow Table, RecordBatch or
         RecordBatchReader; any sequence or iterable of samples. A list of str holds samples, not paths.
     tokenize : tokenizer, callable or None
         A `tokenizers.Tokenizer`; a tokenizer of transformers, which is told not to truncate; or a function of

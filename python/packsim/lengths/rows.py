@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -125,7 +125,59 @@ class TableRows:
             object.__setattr__(self, name, value)
 
 
-Rows = SampleRows | LineRows | TableRows
+@dataclass(frozen=True)
+class EncodedRows:
+    """Samples whose columns are bytes, decoded where they are measured. Rows count from 0.
+
+    `decode` gives the value of a column from the columns of a sample; it raises Undecodable. `keys` name the
+    samples in the data, where they have names.
+    """
+
+    source: str
+    first_row: int
+    samples: list[dict[str, bytes]]
+    decode: Callable[[str, bytes], Any]
+    keys: list[str] | None = None
+
+    @property
+    def n_samples(self) -> int:
+        return len(self.samples)
+
+    def place(self, row: int) -> str:
+        key = f" ({self.keys[row]})" if self.keys else ""
+        return f"{self.source}: row {self.first_row + row}{key}"
+
+    def values(self, column: str | None, bad_rows: BadRows) -> list[Any]:
+        """A value a row; MISSING where the row was bad."""
+        return [self._value(row, sample, column, bad_rows) for row, sample in enumerate(self.samples)]
+
+    def _value(self, row: int, sample: dict[str, bytes], column: str | None, bad_rows: BadRows) -> Any:
+        place = self.place(row)
+        try:
+            if column is None:
+                return {name: self.decode(name, content) for name, content in sample.items()}
+            content = value_of(sample, column, place, bad_rows)
+            value = content if content is MISSING else self.decode(column, content)
+        except Undecodable as mistake:
+            bad_rows.add(f"{place}: column {mistake.column}", mistake.expected, mistake.got)
+            return MISSING
+        if value is None:
+            bad_rows.add(place, f"a value in column {column}", "None")
+            return MISSING
+        return value
+
+
+class Undecodable(ValueError):
+    """Bytes that are not what their column says."""
+
+    def __init__(self, column: str, expected: str, got: str) -> None:
+        super().__init__(column, expected, got)
+        self.column = column
+        self.expected = expected
+        self.got = got
+
+
+Rows = SampleRows | LineRows | TableRows | EncodedRows
 
 
 def value_of(sample: Any, column: str | None, place: str, bad_rows: BadRows) -> Any:

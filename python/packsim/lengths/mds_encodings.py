@@ -1,0 +1,99 @@
+"""Encodings of the columns of MosaicML's MDS shards, as streaming/base/format/mds/encodings.py names them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from packsim.lengths.arrow_columns import Wants
+from packsim.lengths.encoded_columns import Kind, decoded_array, decoded_json, decoded_text
+from packsim.lengths.rows import Undecodable
+
+_SCALARS: dict[str, str] = {"int": "<i8"} | {
+    f"{kind}{bits}": f"<{kind[0]}{bits // 8}" for kind in ("uint", "int") for bits in (8, 16, 32, 64)
+}
+_KINDS: dict[str, Kind] = {
+    "str": "text",
+    "json": "json",
+    "ndarray": "array",
+    "str_int": "integer",
+    "pkl": "pickle",
+    **dict.fromkeys(_SCALARS, "integer"),
+}
+# The byte that says the type of an array where its encoding does not.
+_ARRAY_TYPES = {
+    8: "uint8",
+    9: "int8",
+    16: "uint16",
+    17: "int16",
+    18: "float16",
+    32: "uint32",
+    33: "int32",
+    34: "float32",
+    64: "uint64",
+    65: "int64",
+    66: "float64",
+}
+_SHAPE_TYPES = ("<u1", "<u2", "<u4", "<u8")
+
+
+def kind_of(encoding: str) -> Kind:
+    """Images and floats stay bytes."""
+    return _KINDS.get(encoding.partition(":")[0], "bytes")
+
+
+@dataclass(frozen=True)
+class MdsDecoder:
+    """Decodes columns by their encodings."""
+
+    encodings: dict[str, str]
+    wants: Wants
+
+    def __call__(self, name: str, content: bytes) -> Any:
+        encoding = self.encodings[name]
+        kind = kind_of(encoding)
+        if kind == "text":
+            return decoded_text(name, content)
+        if kind == "json":
+            return decoded_json(name, content)
+        if kind == "array":
+            return _array(name, encoding, content, self.wants)
+        if kind == "integer":
+            return _integer(name, encoding, content)
+        return content
+
+
+def _integer(name: str, encoding: str, content: bytes) -> int:
+    try:
+        if encoding == "str_int":
+            return int(content)
+        (value,) = np.frombuffer(content, _SCALARS[encoding])
+        return int(value)
+    except ValueError as error:
+        raise Undecodable(name, encoding, f"{len(content)} bytes") from error
+
+
+def _array(name: str, encoding: str, content: bytes, wants: Wants) -> Any:
+    """[type: 1 byte, unless the encoding has it] [dimensions * 4 + type of shape: 1 byte, shape, unless the
+    encoding has them] [values]"""
+    _, type_name, shape_text = (*encoding.split(":"), "", "")[:3]
+    at = 0
+    try:
+        if not type_name:
+            type_name, at = _ARRAY_TYPES[content[0]], 1
+        elif type_name not in _ARRAY_TYPES.values():
+            raise KeyError(type_name)
+        if shape_text:
+            shape = tuple(map(int, shape_text.split(",")))
+        else:
+            n_dimensions, shape_type = content[at] >> 2, np.dtype(_SHAPE_TYPES[content[at] & 3])
+            end = at + 1 + n_dimensions * shape_type.itemsize
+            shape = tuple(np.frombuffer(content[at + 1 : end], shape_type).tolist())
+            at = end
+            if len(shape) != n_dimensions:
+                raise IndexError
+    except (IndexError, KeyError, ValueError) as error:
+        raise Undecodable(name, f"an array ({encoding})", f"{len(content)} bytes that are none") from error
+    return decoded_array(name, memoryview(content)[at:], np.dtype(type_name).newbyteorder("<"), shape, wants)

@@ -63,7 +63,7 @@ class FilePart:
 
 
 class _Reading:
-    """Names the file in what Arrow and the decompressors raise about its content."""
+    """Names the file in what Arrow, tarfile and the decompressors raise about its content."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -75,7 +75,7 @@ class _Reading:
         is_arrow = type(error).__module__ == "pyarrow.lib" and isinstance(error, Exception)
         # Damaged files are OSErrors too, but without a number.
         is_damage = isinstance(error, (EOFError, OSError)) and getattr(error, "errno", None) is None
-        is_zlib = type(error).__module__ == "zlib"
-        if isinstance(error, LengthsError) or not (is_arrow or is_damage or is_zlib):
+        is_packing = type(error).__module__ in ("zlib", "tarfile")
+        if isinstance(error, LengthsError) or not (is_arrow or is_damage or is_packing):
             return
         raise LengthsError(f"{self._path}: expected a readable file, got {error}") from error

@@ -6,6 +6,8 @@ import glob
 import os
 
 from packsim.lengths.arrow_columns import Selection
+from packsim.lengths.bad_rows import first_of
+from packsim.lengths.brace_patterns import expand_braces
 from packsim.lengths.errors import LengthsError
 from packsim.lengths.file_part import FilePart
 from packsim.lengths.folders import folder_parts, json_index_parts
@@ -42,11 +44,19 @@ def open_files(paths: list[str | os.PathLike[str]], selection: Selection) -> lis
 def _found(given: str) -> list[str]:
     if os.path.exists(given):
         return [given]
-    found = sorted(glob.glob(given, recursive=True))
-    if not found and os.path.exists(f"{given}.idx"):
-        found = [f"{given}.idx"]  # Megatron names its files by what .idx and .bin have in common
-    if not found:
-        raise LengthsError(f"{given}: expected a file, a folder or a pattern of them, got none of that name")
+    found: list[str] = []
+    mistakes: list[str] = []
+    for pattern in expand_braces(given):
+        names = [pattern] if os.path.exists(pattern) else sorted(glob.glob(pattern, recursive=True))
+        if not names and os.path.exists(f"{pattern}.idx"):
+            names = [f"{pattern}.idx"]  # Megatron names its files by what .idx and .bin have in common
+        if not names:
+            mistakes.append(
+                f"{pattern}: expected a file, a folder or a pattern of them, got none of that name"
+            )
+        found += names
+    if mistakes:
+        raise LengthsError("\n".join(first_of(mistakes)))
     return found
 
 

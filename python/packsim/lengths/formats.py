@@ -11,6 +11,8 @@ from packsim.lengths.mds_folder import mds_parts
 from packsim.lengths.megatron_index import MegatronIndex
 from packsim.lengths.parts import Part
 from packsim.lengths.table_parts import ArrowFile, CsvFile, ParquetFile
+from packsim.lengths.webdataset_shard import WebDatasetShard
+from packsim.lengths.wids_index import wids_parts
 
 # Ending of a file's name to its reader.
 FORMATS: dict[str, Callable[[str, Selection], Any]] = {
@@ -25,12 +27,16 @@ FORMATS: dict[str, Callable[[str, Selection], Any]] = {
     ".json": LineFile,
     ".csv": CsvFile,
     ".idx": MegatronIndex,
+    ".tar": WebDatasetShard,
+    ".tar.gz": WebDatasetShard,
+    ".tgz": WebDatasetShard,
 }
 
 # The key that holds the list of shards in a JSON file that names them, to what opens them: from the path of
 # the index and its content.
 JSON_INDEXES: dict[str, Callable[[str, dict[str, Any], Selection], list[Part]]] = {
     "shards": mds_parts,
+    "shardlist": wids_parts,
 }
 
 

@@ -41,8 +41,8 @@ def measure_lengths(
     ----------
     source : path, pattern, list of pathlib.Path, or data
         Files (.parquet, .arrow, .jsonl, .ndjson, both also .gz and .zst, .json with a value a line, .csv, the
-        .idx of Megatron-Core), folders of files of one format, of `save_to_disk` and of MosaicML streaming;
-        a `datasets.Dataset` or `IterableDataset`; a pyarrow Table, RecordBatch or
+        .idx of Megatron-Core, WebDataset's .tar), folders of files of one format, of `save_to_disk` and of
+        MosaicML streaming; a `datasets.Dataset` or `IterableDataset`; a pyarrow Table, RecordBatch or
         RecordBatchReader; any sequence or iterable of samples. A list of str holds samples, not paths.
     tokenize : tokenizer, callable or None
         A `tokenizers.Tokenizer`; a tokenizer of transformers, which is told not to truncate; or a function of
@@ -50,7 +50,8 @@ def measure_lengths(
         None, the column holds token ids already, or lengths.
     column : str, optional
         What of a sample is tokenized. Without it, all of the sample, which for tables, files and data sets
-        is a dict and needs a function. `document` (the default) or `sequence` of a .idx.
+        is a dict and needs a function. `document` (the default) or `sequence` of a .idx; an extension, or
+        json/KEY, of a .tar.
     labels_column : str, optional
         With `tokenize` None, the labels beside the token ids, of which those other than -100 are counted, but
         for the first of a sample, which nothing predicts.

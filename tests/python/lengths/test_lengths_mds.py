@@ -140,8 +140,8 @@ def test_whole_samples_are_mappings_without_pickles(tmp_path: Path) -> None:
 def test_streams_are_given_one_by_one(tmp_path: Path) -> None:
     for name, n_tokens in (("a", 2), ("b", 3)):
         write_mds(tmp_path / name, _COLUMNS, [[_sample(n_tokens)]])
-    both = measure_lengths([tmp_path / "b", tmp_path / "a"], column="count")
-    assert both.lengths_tokens.tolist() == [3, 2]
+    for source in ([tmp_path / "b", tmp_path / "a"], str(tmp_path / "{b,a}")):
+        assert measure_lengths(source, column="count").lengths_tokens.tolist() == [3, 2]
     assert measure_lengths(str(tmp_path / "*"), column="count").lengths_tokens.tolist() == [2, 3]
     assert _message(tmp_path, column="count") == (
         f"{tmp_path}: expected files, got data sets or links in it; give them one by one: "
@@ -329,7 +329,7 @@ def test_missing_shards_are_counted_and_ten_are_shown(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("{}", "expected an index with shards, got none"),
+        ("{}", "expected an index with shards or shardlist, got none"),
         ('{"shards": [', "expected a JSON object, got Expecting value: line 1"),
         ('{"shards": [], "version": 1}', "expected a list of shards of version 2, got version 1"),
     ],

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import struct
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -108,3 +110,18 @@ def write_mds(
 def _file_info(name: str, content: bytes) -> dict[str, Any]:
     hashes = {"sha1": hashlib.sha1(content).hexdigest(), "xxh64": "of no algorithm that Python has"}
     return {"basename": name, "bytes": len(content), "hashes": hashes}
+
+
+def npy(values: Any) -> bytes:
+    file = io.BytesIO()
+    np.save(file, np.asarray(values))
+    return file.getvalue()
+
+
+def write_tar(path: Path, files: list[tuple[str, bytes]], mode: str = "w") -> None:
+    """Files in the order given, as webdataset.TarWriter writes them."""
+    with tarfile.open(path, mode) as tar:  # type: ignore[call-overload]
+        for name, content in files:
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))

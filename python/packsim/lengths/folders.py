@@ -11,7 +11,7 @@ from packsim.lengths.arrow_columns import Selection
 from packsim.lengths.bad_rows import first_of
 from packsim.lengths.errors import LengthsError
 from packsim.lengths.file_part import FilePart
-from packsim.lengths.formats import FORMATS, JSON_INDEXES, ending_of
+from packsim.lengths.formats import FORMATS, JSON_INDEXES, ending_of, format_of
 from packsim.lengths.parts import Part
 
 # Of MDS and wids; of Dataset.save_to_disk(); of DatasetDict.save_to_disk().
@@ -57,7 +57,9 @@ def json_index_parts(path: str, selection: Selection) -> list[Part] | None:
 
 
 def _file_part(path: str, selection: Selection) -> Part:
-    return FilePart(path, FORMATS[ending_of(path) or ""](path, selection))
+    kind = format_of(path)
+    assert kind is not None  # files of other endings have been passed over or refused
+    return FilePart(path, kind(path, selection))
 
 
 def _json(path: str) -> dict[str, Any]:
@@ -120,7 +122,8 @@ def _found_files(folder: str) -> list[str]:
         raise LengthsError(
             f"{folder}: expected files ending in {', '.join(FORMATS)}, got a folder without any"
         )
-    return sorted(*found.values())
+    (paths,) = found.values()
+    return sorted(paths)
 
 
 def _raise(error: OSError) -> None:

@@ -41,7 +41,8 @@ JSON_INDEXES: dict[str, Callable[[str, dict[str, Any], Selection], list[Part]]] 
 
 
 def format_of(path: str) -> Callable[[str, Selection], Any] | None:
-    return next((of for ending, of in FORMATS.items() if path.endswith(ending)), None)
+    ending = ending_of(path)
+    return None if ending is None else FORMATS[ending]
 
 
 def ending_of(path: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -36,9 +37,10 @@ _ARRAY_TYPES = {
     65: "int64",
     66: "float64",
 }
-_SHAPE_TYPES = ("<u1", "<u2", "<u4", "<u8")
+_SHAPE_TYPES = [np.dtype(name) for name in ("<u1", "<u2", "<u4", "<u8")]
 
 
+@cache
 def kind_of(encoding: str) -> Kind:
     """Images and floats stay bytes."""
     return _KINDS.get(encoding.partition(":")[0], "bytes")
@@ -78,22 +80,32 @@ def _integer(name: str, encoding: str, content: bytes) -> int:
 def _array(name: str, encoding: str, content: bytes, wants: Wants) -> Any:
     """[type: 1 byte, unless the encoding has it] [dimensions * 4 + type of shape: 1 byte, shape, unless the
     encoding has them] [values]"""
-    _, type_name, shape_text = (*encoding.split(":"), "", "")[:3]
     at = 0
     try:
-        if not type_name:
-            type_name, at = _ARRAY_TYPES[content[0]], 1
-        elif type_name not in _ARRAY_TYPES.values():
-            raise KeyError(type_name)
-        if shape_text:
-            shape = tuple(map(int, shape_text.split(",")))
-        else:
-            n_dimensions, shape_type = content[at] >> 2, np.dtype(_SHAPE_TYPES[content[at] & 3])
-            end = at + 1 + n_dimensions * shape_type.itemsize
-            shape = tuple(np.frombuffer(content[at + 1 : end], shape_type).tolist())
-            at = end
-            if len(shape) != n_dimensions:
-                raise IndexError
+        dtype, shape = _array_encoding(encoding)
+        if dtype is None:
+            dtype, at = _array_type(_ARRAY_TYPES[content[0]]), 1
+        if shape is None:
+            n_dimensions, shape_type = content[at] >> 2, _SHAPE_TYPES[content[at] & 3]
+            shape = tuple(np.frombuffer(content, shape_type, n_dimensions, at + 1).tolist())
+            at += 1 + n_dimensions * shape_type.itemsize
     except (IndexError, KeyError, ValueError) as error:
         raise Undecodable(name, f"an array ({encoding})", f"{len(content)} bytes that are none") from error
-    return decoded_array(name, memoryview(content)[at:], np.dtype(type_name).newbyteorder("<"), shape, wants)
+    return decoded_array(name, memoryview(content)[at:], dtype, shape, wants)
+
+
+@cache
+def _array_encoding(encoding: str) -> tuple[np.dtype[Any] | None, tuple[int, ...] | None]:
+    """Type and shape of all arrays of a column, where it has them: ndarray:TYPE:SIZE,SIZE."""
+    _, type_name, shape = (*encoding.split(":"), "", "")[:3]
+    return (
+        _array_type(type_name) if type_name else None,
+        tuple(map(int, shape.split(","))) if shape else None,
+    )
+
+
+@cache
+def _array_type(name: str) -> np.dtype[Any]:
+    if name not in _ARRAY_TYPES.values():
+        raise KeyError(name)
+    return np.dtype(name).newbyteorder("<")

@@ -69,6 +69,7 @@ class MdsShard:
         self._file = file
         self._index_path = index_path
         self._selection = selection
+        self._told = struct.Struct(f"<{file.columns.sizes.count(None)}I")
         # A function that asks a whole sample for a pickle finds none, instead of bytes that it may count.
         loadable = [
             name for name, encoding in file.columns.encoding_of.items() if kind_of(encoding) != "pickle"
@@ -117,10 +118,9 @@ class MdsShard:
 
     def _columns(self, sample: bytes, row: int) -> dict[str, bytes]:
         columns = self._file.columns
-        n_told = sum(size is None for size in columns.sizes)
-        at = 4 * n_told
+        at = self._told.size
         if len(sample) >= at:
-            told = iter(struct.unpack_from(f"<{n_told}I", sample))
+            told = iter(self._told.unpack_from(sample))
             sizes = [next(told) if size is None else size for size in columns.sizes]
             if at + sum(sizes) == len(sample):
                 found = {}

@@ -152,17 +152,17 @@ class EncodedRows:
         return [self._value(row, sample, column, bad_rows) for row, sample in enumerate(self.samples)]
 
     def _value(self, row: int, sample: dict[str, bytes], column: str | None, bad_rows: BadRows) -> Any:
-        place = self.place(row)
         try:
             if column is None:
                 return {name: self.decode(name, content) for name, content in sample.items()}
-            content = value_of(sample, column, place, bad_rows)
-            value = content if content is MISSING else self.decode(column, content)
+            if column not in sample:
+                return value_of(sample, column, self.place(row), bad_rows)
+            value = self.decode(column, sample[column])
         except Undecodable as mistake:
-            bad_rows.add(f"{place}: column {mistake.column}", mistake.expected, mistake.got)
+            bad_rows.add(f"{self.place(row)}: column {mistake.column}", mistake.expected, mistake.got)
             return MISSING
         if value is None:
-            bad_rows.add(place, f"a value in column {column}", "None")
+            bad_rows.add(self.place(row), f"a value in column {column}", "None")
             return MISSING
         return value
 

@@ -59,12 +59,24 @@ class CollatorRules:
 
 
 @dataclass(frozen=True)
-class _Document:
-    """A piece of a sample; ids and labels have the same shape (n_tokens,)."""
+class _Documents:
+    """The pieces of a micro-batch one after another, but for those without tokens: attention knows none.
+
+    Attributes
+    ----------
+    ids, labels : ndarray of int64, shape (n_tokens,)
+    positions : ndarray of int64, shape (n_tokens,)
+        From 0 in each document.
+    weights : ndarray of float64, shape (n_tokens,)
+        What the loss of each label is multiplied by.
+    lengths_tokens : ndarray of int64, shape (n_documents,)
+    """
 
     ids: NDArray[np.int64]
     labels: NDArray[np.int64]
-    weight: float
+    positions: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    lengths_tokens: NDArray[np.int64]
 
 
 class PackCollator:
@@ -153,23 +165,17 @@ class PackCollator:
         if not isinstance(pack, FetchedPack):
             raise TypeError(f"pack: expected what a PlanDataset fetches, got {type(pack).__name__}")
         documents = self._documents(pack)
-        # A document without tokens is none for attention.
-        documents = [document for document in documents if len(document.ids)]
         micro_batch = pack.micro_batch
         make = self._rows if self.rules.layout == "rows" else self._packed
         batch = self._columns.add_to(make(documents, micro_batch), pack, self.rules.layout)
         batch.is_last = micro_batch.is_last
         return batch
 
-    def _packed(self, documents: list[_Document], micro_batch: MicroBatch) -> PackedBatch:
-        lengths_tokens = [len(document.ids) for document in documents]
-        n_data_tokens = sum(lengths_tokens)
+    def _packed(self, documents: _Documents, micro_batch: MicroBatch) -> PackedBatch:
+        n_data_tokens = len(documents.ids)
         n_tokens = self._row_tokens(n_data_tokens, micro_batch)
-        values = self._blank(1, n_tokens)
-        begin = 0
-        for document in documents:
-            self._write(values, 0, begin, document)
-            begin += len(document.ids)
+        values = self._filled((1, n_tokens), documents, (0, slice(0, n_data_tokens)))
+        lengths_tokens = documents.lengths_tokens.tolist()
         if n_tokens > n_data_tokens:
             lengths_tokens.append(n_tokens - n_data_tokens)
         cu_seqlens = torch.from_numpy(np.cumsum([0, *lengths_tokens], dtype=np.int32))
@@ -185,35 +191,33 @@ class PackCollator:
             batch |= {"max_length_q": longest_tokens, "max_length_k": longest_tokens}
         return batch
 
-    def _rows(self, documents: list[_Document], micro_batch: MicroBatch) -> PackedBatch:
-        longest_tokens = max((len(document.ids) for document in documents), default=0)
-        row_tokens = self._row_tokens(longest_tokens, micro_batch)
-        values = self._blank(max(len(documents), 1), row_tokens)
-        mask = np.zeros_like(values["input_ids"])
-        for row, document in enumerate(documents):
-            self._write(values, row, 0, document)
-            mask[row, : len(document.ids)] = 1
+    def _rows(self, documents: _Documents, micro_batch: MicroBatch) -> PackedBatch:
+        lengths_tokens = documents.lengths_tokens
+        row_tokens = self._row_tokens(int(lengths_tokens.max(initial=0)), micro_batch)
+        shape = (max(len(lengths_tokens), 1), row_tokens)
+        places = (np.repeat(np.arange(len(lengths_tokens)), lengths_tokens), documents.positions)
+        values = self._filled(shape, documents, places)
+        mask = np.zeros(shape, dtype=np.int64)
+        mask[places] = 1
         return PackedBatch(
             {name: torch.from_numpy(array) for name, array in (values | {"attention_mask": mask}).items()},
             micro_batch=micro_batch,
-            n_padding_tokens=int(mask.size - mask.sum()),
+            n_padding_tokens=mask.size - len(documents.ids),
         )
 
-    def _blank(self, n_rows: int, row_tokens: int) -> dict[str, NDArray[Any]]:
-        shape = (n_rows, row_tokens)
-        return {
-            "input_ids": np.full(shape, self.pad_token_id, dtype=np.int64),
-            "labels": np.full(shape, self.ignore_index, dtype=np.int64),
-            "position_ids": np.zeros(shape, dtype=np.int64),
-            "loss_weights": np.zeros(shape, dtype=np.float32),
+    def _filled(self, shape: tuple[int, int], documents: _Documents, places: Any) -> dict[str, NDArray[Any]]:
+        """Arrays of this shape that are padding but at the places of the documents' tokens."""
+        of_tokens: dict[str, tuple[Any, int, Any]] = {
+            "input_ids": (documents.ids, self.pad_token_id, np.int64),
+            "labels": (documents.labels, self.ignore_index, np.int64),
+            "position_ids": (documents.positions, 0, np.int64),
+            "loss_weights": (documents.weights, 0, np.float32),
         }
-
-    def _write(self, values: dict[str, NDArray[Any]], row: int, begin: int, document: _Document) -> None:
-        place = (row, slice(begin, begin + len(document.ids)))
-        values["input_ids"][place] = document.ids
-        values["labels"][place] = document.labels
-        values["position_ids"][place] = np.arange(len(document.ids))
-        values["loss_weights"][place] = np.where(document.labels == self.ignore_index, 0.0, document.weight)
+        values = {}
+        for name, (tokens, padding, dtype) in of_tokens.items():
+            array = values[name] = np.full(shape, padding, dtype=dtype)
+            array[places] = tokens
+        return values
 
     def _row_tokens(self, n_tokens: int, micro_batch: MicroBatch) -> int:
         if self.rules.padding == "capacity":
@@ -223,66 +227,88 @@ class PackCollator:
         # At least one token: an empty micro-batch has padding alone.
         return _round_up(max(n_tokens, 1), math.lcm(micro_batch.group.n_gpus, self.pad_to_multiple_of))
 
-    def _documents(self, pack: FetchedPack) -> list[_Document]:
+    def _documents(self, pack: FetchedPack) -> _Documents:
         micro_batch = pack.micro_batch
         if len(pack) != len(micro_batch):
             raise ValueError(f"pack: expected {len(micro_batch)} samples, got {len(pack)}")
-        pieces = zip(
-            micro_batch.samples.tolist(),
-            micro_batch.starts_tokens.tolist(),
-            micro_batch.tokens.tolist(),
-            micro_batch.loss_tokens.tolist(),
-            micro_batch.token_weights().tolist(),
-            pack,
-            strict=True,
+        # Under the place of its piece, as a sample may have several.
+        mistakes: dict[int, str] = {}
+        ids: list[NDArray[Any]] = []
+        labels: list[NDArray[Any]] = []
+        pieces = zip(micro_batch.starts_tokens.tolist(), micro_batch.tokens.tolist(), pack, strict=True)
+        for place, (start, n_tokens, sample) in enumerate(pieces):
+            piece, piece_labels, mistake = self._piece(sample, start, n_tokens)
+            ids.append(piece)
+            labels.append(piece_labels)
+            if mistake:
+                mistakes[place] = mistake
+        lengths_tokens = np.array([len(piece) for piece in ids], dtype=np.int64)
+        has_tokens = lengths_tokens > 0
+        firsts = (np.cumsum(lengths_tokens) - lengths_tokens)[has_tokens]
+        all_labels = _joined(labels)
+        # What comes before a document in its row is another one, and must not predict it.
+        all_labels[firsts] = self.ignore_index
+        with_loss = all_labels != self.ignore_index
+        if self.check_loss_tokens:
+            found = np.zeros(len(ids), dtype=np.int64)
+            found[has_tokens] = np.add.reduceat(with_loss, firsts, dtype=np.int64) if len(firsts) else 0
+            for place in np.flatnonzero(found != micro_batch.loss_tokens).tolist():
+                expected = f"expected {micro_batch.loss_tokens[place]} labels with loss"
+                got = f"for which the plan has weights, got {found[place]}"
+                text = f"{expected}, {got}; the first token of a document has none"
+                mistakes.setdefault(place, text)
+        _raise_if_any(mistakes, micro_batch)
+        weights = np.repeat(micro_batch.token_weights(), lengths_tokens)
+        positions = np.arange(len(all_labels)) - np.repeat(firsts, lengths_tokens[has_tokens])
+        return _Documents(
+            ids=_joined(ids),
+            labels=all_labels,
+            positions=positions,
+            weights=np.where(with_loss, weights, 0.0),
+            lengths_tokens=lengths_tokens[has_tokens],
         )
-        documents: list[_Document] = []
-        problems = Problems()
-        n_mistakes = 0
-        for index, start, n_tokens, n_loss_tokens, weight, sample in pieces:
-            document, mistake = self._document(sample, start, n_tokens, n_loss_tokens, weight)
-            documents.append(document)
-            n_mistakes += bool(mistake)
-            if mistake and n_mistakes <= _MOST_MISTAKES:
-                problems.add(f"sample {index}: {mistake}")
-        if n_mistakes > _MOST_MISTAKES:
-            problems.add(f"and {n_mistakes - _MOST_MISTAKES} more")
-        problems.raise_if_any()
-        return documents
 
-    def _document(
-        self, sample: object, start: int, n_tokens: int, n_loss_tokens: int, weight: float
-    ) -> tuple[_Document, str]:
-        """The piece, and what is wrong with it."""
+    def _piece(self, sample: object, start: int, n_tokens: int) -> tuple[NDArray[Any], NDArray[Any], str]:
+        """Ids and labels of the piece, and what is wrong with them."""
         ids, labels = _ids_and_labels(sample)
         if ids is None:
-            return _NO_DOCUMENT, f"expected token ids, or a mapping with input_ids, got {described(sample)}"
+            return _wrong(f"expected token ids, or a mapping with input_ids, got {described(sample)}")
         end = start + n_tokens
         may_be_longer = self.rules.cuts_samples or end == self.rules.truncates_tokens
         if len(ids) < end or (len(ids) > end and not may_be_longer):
             least = "at least " if may_be_longer else ""
-            what = f"expected {least}{end} tokens, as when the plan was made, got {len(ids)}"
-            return _NO_DOCUMENT, what
+            return _wrong(f"expected {least}{end} tokens, as when the plan was made, got {len(ids)}")
         if labels is not None and len(labels) != len(ids):
-            return _NO_DOCUMENT, f"expected {len(ids)} labels, one for each token, got {len(labels)}"
+            return _wrong(f"expected {len(ids)} labels, one for each token, got {len(labels)}")
         piece = _as_array(ids[start:end])
-        given_labels = piece if labels is None else _as_array(labels[start:end])
-        for what, values in (("token ids", piece), ("labels", given_labels)):
+        piece_labels = piece if labels is None else _as_array(labels[start:end])
+        for what, values in (("token ids", piece), ("labels", piece_labels)):
             if values.ndim != 1 or (len(values) and values.dtype.kind not in "iu"):
                 got = f"shape {values.shape} of {values.dtype}"
-                return _NO_DOCUMENT, f"expected one row of integers as {what}, got {got}"
-        piece = piece.astype(np.int64)
-        piece_labels = given_labels.astype(np.int64)  # a copy: the first is changed
-        # What comes before a document in its row is another one, and must not predict it.
-        piece_labels[:1] = self.ignore_index
-        found = int(np.count_nonzero(piece_labels != self.ignore_index))
-        if self.check_loss_tokens and found != n_loss_tokens:
-            what = f"expected {n_loss_tokens} labels with loss, for which the plan has weights, got {found}"
-            return _NO_DOCUMENT, f"{what}; the first token of a document has none"
-        return _Document(piece, piece_labels, weight), ""
+                return _wrong(f"expected one row of integers as {what}, got {got}")
+        return piece, piece_labels, ""
 
 
-_NO_DOCUMENT = _Document(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), 0.0)
+_NO_TOKENS: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+
+
+def _wrong(mistake: str) -> tuple[NDArray[Any], NDArray[Any], str]:
+    return _NO_TOKENS, _NO_TOKENS, mistake
+
+
+def _joined(pieces: list[NDArray[Any]]) -> NDArray[np.int64]:
+    """A copy; pieces without tokens may be of any type."""
+    pieces = [piece for piece in pieces if len(piece)]
+    return np.concatenate([_NO_TOKENS, *pieces], dtype=np.int64, casting="unsafe")
+
+
+def _raise_if_any(mistakes: dict[int, str], micro_batch: MicroBatch) -> None:
+    problems = Problems()
+    for place in sorted(mistakes)[:_MOST_MISTAKES]:
+        problems.add(f"sample {micro_batch.samples[place]}: {mistakes[place]}")
+    if len(mistakes) > _MOST_MISTAKES:
+        problems.add(f"and {len(mistakes) - _MOST_MISTAKES} more")
+    problems.raise_if_any()
 
 
 def _ids_and_labels(sample: Any) -> tuple[Any, Any]:

@@ -1,9 +1,10 @@
-"""Batches a second of PlanLoader beside those of torch's DataLoader with transformers' DataCollatorWithFlattening.
+"""Batches a second of PlanLoader beside those of DataLoader with DataCollatorWithFlattening of transformers.
 
 python tests/bench/loader.py [--samples 20000] [--repetitions 5]
 
-Both train the same packs of the same samples, in one process and in workers. Needs packsim, torch, transformers and
-datasets. Prints a line for each kind of data set: medians, and the ratio of the two in each repetition.
+Both train the same packs of the same samples, in one process and in workers. Needs packsim, torch,
+transformers and datasets. Prints a line for each kind of data set: medians, and the ratio of the two in each
+repetition.
 """
 
 from __future__ import annotations
@@ -78,7 +79,9 @@ def compare(name: str, dataset: Any, lengths: np.ndarray, repetitions: int, num_
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--samples", type=int, default=20_000)
     parser.add_argument("--repetitions", type=int, default=5)
     arguments = parser.parse_args()

@@ -64,8 +64,9 @@ class PlanLoader:
         self._place = PlanState.start_of(self._sampler.schedule)
         self._n_iterators = 0
         collate: Callable[[Any], PackedBatch] = collator or PackCollator(plan)
+        takes_arrays = isinstance(collate, PackCollator)
         self._batches: DataLoader[Any] = DataLoader(
-            PlanDataset(dataset, plan),
+            PlanDataset(dataset, plan, as_arrays=takes_arrays),
             batch_sampler=self._sampler,
             collate_fn=collate,
             num_workers=num_workers,

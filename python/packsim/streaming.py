@@ -90,7 +90,8 @@ class PackedStream(Generic[Sample]):
         self._length_of = length_of
         self._rest: Iterator[Sample] | None = None  # what follows in the stream, once it is open
         self._position = 0
-        self._held: dict[int, Sample] = {}
+        self._held: dict[int, tuple[Sample, int]] = {}  # with the length that it has
+        self._lengths_tokens: list[int] = []
         self._packs: list[NDArray[np.uint64]] = []  # of the window, those to come, last first
         self._n_taken = 0
         self._n_to_skip = 0
@@ -116,10 +117,12 @@ class PackedStream(Generic[Sample]):
         while True:
             if not self._packs and not self._pack_window():
                 raise StopIteration
-            pack = [(position, self._held.pop(position)) for position in self._packs.pop().tolist()]
+            positions = self._packs.pop().tolist()
+            held = [self._held.pop(position) for position in positions]
             self._n_taken += 1
             if self._n_to_skip == 0:
-                return pack
+                self._lengths_tokens = [length_tokens for _, length_tokens in held]
+                return [(position, sample) for position, (sample, _) in zip(positions, held, strict=True)]
             self._n_to_skip -= 1
 
     def state_dict(self) -> dict[str, Any]:
@@ -135,6 +138,11 @@ class PackedStream(Generic[Sample]):
         """How many samples are in memory."""
         return len(self._held)
 
+    @property
+    def lengths_tokens(self) -> list[int]:
+        """What `length_of` said of the samples of the pack taken last; over-long ones are not cut."""
+        return self._lengths_tokens
+
     def _pack_window(self) -> bool:
         """False at the end of the stream."""
         rest = self._opened()
@@ -147,11 +155,11 @@ class PackedStream(Generic[Sample]):
             room_samples = self._packer.room_samples
             samples = list(islice(rest, room_samples))
             lengths = [self._length_of(sample) for sample in samples]
-            read.update(np.array(lengths, dtype=np.int64).tobytes() if samples else b"end")
             packs = self._packer.push(lengths) if samples else self._packer.finish()
+            read.update(np.array(lengths, dtype=np.int64).tobytes() if samples else b"end")
             for sample, length_tokens in zip(samples, lengths, strict=True):
                 if not setting.leaves_out(length_tokens):
-                    self._held[self._position] = sample
+                    self._held[self._position] = sample, int(length_tokens)
                 self._position += 1
             self._packs = list(packs)[::-1]
             if not samples:
@@ -205,8 +213,9 @@ class PackedStream(Generic[Sample]):
         return self._rest
 
     def _take_again(self, sample: Sample, length_tokens: int) -> None:
-        found_tokens = min(self._length_of(sample), self._packer.setting.capacity_tokens)
+        whole_tokens = int(self._length_of(sample))
+        found_tokens = min(whole_tokens, self._packer.setting.capacity_tokens)
         if found_tokens != length_tokens:
             expected = f"{length_tokens} tokens, as before, in sample {self._position}"
             raise ValueError(f"stream: expected {expected}, got {found_tokens}")
-        self._held[self._position] = sample
+        self._held[self._position] = sample, whole_tokens

@@ -19,7 +19,7 @@ from packsim.torch.columns import Column, ColumnRules
 from packsim.torch.dataset import FetchedPack
 from packsim.torch.packed_batch import PackedBatch
 
-_MOST_MISTAKES = 10  # that one error shows
+MOST_MISTAKES = 10  # that one error shows
 
 
 @dataclass(frozen=True)
@@ -304,10 +304,10 @@ def _joined(pieces: list[NDArray[Any]]) -> NDArray[np.int64]:
 
 def _raise_if_any(mistakes: dict[int, str], micro_batch: MicroBatch) -> None:
     problems = Problems()
-    for place in sorted(mistakes)[:_MOST_MISTAKES]:
+    for place in sorted(mistakes)[:MOST_MISTAKES]:
         problems.add(f"sample {micro_batch.samples[place]}: {mistakes[place]}")
-    if len(mistakes) > _MOST_MISTAKES:
-        problems.add(f"and {len(mistakes) - _MOST_MISTAKES} more")
+    if len(mistakes) > MOST_MISTAKES:
+        problems.add(f"and {len(mistakes) - MOST_MISTAKES} more")
     problems.raise_if_any()
 
 

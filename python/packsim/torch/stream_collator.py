@@ -12,8 +12,7 @@ from packsim._arguments import Problems
 from packsim._micro_batch import MicroBatch
 from packsim._normalisers import find_normaliser
 from packsim._plan import PlanGroup
-from packsim._stream_setting import StreamSetting
-from packsim.torch.collator import CollatorRules, PackCollator
+from packsim.torch.collator import MOST_MISTAKES, CollatorRules, PackCollator
 from packsim.torch.dataset import FetchedPack
 from packsim.torch.packed_batch import PackedBatch
 from packsim.torch.stream_pack import StreamPack
@@ -89,8 +88,8 @@ class StreamCollator:
         Raises
         ------
         ValueError
-            For samples that are no token ids, whose `input_ids` are not as many as `length_of` says, or that
-            have columns without a rule.
+            For samples that are no token ids, whose `input_ids` are more or fewer than `length_of` said, or
+            that have columns without a rule.
         """
         micro_batch = self._micro_batch(pack)
         truncates = pack.setting.over_long == "truncate"
@@ -109,9 +108,9 @@ class StreamCollator:
     def _micro_batch(self, pack: StreamPack) -> StreamMicroBatch:
         """Of weight 1, with loss tokens that are not known yet."""
         capacity_tokens = pack.setting.capacity_tokens
-        lengths = np.array([_n_ids(sample) for sample in pack.samples], dtype=np.int64)
+        _check_lengths(pack)
+        lengths = np.array(pack.lengths_tokens, dtype=np.int64)
         tokens = np.minimum(lengths, capacity_tokens).astype(np.int32)
-        _check_lengths(pack, lengths, tokens, pack.setting)
         return StreamMicroBatch(
             iteration=0,
             round=0,
@@ -153,23 +152,25 @@ def with_weight(
     return batch
 
 
-def _n_ids(sample: Any) -> int:
+def _check_lengths(pack: StreamPack) -> None:
+    """ValueError where the packer was told other lengths: packs would be badly filled, or samples cut."""
+    mistakes = []
+    for index, sample, told in zip(pack.sample_indices, pack.samples, pack.lengths_tokens, strict=True):
+        found = _n_ids(sample)
+        if found is not None and found != told:
+            mistakes.append(f"sample {index}: expected {told} tokens, as length_of() said, got {found}")
+    problems = Problems()
+    for mistake in mistakes[:MOST_MISTAKES]:
+        problems.add(f"shard {pack.shard_index}: {mistake}")
+    if len(mistakes) > MOST_MISTAKES:
+        problems.add(f"and {len(mistakes) - MOST_MISTAKES} more")
+    problems.raise_if_any()
+
+
+def _n_ids(sample: Any) -> int | None:
+    """None for what are no token ids: PackCollator refuses it."""
     ids = sample.get("input_ids") if hasattr(sample, "get") else sample
     try:
         return len(ids)
     except TypeError:
-        return 0  # PackCollator refuses it
-
-
-def _check_lengths(pack: StreamPack, lengths: Any, tokens: Any, setting: StreamSetting) -> None:
-    """ValueError where the packer was told other lengths."""
-    place = f"shard {pack.shard_index}"
-    if setting.over_long != "truncate" and (lengths != tokens).any():
-        expected = f"{place}: expected at most {setting.capacity_tokens} tokens in a sample"
-        raise ValueError(
-            f"{expected}, got {lengths.max()}; length_of() says another length than input_ids have"
-        )
-    if tokens.sum(dtype=np.int64) > setting.capacity_tokens:
-        expected = f"{place}: expected at most {setting.capacity_tokens} tokens in a pack"
-        got = f"{tokens.sum(dtype=np.int64)} in samples {pack.sample_indices}"
-        raise ValueError(f"{expected}, got {got}; length_of() says other lengths than input_ids have")
+        return None

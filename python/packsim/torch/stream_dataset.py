@@ -158,7 +158,7 @@ class StreamDataset(IterableDataset[Delivery]):
         """A micro-batch of no samples, for a rank that has nothing to train in a step of all ranks."""
         if self._example is None and self._collator is not None:
             self._example = self._first_sample()
-        return self._collated(StreamPack(-1, [], [], self._setting, example=self._example))
+        return self._collated(StreamPack(-1, [], [], [], self._setting, example=self._example))
 
     def _first_sample(self) -> Any:
         """Any sample, of the first shard that has one; None where all are empty."""
@@ -292,7 +292,7 @@ class StreamDataset(IterableDataset[Delivery]):
             open_from=self._open_from(shard_index),
             state=None if shard is None else {"window": json.loads(shard.window), "n_taken": shard.n_taken},
         )
-        return _ShardPacks(shard_index, packs, self._setting, self._collated, self._length)
+        return _ShardPacks(shard_index, packs, self._setting, self._collated)
 
     def _open_from(self, shard_index: int) -> Callable[[Any], Iterator[Any]] | None:
         mix = self._mix
@@ -320,13 +320,11 @@ class _ShardPacks:
         packs: PackedStream[Any],
         setting: StreamSetting,
         collator: Callable[[StreamPack], Any],
-        length_of: Callable[[Any], int],
     ) -> None:
         self._shard_index = shard_index
         self._packs = packs
         self._setting = setting
         self._collator = collator
-        self._length_of = length_of
         self._sent_window: Mapping[str, Any] | None = None
         self.has_ended = False
 
@@ -337,10 +335,13 @@ class _ShardPacks:
             return Delivery(self._shard_index, True, "", 0, None)
         sample_indices = [sample_index for sample_index, _ in pack]
         samples = [sample for _, sample in pack]
-        counts = self._source_counts(samples)
+        lengths_tokens = self._packs.lengths_tokens
+        counts = self._source_counts(samples, lengths_tokens)
         sources = [sample.source for sample in samples] if counts else []
         samples = [sample.sample for sample in samples] if counts else samples
-        batch = self._collator(StreamPack(self._shard_index, sample_indices, samples, self._setting, sources))
+        batch = self._collator(
+            StreamPack(self._shard_index, sample_indices, samples, lengths_tokens, self._setting, sources)
+        )
         state = self._packs.state_dict()
         # As text, which pinning and pickling leave alone, and once a window.
         window = "" if state["window"] is self._sent_window else json.dumps(state["window"])
@@ -348,12 +349,12 @@ class _ShardPacks:
         counted = json.dumps(counts) if counts else ""
         return Delivery(self._shard_index, False, window, state["n_taken"], batch, counted)
 
-    def _source_counts(self, samples: Sequence[Any]) -> dict[str, list[int]]:
+    def _source_counts(self, samples: Sequence[Any], lengths_tokens: Sequence[int]) -> dict[str, list[int]]:
         """As in ShardState; empty where the stream is not mixed."""
         counts: dict[str, list[int]] = {}
-        for sample in samples:
+        for sample, length_tokens in zip(samples, lengths_tokens, strict=True):
             if isinstance(sample, SourcedSample):
-                n_tokens = min(self._length_of(sample), self._setting.capacity_tokens)
+                n_tokens = min(length_tokens, self._setting.capacity_tokens)
                 of_source = counts.setdefault(sample.source, [0, 0, 0])
                 for i, number in enumerate((1, n_tokens, int(sample.pass_index > 0))):
                     of_source[i] += number

@@ -20,6 +20,8 @@ class StreamPack(NamedTuple):
     samples : list
         As the shard gave them. One that is over-long under `over_long="truncate"` counts as
         `capacity_tokens`: the collator cuts it.
+    lengths_tokens : list of int
+        What `length_of` said of each sample, not cut.
     setting : StreamSetting
         How the stream is packed; `capacity_tokens` and `over_long` among it.
     sources : sequence of str
@@ -32,6 +34,7 @@ class StreamPack(NamedTuple):
     shard_index: int
     sample_indices: list[int]
     samples: list[Any]
+    lengths_tokens: list[int]
     setting: StreamSetting
     sources: Sequence[str] = ()
     example: Any = None

@@ -1,0 +1,87 @@
+"""Streams that are used wrongly: refused, and nothing lost or trained twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from packsim.stream_sources import MixedSource  # noqa: E402
+from packsim.torch import StreamCollator, StreamDataset, StreamLoader  # noqa: E402
+
+
+def sample_of(n_tokens: int) -> dict[str, list[int]]:
+    return {"input_ids": list(range(1, n_tokens + 1))}
+
+
+def n_ids(sample: Any) -> int:
+    return len(sample["input_ids"])
+
+
+def dataset_of(
+    lengths_tokens: list[int], length_of: Callable[[Any], Any] = n_ids, open_shard: Any = None, **more: Any
+) -> StreamDataset:
+    """One shard, in packs of ten tokens."""
+    data = [sample_of(n) for n in lengths_tokens]
+    arguments: dict[str, Any] = {"collator": StreamCollator(), "over_long": "truncate", **more}
+    return StreamDataset(
+        open_shard or (lambda shard, n_shards, start: iter(data[start:])),
+        n_shards=1,
+        rank=0,
+        world_size=1,
+        length_of=length_of,
+        strategy="bfd",
+        capacity_tokens=10,
+        window_samples=4,
+        **arguments,
+    )
+
+
+@pytest.mark.parametrize("said", [2, 4, 11])
+@pytest.mark.parametrize("over_long", ["truncate", "drop"])
+def test_a_sample_of_another_length_than_length_of_says_is_refused(said: int, over_long: str) -> None:
+    """Also where its pack has room for it, and where it is over-long and would be cut."""
+    for n_tokens in (3, 30):
+        dataset = dataset_of([n_tokens], lambda sample: said, over_long=over_long)
+        if over_long == "drop" and said > 10:
+            assert list(StreamLoader(dataset)) == []  # left out before it is looked at
+            continue
+        expected = rf"shard 0: sample 0: expected {said} tokens, as length_of\(\) said, got {n_tokens}"
+        with pytest.raises(ValueError, match=expected):
+            list(StreamLoader(dataset))
+
+
+def test_lengths_that_are_cut_are_those_of_the_whole_sample() -> None:
+    batches = list(StreamLoader(dataset_of([30, 10, 4])))
+    found = {i: m.truncated_tokens for m in (b.micro_batch for b in batches) for i in m.samples.tolist()}
+    assert found == {0: 20, 1: 0, 2: 0}
+
+
+def test_at_most_ten_wrong_lengths_are_named() -> None:
+    dataset = StreamDataset(
+        lambda shard, n_shards, start: iter([sample_of(2)] * 12),
+        n_shards=1,
+        rank=0,
+        world_size=1,
+        length_of=lambda sample: 1,
+        collator=StreamCollator(),
+        strategy="bfd",
+        capacity_tokens=12,
+        window_samples=12,
+    )
+    with pytest.raises(ValueError) as caught:
+        list(StreamLoader(dataset))
+    assert str(caught.value).splitlines()[9:] == [
+        "shard 0: sample 9: expected 1 tokens, as length_of() said, got 2",
+        "and 2 more",
+    ]
+
+
+def test_lengths_of_a_mix_may_be_integers_of_numpy() -> None:
+    mix = MixedSource({"a": lambda shard, n_shards, start: iter([sample_of(3)] * 4)}, weights={"a": 1})
+    dataset = dataset_of([], lambda sample: np.int64(n_ids(sample)), open_shard=mix)
+    assert sum(len(batch.micro_batch) for batch in StreamLoader(dataset)) == 4

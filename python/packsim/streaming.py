@@ -92,6 +92,7 @@ class PackedStream(Generic[Sample]):
         self._position = 0
         self._held: dict[int, tuple[Sample, int]] = {}  # with the length that it has
         self._lengths_tokens: list[int] = []
+        self._error: BaseException | None = None
         self._packs: list[NDArray[np.uint64]] = []  # of the window, those to come, last first
         self._n_taken = 0
         self._n_to_skip = 0
@@ -115,7 +116,7 @@ class PackedStream(Generic[Sample]):
 
     def __next__(self) -> list[tuple[int, Sample]]:
         while True:
-            if not self._packs and not self._pack_window():
+            if not self._packs and not self._has_packed_window():
                 raise StopIteration
             positions = self._packs.pop().tolist()
             held = [self._held.pop(position) for position in positions]
@@ -143,8 +144,20 @@ class PackedStream(Generic[Sample]):
         """What `length_of` said of the samples of the pack taken last; over-long ones are not cut."""
         return self._lengths_tokens
 
+    def _has_packed_window(self) -> bool:
+        """False at the end of the stream.
+
+        An error comes again for who asks again: the samples that were read when it came would be left out, or
+        the stream seem to end there.
+        """
+        if self._error is None:
+            try:
+                return self._pack_window()
+            except BaseException as error:  # an interrupt, too
+                self._error = error
+        raise self._error
+
     def _pack_window(self) -> bool:
-        """False at the end of the stream."""
         rest = self._opened()
         self._window_state = self._packer.state_dict()
         self._note_source_state(rest)

@@ -133,3 +133,18 @@ def test_a_stream_of_nothing_has_no_packs() -> None:
     assert list(packsim.stream_packs([], strategy="bfd", capacity_tokens=10, window_samples=5)) == []
     left_out = packsim.stream_packs(["", ""], strategy="bfd", capacity_tokens=10, window_samples=5)
     assert list(left_out) == []
+
+
+@pytest.mark.parametrize("is_of_source", [False, True])
+def test_a_stream_that_failed_does_not_go_on_without_the_samples_of_its_window(is_of_source: bool) -> None:
+    def samples() -> Iterator[str]:
+        yield "aaa"
+        if is_of_source:
+            raise ValueError("expected lengths: the source fails")
+        yield "b" * 30
+        yield "cc"
+
+    packs = packsim.stream_packs(samples(), strategy="bfd", capacity_tokens=10, window_samples=2)
+    for _ in range(3):
+        with pytest.raises(ValueError, match="expected lengths"):
+            next(packs)

@@ -96,15 +96,16 @@ class PlanLoader:
         """Go to the beginning of an epoch; nothing where the place is in it, as after `load_state_dict()`."""
         epoch = checked_epoch(epoch)
         if epoch != self._place.epoch:
-            self._place = PlanState.start_of(self.schedule, epoch)
+            self._go_to(PlanState.start_of(self.schedule, epoch))
 
     def __iter__(self) -> Iterator[PackedBatch]:
-        """The batches from here to the end of the epoch. A newer iterator ends the older ones.
+        """The batches from here to the end of the epoch.
 
         Raises
         ------
         RuntimeError
-            Where an older iterator is asked on: it would give batches that the newer one gives too.
+            Where an iterator is asked on after a newer one has begun, or the loader has gone to another place:
+            it would give batches twice, or undo that.
         """
         self._n_iterators += 1
         own = self._n_iterators
@@ -115,8 +116,7 @@ class PlanLoader:
         for iteration in iterations[place.iteration :]:
             n_turns = self.schedule.n_turns(iteration)
             for turn in range(place.turn, n_turns):
-                if own != self._n_iterators:
-                    raise RuntimeError("loader: expected its newest iterator to be used, got an older one")
+                check_newest(own, self._n_iterators)
                 batch: PackedBatch = next(batches)
                 batch.is_last = turn + 1 == n_turns
                 place = self._place = place.after(n_turns, len(iterations))
@@ -161,7 +161,19 @@ class PlanLoader:
         ValueError
             For the state of another plan, and for that of another number of processes inside a step.
         """
-        self._place = PlanState.from_dict(state, self.schedule)
+        self._go_to(PlanState.from_dict(state, self.schedule))
+
+    def _go_to(self, place: PlanState) -> None:
+        self._place = place
+        self._n_iterators += 1  # what iterators have fetched is of another place
+
+
+def check_newest(iterator: int, newest: int) -> None:
+    """RuntimeError for an iterator of a loader that has gone on without it."""
+    if iterator != newest:
+        raise RuntimeError(
+            "loader: expected its newest iterator, begun after load_state_dict() and set_epoch(), got an older one"
+        )
 
 
 def _rest_of_step(batches: Iterator[PackedBatch]) -> Iterator[PackedBatch]:

@@ -10,6 +10,7 @@ from torch.utils.data import DataLoader
 
 from packsim._arguments import Problems
 from packsim._normalisers import StepLoss, pack_weight
+from packsim.torch.loader import check_newest
 from packsim.torch.packed_batch import PackedBatch
 from packsim.torch.ranks import TorchGather, can_gather
 from packsim.torch.stream_collator import StreamMicroBatch, with_weight
@@ -36,6 +37,7 @@ class _Step(NamedTuple):
     deliveries: list[Delivery | None]
     n_before: int  # that the loop has had already
     loss: StepLoss
+    iterator: int  # of the loader
 
 
 class StreamLoader:
@@ -116,6 +118,7 @@ class StreamLoader:
         self._gather_from_all_ranks = gather_from_all_ranks or TorchGather(group)
         self._steps_ahead = agree_every_steps if self._exchanges else 1
         self._n_iterations = 0
+        self._n_iterators = 0
         self._options = options
 
     def state_dict(self) -> dict[str, Any]:
@@ -132,10 +135,19 @@ class StreamLoader:
         return merge_stream_states(self._gathered(state))
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """That of the dataset; for the next iteration."""
+        """That of the dataset; iterators that have begun before cannot go on."""
         self.dataset.load_state_dict(state)
+        self._n_iterators += 1
 
     def __iter__(self) -> Iterator[Any]:
+        """The batches from here to the end of the epoch.
+
+        Raises
+        ------
+        RuntimeError
+            Where an iterator is asked on after a newer one has begun, or a state was loaded: batches would be
+            trained twice.
+        """
         for step in self._steps_of_epoch():
             yield from self._batches_of(step)
 
@@ -155,16 +167,20 @@ class StreamLoader:
 
     def _steps_of_epoch(self) -> Iterator[_Step]:
         self._n_iterations = 0
+        self._n_iterators += 1
+        own = self._n_iterators
         self.dataset.take_weight_change()
         packs = self._packs()
         accumulation = self.dataset.accumulation
         if accumulation is not None:
-            yield _rest_of_step(packs, accumulation)
+            yield _rest_of_step(packs, accumulation, own)
+            check_newest(own, self._n_iterators)
             if self.dataset.take_weight_change():
                 packs = self._packs()
         while steps := self._next_steps(packs):
             for step in steps:
                 yield step
+                check_newest(own, self._n_iterators)
                 self._n_iterations += 1
                 if self.dataset.take_weight_change():
                     # What was fetched ahead has the old weights.
@@ -191,7 +207,7 @@ class StreamLoader:
             own: list[Delivery | None] = list(fetched[begin : begin + per_step])
             n_micro_batches = min(per_step, n_fetched - begin)
             own += [None] * (n_micro_batches - len(own))
-            steps.append(_Step(own, 0, losses[begin // per_step]))
+            steps.append(_Step(own, 0, losses[begin // per_step], self._n_iterators))
         return steps
 
     def _exchanged(self, fetched: list[Delivery]) -> tuple[list[StepLoss], int]:
@@ -218,6 +234,7 @@ class StreamLoader:
     def _batches_of(self, step: _Step) -> Iterator[Any]:
         n_micro_batches = step.n_before + len(step.deliveries)
         for round, delivery in enumerate(step.deliveries, start=step.n_before):
+            check_newest(step.iterator, self._n_iterators)
             is_last = round + 1 == n_micro_batches
             batch = self.dataset.empty_batch() if delivery is None else delivery.batch
             batch = self._weighted(batch, step.loss, round, is_last)
@@ -249,10 +266,10 @@ class StreamLoader:
         return (delivery for delivery in loader if not delivery.has_ended)
 
 
-def _rest_of_step(packs: Iterator[Delivery], accumulation: Accumulation) -> _Step:
+def _rest_of_step(packs: Iterator[Delivery], accumulation: Accumulation, iterator: int) -> _Step:
     n_left = accumulation.n_micro_batches - accumulation.n_done
     own: list[Delivery | None] = list(islice(packs, n_left))
-    return _Step(own + [None] * (n_left - len(own)), accumulation.n_done, accumulation.loss)
+    return _Step(own + [None] * (n_left - len(own)), accumulation.n_done, accumulation.loss, iterator)
 
 
 def _counts_of(deliveries: list[Delivery]) -> list[int]:

@@ -203,7 +203,7 @@ def test_an_older_iterator_gives_nothing_that_a_newer_one_gives_too() -> None:
     first = next(older)
     second = next(newer)
     assert list(first.micro_batch) != list(second.micro_batch)
-    with pytest.raises(RuntimeError, match="expected its newest iterator to be used"):
+    with pytest.raises(RuntimeError, match="expected its newest iterator, begun after"):
         next(older)
     assert order([first, second, *newer]) == order(PlanLoader(PLAN, DATA, rank=0, world_size=2))
 
@@ -248,3 +248,17 @@ def test_an_environment_that_cannot_be_is_named(monkeypatch: pytest.MonkeyPatch)
         PlanLoader(PLAN, DATA)
     with pytest.raises(ValueError, match="world_size: expected integer in 1"):
         PlanSampler.for_all_ranks(PLAN, 0)
+
+
+def test_a_place_that_is_loaded_while_the_loop_runs_is_where_it_goes_on() -> None:
+    loader = PlanLoader(PLAN, DATA, rank=0, world_size=2)
+    whole = order(PlanLoader(PLAN, DATA, rank=0, world_size=2))
+    batches = iter(loader)
+    next(batches)
+    state = loader.state_dict()
+    next(batches)
+    loader.load_state_dict(state)
+    with pytest.raises(RuntimeError, match="expected its newest iterator, begun after load_state_dict"):
+        next(batches)
+    assert loader.state_dict() == state
+    assert order(loader) == whole[1:]

@@ -85,3 +85,30 @@ def test_lengths_of_a_mix_may_be_integers_of_numpy() -> None:
     mix = MixedSource({"a": lambda shard, n_shards, start: iter([sample_of(3)] * 4)}, weights={"a": 1})
     dataset = dataset_of([], lambda sample: np.int64(n_ids(sample)), open_shard=mix)
     assert sum(len(batch.micro_batch) for batch in StreamLoader(dataset)) == 4
+
+
+def test_an_iterator_that_is_not_the_newest_gives_nothing_twice() -> None:
+    loader = StreamLoader(dataset_of([8] * 9), micro_batches_per_step=2)
+    older = iter(loader)
+    first = [next(older).micro_batch.samples.tolist() for _ in range(3)]
+    newer = iter(loader)
+    rest = [next(newer).micro_batch.samples.tolist()]
+    with pytest.raises(RuntimeError, match="loader: expected its newest iterator, .*, got an older one"):
+        next(older)
+    rest += [batch.micro_batch.samples.tolist() for batch in newer]
+    assert sorted(i for samples in first + rest for i in samples) == list(range(9))
+
+
+@pytest.mark.parametrize("n_done", [1, 2, 3])
+def test_a_state_that_is_loaded_while_the_loop_runs_is_where_it_goes_on(n_done: int) -> None:
+    loader = StreamLoader(dataset_of([8] * 9), micro_batches_per_step=2)
+    begin = loader.state_dict()
+    batches = iter(loader)
+    first = [next(batches).micro_batch.samples.tolist() for _ in range(n_done)]
+    loader.load_state_dict(begin)
+    with pytest.raises(RuntimeError, match="loader: expected its newest iterator, begun after load_state"):
+        next(batches)
+    assert loader.dataset.step == 0
+    again = [batch.micro_batch.samples.tolist() for batch in loader]
+    assert again[:n_done] == first
+    assert len(again) == 9

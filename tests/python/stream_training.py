@@ -85,6 +85,27 @@ def whole_run(micro_batches_per_step: int, normaliser: str, num_workers: int = 0
     return [seen(batch) for batch in loader]
 
 
+def run_that_fails_on(failing_rank: int, num_workers: int) -> tuple[int, str]:
+    """In a process of a group: an epoch in which one rank meets a sample that is refused."""
+
+    def with_mistake(shard_index: int, n_shards: int, start_sample: int) -> Iterator[dict[str, list[int]]]:
+        samples = samples_of(shard_index)
+        if shard_index == failing_rank:
+            samples[20]["labels"] = []
+        return iter(samples[start_sample:])
+
+    more = {"multiprocessing_context": "fork"} if num_workers else {}
+    dataset = dataset_of(dist.get_rank(), dist.get_world_size(), open_shard=with_mistake)
+    loader = StreamLoader(dataset, num_workers=num_workers, agree_every_steps=1, **more)
+    n_batches = 0
+    try:
+        for _ in loader:
+            n_batches += 1
+    except (ValueError, RuntimeError) as error:
+        return n_batches, str(error)
+    return n_batches, ""
+
+
 def run_with_own_group(micro_batches_per_step: int) -> list[Seen]:
     """In a process of a group: one epoch, whose ranks agree by another group than the default one."""
     group = dist.new_group(backend="gloo")

@@ -29,6 +29,7 @@ _NOT_OPTIONS = (
     "persistent_workers",
 )
 _MOST_STEPS = 2**63 - 1
+_FAILED = -1  # in place of a number of packs
 
 
 class _Step(NamedTuple):
@@ -194,7 +195,11 @@ class StreamLoader:
         n_ahead = per_step * self._steps_ahead
         if self._n_steps is not None:
             n_ahead = min(n_ahead, max(0, self._n_steps - self.dataset.step))
-        fetched = list(islice(packs, n_ahead))
+        try:
+            fetched = list(islice(packs, n_ahead))
+        except Exception:
+            self._exchanged(None)  # others would wait for this rank
+            raise
         losses, n_fetched = self._exchanged(fetched)
         if self._n_steps is not None:
             if n_ahead == 0 and next(packs, None) is not None:
@@ -210,14 +215,26 @@ class StreamLoader:
             steps.append(_Step(own, 0, losses[begin // per_step], self._n_iterators))
         return steps
 
-    def _exchanged(self, fetched: list[Delivery]) -> tuple[list[StepLoss], int]:
-        """What all ranks train in each step, and how many packs the rank with most has fetched."""
+    def _exchanged(self, packs: list[Delivery] | None) -> tuple[list[StepLoss], int]:
+        """What all ranks train in each step, and how many packs the rank with most has fetched.
+
+        packs: those that this rank has fetched; None where that failed, which the others learn.
+        """
+        fetched = packs or []
         per_step = self._micro_batches_per_step
         begins = range(0, per_step * self._steps_ahead, per_step)
         own = [_counts_of(fetched[begin : begin + per_step]) for begin in begins]
         place = [self.dataset.step, self.dataset.n_weight_changes]
-        row = [*place, len(fetched), *(number for counts in own for number in counts)]
+        n_fetched = _FAILED if packs is None else len(fetched)
+        row = [*place, n_fetched, *(number for counts in own for number in counts)]
         rows = self._gathered(row) if self._exchanges else [row]
+        if packs is None:
+            return [], 0
+        failed = [rank for rank, row in enumerate(rows) if row[2] == _FAILED]
+        if failed:
+            raise RuntimeError(
+                f"loader: expected packs of all ranks, got none of {failed}, whose errors say why"
+            )
         for i, what in enumerate(("micro-batches", "changes of the weights of sources")):
             if len({row[i] for row in rows}) > 1:
                 got = [row[i] for row in rows]

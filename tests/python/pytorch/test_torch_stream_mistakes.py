@@ -10,6 +10,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+import stream_training  # noqa: E402
+from process_pool import ProcessPool  # noqa: E402
+
 from packsim.stream_sources import MixedSource  # noqa: E402
 from packsim.torch import StreamCollator, StreamDataset, StreamLoader  # noqa: E402
 
@@ -112,3 +115,16 @@ def test_a_state_that_is_loaded_while_the_loop_runs_is_where_it_goes_on(n_done: 
     again = [batch.micro_batch.samples.tolist() for batch in loader]
     assert again[:n_done] == first
     assert len(again) == 9
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+@pytest.mark.parametrize("failing_rank", [0, 1])
+def test_no_rank_waits_for_one_that_failed(
+    failing_rank: int, num_workers: int, two_processes: ProcessPool
+) -> None:
+    """It would until the time-out of its process group: half an hour by default."""
+    ranks = two_processes.run(stream_training.run_that_fails_on, failing_rank, num_workers)
+    assert ranks[0][0] == ranks[1][0] > 0
+    assert "sample 20: expected" in ranks[failing_rank][1]
+    expected = f"loader: expected packs of all ranks, got none of [{failing_rank}], whose errors say why"
+    assert ranks[1 - failing_rank][1] == expected

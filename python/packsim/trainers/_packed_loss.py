@@ -7,10 +7,13 @@ from typing import Any
 from torch import Tensor, nn
 
 from packsim._rank_schedule import RankSchedule
-from packsim.torch.attention_routes import text_config
+from packsim.torch.attention_routes import text_config, unwrapped
 from packsim.torch.isolation import attention_inputs, check_isolation
 from packsim.torch.loss import weighted_loss
 from packsim.torch.packed_batch import PackedBatch
+
+# JetMoE has the second name; DBRX has the first in the model alone.
+_COEFFICIENTS = ("router_aux_loss_coef", "aux_loss_coef")
 
 
 class PackedLoss:
@@ -64,10 +67,21 @@ def n_micro_batches(schedule: RankSchedule, batch: PackedBatch) -> int:
 
 
 def auxiliary_loss(model: nn.Module, outputs: Any) -> Tensor | float:
-    """Of a mixture of experts that was asked for it, with its coefficient; else 0."""
+    """Of a mixture of experts that was asked for it, with its coefficient; else 0.
+
+    Raises
+    ------
+    ValueError
+        Where neither the config nor the model has a coefficient by a name that is known.
+    """
     found = getattr(outputs, "aux_loss", None)
     if found is None:
         return 0.0
-    coefficient: float = getattr(text_config(model), "router_aux_loss_coef", 0.0)
-    weighed: Tensor = found * coefficient
-    return weighed
+    for place in (text_config(model), unwrapped(model)):
+        for name in _COEFFICIENTS:
+            if hasattr(place, name):
+                weighed: Tensor = found * getattr(place, name)
+                return weighed
+    raise ValueError(
+        f"model: expected {' or '.join(_COEFFICIENTS)} of its config, as it returns an auxiliary loss, got none"
+    )

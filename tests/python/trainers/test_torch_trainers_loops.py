@@ -189,3 +189,37 @@ def test_the_auxiliary_loss_of_experts_is_a_mean_over_the_micro_batches_of_a_ste
         without = float(loader.loss(model, batch))
     # Two micro-batches a step.
     assert with_auxiliary - without == pytest.approx(0.5 * auxiliary / 2, rel=1e-4)
+
+
+def test_the_coefficient_of_an_auxiliary_loss_is_found_or_missed() -> None:
+    from transformers import DbrxConfig, DbrxForCausalLM, JetMoeConfig, JetMoeForCausalLM
+
+    from packsim.trainers._packed_loss import auxiliary_loss
+
+    torch.manual_seed(0)
+    experts = {"num_local_experts": 4, "num_experts_per_tok": 2, "output_router_logits": True}
+    sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "kv_channels": 8}
+    jetmoe = JetMoeForCausalLM(JetMoeConfig(vocab_size=61, aux_loss_coef=0.5, **sizes, **experts))
+    dbrx = DbrxForCausalLM(
+        DbrxConfig(
+            d_model=16,
+            n_heads=2,
+            n_layers=1,
+            max_seq_len=32,
+            vocab_size=61,
+            output_router_logits=True,
+            attn_config={"kv_n_heads": 1, "clip_qkv": 8.0, "rope_theta": 1e4},
+            ffn_config={"ffn_hidden_size": 16, "moe_num_experts": 4, "moe_top_k": 2, "moe_loss_weight": 0.25},
+        )
+    )
+    for model, coefficient in ((jetmoe, 0.5), (dbrx, 0.25)):
+        outputs = model(input_ids=torch.arange(1, 9)[None], use_cache=False)
+        assert float(outputs.aux_loss) > 0.5
+        assert float(auxiliary_loss(model, outputs)) == pytest.approx(coefficient * float(outputs.aux_loss))
+        # As the model has it in its own loss.
+        whole = model(input_ids=torch.arange(1, 9)[None], labels=torch.arange(1, 9)[None], use_cache=False)
+        logits, labels = whole.logits[0, :-1], torch.arange(2, 9)
+        plain = torch.nn.functional.cross_entropy(logits.float(), labels)
+        assert float(whole.loss - plain) == pytest.approx(float(auxiliary_loss(model, outputs)), rel=1e-3)
+    with pytest.raises(ValueError, match="model: expected router_aux_loss_coef or aux_loss_coef of its con"):
+        auxiliary_loss(trainer_runs.small_llama(), outputs)

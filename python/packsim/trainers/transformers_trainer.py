@@ -72,9 +72,8 @@ class PackedTrainerMixin:
         self._steps: StepLoader | None = None
         super().__init__(model=model, args=args, train_dataset=train_dataset, **arguments)  # type: ignore[call-arg]
         # The weights are those of the whole step: the loss is not divided by its micro-batches. Earlier
-        # versions of transformers go by the second attribute alone.
+        # versions of transformers have no such attribute, and divide by one, the batches of a step.
         self.loss_is_scaled_for_ga = True
-        self.model_accepts_loss_kwargs = True
         self._packed_loss = PackedLoss(self._trainer.accelerator.num_processes, check_isolation)
         self._n_micro_batches = 1
         self._check_parallelism()

@@ -128,6 +128,32 @@ def test_evaluation_is_the_trainers_own(tmp_path: Path) -> None:
     assert found == pytest.approx(expected, rel=1e-5)
 
 
+def test_evaluation_calls_a_model_with_what_it_takes(tmp_path: Path) -> None:
+    """The loss of a model that does not know how many items a batch has is not scaled by processes, either."""
+    from transformers import LlamaForCausalLM
+
+    class Strict(LlamaForCausalLM):
+        accepts_loss_kwargs = False
+
+        def forward(
+            self, input_ids: Any = None, position_ids: Any = None, labels: Any = None, use_cache: Any = None
+        ) -> Any:
+            named = {"input_ids": input_ids, "position_ids": position_ids, "labels": labels}
+            return super().forward(**named, use_cache=use_cache)
+
+    torch.manual_seed(0)
+    model = Strict(trainer_runs.small_llama().config)
+    args = trainer_runs.trainer_arguments(TrainingArguments, str(tmp_path), max_steps=1)
+    plan = plan_of_one()
+    trainer = PackedTrainer(model, args, plan=plan, train_dataset=trainer_runs.samples())
+    rows = [{"input_ids": [1, 2, 3, 4], "labels": [1, 2, 3, 4]}]
+    before = trainer.evaluate(rows)["eval_loss"]
+    ids = torch.tensor([[1, 2, 3, 4]])
+    assert before == pytest.approx(float(model.eval()(input_ids=ids, labels=ids).loss), rel=1e-5)
+    trainer.train()
+    trainer.evaluate(rows)
+
+
 def test_a_mixture_of_experts_keeps_its_auxiliary_loss(tmp_path: Path) -> None:
     from transformers import MixtralConfig, MixtralForCausalLM
 

@@ -52,10 +52,11 @@ class PlanDataset(Dataset[Any]):
     Raises
     ------
     ValueError
-        Unless the dataset has as many samples as the plan.
+        For data without `len()` or `[]`, and unless the dataset has as many samples as the plan.
     """
 
     def __init__(self, dataset: MapStyleDataset, plan: Schedulable, as_arrays: bool = False) -> None:
+        check_map_style(dataset)
         if len(dataset) != plan.n_samples:
             expected = f"expected {plan.n_samples} samples, of which the plan was made"
             raise ValueError(f"dataset: {expected}, got {len(dataset)}")
@@ -78,3 +79,10 @@ class PlanDataset(Dataset[Any]):
         if self._fetch is not None:
             return FetchedPack(self._fetch(samples), micro_batch)
         return FetchedPack((self.dataset[sample] for sample in samples), micro_batch)
+
+
+def check_map_style(dataset: object) -> None:
+    """ValueError for data that can only be iterated."""
+    if not (hasattr(dataset, "__len__") and hasattr(dataset, "__getitem__")):
+        expected = "expected one with len() and [], as a plan goes by the place of samples"
+        raise ValueError(f"dataset: {expected}, got {type(dataset).__name__}; StreamLoader takes streams")

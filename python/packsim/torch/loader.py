@@ -104,8 +104,8 @@ class PlanLoader:
         Raises
         ------
         RuntimeError
-            Where an iterator is asked on after a newer one has begun, or the loader has gone to another place:
-            it would give batches twice, or undo that.
+            Where an iterator is asked on after a newer one has begun, or the loader has gone to another
+            place: it would give batches twice, or undo that.
         """
         self._n_iterators += 1
         own = self._n_iterators
@@ -172,7 +172,8 @@ def check_newest(iterator: int, newest: int) -> None:
     """RuntimeError for an iterator of a loader that has gone on without it."""
     if iterator != newest:
         raise RuntimeError(
-            "loader: expected its newest iterator, begun after load_state_dict() and set_epoch(), got an older one"
+            "loader: expected its newest iterator, begun after load_state_dict() and set_epoch(), got an "
+            "older one"
         )
 
 

@@ -82,6 +82,5 @@ def auxiliary_loss(model: nn.Module, outputs: Any) -> Tensor | float:
             if hasattr(place, name):
                 weighed: Tensor = found * getattr(place, name)
                 return weighed
-    raise ValueError(
-        f"model: expected {' or '.join(_COEFFICIENTS)} of its config, as it returns an auxiliary loss, got none"
-    )
+    names = " or ".join(_COEFFICIENTS)
+    raise ValueError(f"model: expected {names} of its config, as it returns an auxiliary loss, got none")

@@ -112,6 +112,7 @@ class PackedTrainerMixin:
             persistent_workers=trainer.args.dataloader_persistent_workers and n_workers > 0,
         )
         check_alone(loader.schedule)
+        self._check_optimizer()
         self._steps = StepLoader(loader, trainer.train_dataset)
         return self._steps
 
@@ -178,6 +179,15 @@ class PackedTrainerMixin:
         """This object, as the Trainer that it is."""
         return self
 
+    def _check_optimizer(self) -> None:
+        """Some update weights inside a backward pass, before the other micro-batches of the step."""
+        args = self._trainer.args
+        name = str(getattr(args.optim, "value", args.optim))
+        n_turns = max(turns_of_iterations(self._plan, args.world_size))
+        if n_turns > 1 and (name.endswith("layerwise") or name in ("lomo", "adalomo")):
+            expected = f"an optimizer that takes steps of {n_turns} micro-batches, which the plan has"
+            raise ValueError(f'args.optim: expected {expected}, got "{name}"')
+
     def _check_parallelism(self) -> None:
         args, config = self._trainer.args, getattr(self._trainer.accelerator, "parallelism_config", None)
         if args.n_gpu > 1:
@@ -220,8 +230,24 @@ def check_arguments(problems: Problems, plan: Plan | None, args: Any, arguments:
     if args.label_smoothing_factor != 0:
         got = args.label_smoothing_factor
         problems.add(f"args.label_smoothing_factor: expected 0, because the loss is not smoothed, got {got}")
+    if args.auto_find_batch_size:
+        problems.add(
+            "args.auto_find_batch_size: expected False, because the plan says what a step has, got True"
+        )
+    found = _order_of_the_trainer(args)
+    if found in ("group_by_length", "batch_rebalance"):
+        problems.add(
+            f'args.train_sampling_strategy: expected none, because the plan has an order, got "{found}"'
+        )
     if plan is not None:
         _check_accumulation(problems, plan, args)
+
+
+def _order_of_the_trainer(args: Any) -> str:
+    """Versions of transformers before 5 have a flag for one of them."""
+    if getattr(args, "group_by_length", False):
+        return "group_by_length"
+    return str(getattr(args, "train_sampling_strategy", "random"))
 
 
 def args_of_whole_steps(args: Any) -> Any:

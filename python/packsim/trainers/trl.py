@@ -8,6 +8,7 @@ from torch import Tensor
 
 from packsim._arguments import Problems
 from packsim._plan import Plan
+from packsim.torch.dataset import check_map_style
 from packsim.torch.isolation import attention_inputs
 from packsim.torch.loss import weighted_token_loss
 from packsim.torch.packed_batch import PackedBatch
@@ -62,6 +63,7 @@ class PackedSFTTrainer(PackedTrainerMixin, _trl.SFTTrainer):  # type: ignore[mis
         if args is None:
             args = _trl.SFTConfig()
         self._rounds = args.per_device_train_batch_size * args.gradient_accumulation_steps
+        check_map_style(train_dataset)
         super().__init__(model, args, plan=plan, train_dataset=train_dataset, **arguments)  # type: ignore[arg-type]
         _check_labels(self.train_dataset.column_names)
         if plan is None:
@@ -72,6 +74,9 @@ class PackedSFTTrainer(PackedTrainerMixin, _trl.SFTTrainer):  # type: ignore[mis
         check_arguments(problems, plan, args, arguments)
         if getattr(args, "loss_type", None) not in (None, "nll", "chunked_nll"):
             problems.add(f'args.loss_type: expected "nll", got "{args.loss_type}"')
+        if args.eval_packing:
+            why = "as TRL would let documents of packed rows see each other in evaluation"
+            problems.add(f"args.eval_packing: expected False or None, {why}, got True")
         if plan is not None and getattr(args, "shuffle_dataset", False):
             why = "because the plan goes by the place of samples"
             problems.add(f"args.shuffle_dataset: expected False, {why}, got True")
@@ -81,7 +86,7 @@ class PackedSFTTrainer(PackedTrainerMixin, _trl.SFTTrainer):  # type: ignore[mis
         args = args_of_whole_steps(args)
         # Packing is the plan's. A plan's samples are as long as it says.
         args.packing = args.padding_free = False
-        args.eval_packing = bool(args.eval_packing)
+        args.eval_packing = False
         if plan is not None:
             args.max_length = None
         return args
@@ -113,6 +118,9 @@ def _check_making(problems: Problems, args: Any) -> None:
     """What a plan is made with."""
     if args.max_length is None:
         problems.add("args.max_length: expected the length of packs where no plan is given, got None")
+    if getattr(args, "train_sampling_strategy", "random") == "sequential":
+        expected = 'expected "random" where no plan is given, because packs are shuffled'
+        problems.add(f'args.train_sampling_strategy: {expected}, got "sequential"')
     strategy = getattr(args, "packing_strategy", "bfd")
     if args.packing and strategy not in ("bfd", "ffd"):
         problems.add(

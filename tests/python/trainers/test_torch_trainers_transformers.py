@@ -95,6 +95,28 @@ def test_arguments_without_a_place_are_refused_at_once(tmp_path: Path) -> None:
     ]
 
 
+def test_what_the_plan_decides_is_refused_where_it_would_be_ignored(tmp_path: Path) -> None:
+    sampling = "train_sampling_strategy"
+    with pytest.raises(ValueError) as caught:
+        made(tmp_path, plan_of_one(), auto_find_batch_size=True, **{sampling: "group_by_length"})
+    assert str(caught.value).splitlines() == [
+        "args.auto_find_batch_size: expected False, because the plan says what a step has, got True",
+        'args.train_sampling_strategy: expected none, because the plan has an order, got "group_by_length"',
+    ]
+
+
+@pytest.mark.parametrize("name", ["lomo", "galore_adamw_layerwise"])
+def test_optimizers_that_step_inside_a_backward_pass_are_refused(name: str, tmp_path: Path) -> None:
+    trainer = made(tmp_path, plan_of_one(), optim=name)
+    with pytest.raises(
+        ValueError, match=f'args.optim: expected .* steps of 2 micro-batches, .*, got "{name}"'
+    ):
+        trainer.train()
+    packing = packsim.pack(trainer_runs.LENGTHS, strategy="bfd", capacity_tokens=64)
+    alone = packsim.make_plan(packing, loss_tokens=trainer_runs.loss_tokens())
+    made(tmp_path, alone, optim=name).get_train_dataloader()
+
+
 def test_accumulation_steps_may_say_what_the_plan_says(tmp_path: Path) -> None:
     packing = packsim.pack(trainer_runs.LENGTHS, strategy="bfd", capacity_tokens=64)
     plan = packsim.make_plan(
@@ -129,7 +151,7 @@ def test_evaluation_is_the_trainers_own(tmp_path: Path) -> None:
 
 
 def test_evaluation_calls_a_model_with_what_it_takes(tmp_path: Path) -> None:
-    """The loss of a model that does not know how many items a batch has is not scaled by processes, either."""
+    """A loss that is no mean over all items of a batch is not scaled by processes, either."""
     from transformers import LlamaForCausalLM
 
     class Strict(LlamaForCausalLM):
@@ -241,8 +263,32 @@ def test_sft_refuses_what_it_cannot_plan(tmp_path: Path) -> None:
         "packsim.make_plan() have other strategies",
     ]
     with pytest.raises(ValueError) as caught:
-        sft_trainer(tmp_path, dataset, plan=plan_of_one(), shuffle_dataset=True, loss_type="dft")
+        sft_trainer(
+            tmp_path, dataset, plan=plan_of_one(), shuffle_dataset=True, loss_type="dft", eval_packing=True
+        )
     assert str(caught.value).splitlines() == [
         'args.loss_type: expected "nll", got "dft"',
+        "args.eval_packing: expected False or None, as TRL would let documents of packed rows see each other "
+        "in evaluation, got True",
         "args.shuffle_dataset: expected False, because the plan goes by the place of samples, got True",
     ]
+
+
+def test_sft_refuses_to_shuffle_what_is_to_be_sequential(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    dataset = datasets.Dataset.from_list(trainer_runs.samples())
+    with pytest.raises(ValueError, match='train_sampling_strategy: expected "random" where no plan is given'):
+        sft_trainer(tmp_path, dataset, max_length=64, train_sampling_strategy="sequential")
+    sft_trainer(tmp_path, dataset, plan=plan_of_one(), train_sampling_strategy="sequential")
+
+
+def test_data_that_are_a_stream_are_refused_by_name(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    stream = datasets.Dataset.from_list(trainer_runs.samples()).to_iterable_dataset()
+    expected = r"dataset: expected one with len\(\) and \[\], .*, got IterableDataset"
+    with pytest.raises(ValueError, match=expected):
+        sft_trainer(tmp_path, stream, max_length=64)
+    args = trainer_runs.trainer_arguments(TrainingArguments, str(tmp_path))
+    trainer = PackedTrainer(trainer_runs.small_llama(), args, plan=plan_of_one(), train_dataset=stream)
+    with pytest.raises(ValueError, match=expected):
+        trainer.train()

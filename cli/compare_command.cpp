@@ -14,6 +14,7 @@
 #include "experiment/plans/keep_strategies.hpp"
 #include "experiment/plans/plan_of_file.hpp"
 #include "experiment/plans/stopwatch.hpp"
+#include "files/write_file.hpp"
 #include "reports/formats/json_format.hpp"
 #include "reports/formats/terminal_format.hpp"
 #include "reports/write_report.hpp"
@@ -59,8 +60,8 @@ Report run(const CompareArguments& arguments, const CommandContext& context) {
             "without this option)");
       }
       progress.say("writing " + arguments.write_plan);
-      save_plan(plan_file_of(scenario, spec, plan, lengths_tokens, context.version, arguments.normaliser),
-                arguments.write_plan);
+      write_file(arguments.write_plan,
+                 plan_file_of(scenario, spec, plan, lengths_tokens, context.version, arguments.normaliser));
     };
   }
   return compare_strategies(scenario, options);

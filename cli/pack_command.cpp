@@ -14,12 +14,12 @@
 #include "cli/shared/progress.hpp"
 #include "cli/strategy_options.hpp"
 #include "experiment/plans/stopwatch.hpp"
+#include "files/write_file.hpp"
 #include "packing/options/shared_options.hpp"
 #include "packing/pack.hpp"
 #include "packing/schedule/metrics.hpp"
 #include "plan_files/plan_bytes.hpp"
 #include "plan_files/plan_view.hpp"
-#include "reports/files/write_file.hpp"
 #include "scenarios/loader/lengths/read_lengths.hpp"
 
 namespace packsim {
@@ -231,12 +231,11 @@ void write_plan(const PackArguments& arguments, const PackOutcome& outcome,
   facts.order = pack_order(arguments, *outcome.packing.strategy);
   facts.last_iteration = arguments.last_iteration;
   const std::vector<std::int32_t> loss_tokens = read_loss_tokens(arguments, outcome.packing);
-  save_plan(plan_bytes({.packing = outcome.packing,
-                        .schedule = outcome.schedule,
-                        .sequence = {},
-                        .loss_tokens = loss_tokens,
-                        .facts = facts}),
-            arguments.plan);
+  write_file(arguments.plan, plan_bytes({.packing = outcome.packing,
+                                         .schedule = outcome.schedule,
+                                         .sequence = {},
+                                         .loss_tokens = loss_tokens,
+                                         .facts = facts}));
 }
 
 void run_pack(const PackArguments& arguments, const CommandContext& context) {

@@ -12,6 +12,7 @@
 #include "cli/commands.hpp"
 #include "cli/shared/child_process.hpp"
 #include "cli/shared/data_root.hpp"
+#include "files/file_error.hpp"
 #include "scenarios/loader/json/problems.hpp"
 
 namespace packsim {

@@ -10,7 +10,7 @@
 #include "cli/commands.hpp"
 #include "cli/shared/progress.hpp"
 #include "experiment/trace_strategy.hpp"
-#include "reports/files/write_file.hpp"
+#include "files/write_file.hpp"
 #include "reports/formats/chrome_trace.hpp"
 #include "reports/text/numbers.hpp"
 #include "scenarios/loader/load_scenario.hpp"

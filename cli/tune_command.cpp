@@ -17,7 +17,7 @@
 #include "experiment/tune/search_groups.hpp"
 #include "experiment/tune/simulated_profiler.hpp"
 #include "experiment/tune/stopwatch_file.hpp"
-#include "reports/files/write_file.hpp"
+#include "files/write_file.hpp"
 #include "scenarios/loader/lengths/draw_lengths.hpp"
 #include "scenarios/loader/limits.hpp"
 #include "scenarios/loader/load_scenario.hpp"

@@ -8,9 +8,9 @@
 
 #include "cli/commands.hpp"
 #include "cli/shared/child_process.hpp"
-#include "reports/files/write_file.hpp"
+#include "files/read_file.hpp"
+#include "files/write_file.hpp"
 #include "scenarios/loader/json/problems.hpp"
-#include "scenarios/loader/json/read_file.hpp"
 #include "validation/any_stack_fit.hpp"
 #include "validation/gate.hpp"
 #include "validation/stack_fit.hpp"

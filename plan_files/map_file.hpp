@@ -9,7 +9,7 @@ namespace packsim {
 /// A file mapped into memory, to read.
 class MappedFile {
  public:
-  /// Throws std::system_error with the path.
+  /// Throws FileError.
   explicit MappedFile(const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;

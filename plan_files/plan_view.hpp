@@ -22,10 +22,10 @@ class PlanFileError : public std::invalid_argument {
 class PlanView {
  public:
   /// Maps a file. Its length, both of its hashes, and every number that points somewhere are checked: what
-  /// opens can be read without further checks. The file must not be changed while it is mapped; save_plan()
+  /// opens can be read without further checks. The file must not be changed while it is mapped; write_file()
   /// never does that.
   ///
-  /// Throws PlanFileError, and std::system_error with the path where the system will not open or map it.
+  /// Throws PlanFileError, and FileError where the system will not open or map it.
   static PlanView open(const std::string& path);
 
   /// The same of bytes in memory. name: for errors.
@@ -50,9 +50,5 @@ class PlanView {
   std::uint64_t content_hash_ = 0;
   PlanTables tables_;
 };
-
-/// Writes the file beside its place and moves it there when it is whole: no reader ever sees part of a plan,
-/// and those that have mapped the one before keep it. Throws std::system_error with the path.
-void save_plan(std::span<const std::byte> bytes, const std::string& path);
 
 }  // namespace packsim

@@ -1,6 +1,6 @@
 #include "reports/write_report.hpp"
 
-#include "reports/files/write_file.hpp"
+#include "files/write_file.hpp"
 #include "reports/formats/formats.hpp"
 
 namespace packsim {

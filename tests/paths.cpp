@@ -12,4 +12,8 @@ std::string program() {
   return PACKSIM_PROGRAM;
 }
 
+std::string failing_calls() {
+  return PACKSIM_FAILING_CALLS;
+}
+
 }  // namespace packsim_test

@@ -8,5 +8,7 @@ namespace packsim_test {
 std::string source_dir();
 /// The program under test.
 std::string program();
+/// The library of tests/faults, to preload.
+std::string failing_calls();
 
 }  // namespace packsim_test

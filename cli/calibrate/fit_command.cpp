@@ -9,7 +9,7 @@
 #include "calibration/fit/steps/framework_fit.hpp"
 #include "cli/calibrate/commands.hpp"
 #include "cli/calibrate/inputs.hpp"
-#include "reports/files/write_file.hpp"
+#include "files/write_file.hpp"
 #include "reports/text/numbers.hpp"
 #include "reports/text/text_table.hpp"
 #include "scenarios/loader/json/problems.hpp"

@@ -8,8 +8,8 @@
 
 #include "cli/calibrate/commands.hpp"
 #include "cli/calibrate/make_plan.hpp"
+#include "files/write_file.hpp"
 #include "models/coverage/measurement_list.hpp"
-#include "reports/files/write_file.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/plan_inputs.hpp"
 

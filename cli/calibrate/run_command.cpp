@@ -8,7 +8,7 @@
 #include "cli/calibrate/commands.hpp"
 #include "cli/calibrate/make_plan.hpp"
 #include "cli/shared/child_process.hpp"
-#include "reports/files/write_file.hpp"
+#include "files/write_file.hpp"
 
 namespace packsim {
 namespace {

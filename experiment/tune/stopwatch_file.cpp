@@ -9,8 +9,9 @@
 #include <tuple>
 
 #include "experiment/tune/case_checks.hpp"
+#include "files/read_file.hpp"
+#include "scenarios/loader/json/file_text.hpp"
 #include "scenarios/loader/json/json_text.hpp"
-#include "scenarios/loader/json/read_file.hpp"
 #include "scenarios/loader/lengths/bad_rows.hpp"
 #include "scenarios/loader/lengths/csv_record.hpp"
 #include "scenarios/loader/limits.hpp"

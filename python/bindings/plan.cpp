@@ -1,3 +1,4 @@
+#include "files/write_file.hpp"
 #include "packing/loss/loss_bias.hpp"
 #include "packing/schedule/schedule.hpp"
 #include "plan_files/plan_bytes.hpp"
@@ -163,7 +164,7 @@ void add_plan(py::module_& module) {
            [](const PlanView& plan, const std::string& path) {
              with_os_errors(path, [&] {
                const py::gil_scoped_release others_may_run;
-               save_plan(plan.bytes(), path);
+               write_file(path, plan.bytes());
              });
            })
       .def("to_bytes",

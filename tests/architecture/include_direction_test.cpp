@@ -16,20 +16,22 @@ namespace fs = std::filesystem;
 
 // Who may include whom (docs/architecture.md). A folder may always include itself.
 const std::map<std::string, std::set<std::string>> kAllowed = {
+    {"files", {}},
     {"packing", {}},
     {"c_api", {"packing"}},
-    {"plan_files", {"packing"}},
+    {"plan_files", {"files", "packing"}},
     {"models", {"packing"}},
     {"sim", {"packing", "models"}},
     {"planning", {"packing", "models", "sim"}},
-    {"scenarios", {"packing", "models", "sim"}},
-    {"experiment", {"packing", "plan_files", "models", "sim", "planning", "scenarios"}},
-    {"reports", {"packing", "models", "sim", "experiment"}},
-    {"calibration", {"packing", "models", "scenarios"}},
-    {"validation", {"packing", "models", "sim", "scenarios", "experiment", "reports", "calibration"}},
-    {"python", {"packing", "plan_files"}},
+    {"scenarios", {"files", "packing", "models", "sim"}},
+    {"experiment", {"files", "packing", "plan_files", "models", "sim", "planning", "scenarios"}},
+    {"reports", {"files", "packing", "models", "sim", "experiment"}},
+    {"calibration", {"files", "packing", "models", "scenarios"}},
+    {"validation",
+     {"files", "packing", "models", "sim", "scenarios", "experiment", "reports", "calibration"}},
+    {"python", {"files", "packing", "plan_files"}},
     {"cli",
-     {"packing", "plan_files", "models", "sim", "planning", "scenarios", "experiment", "reports",
+     {"files", "packing", "plan_files", "models", "sim", "planning", "scenarios", "experiment", "reports",
       "validation", "calibration"}},
 };
 

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <string>
 
+#include "files/write_file.hpp"
 #include "packing/pack.hpp"
 #include "plan_files/map_file.hpp"
 #include "plan_files/plan_bytes.hpp"
@@ -35,9 +36,10 @@ class TenMillionSamples {
     const std::vector<GroupParallelism> parallelism = {{.gpus_per_pack = 8}};
     const Schedule schedule =
         make_schedule(batches, packing.capacities_tokens, parallelism, {.n_gpus = 64, .epochs = 2});
-    save_plan(plan_bytes(
-                  {.packing = packing, .schedule = schedule, .sequence = {}, .loss_tokens = {}, .facts = {}}),
-              path_);
+    write_file(
+        path_,
+        plan_bytes(
+            {.packing = packing, .schedule = schedule, .sequence = {}, .loss_tokens = {}, .facts = {}}));
   }
   ~TenMillionSamples() { std::filesystem::remove(path_); }
   const std::string& path() const { return path_; }

@@ -9,6 +9,7 @@
 #include "experiment/compare_strategies.hpp"
 #include "experiment/plans/keep_strategies.hpp"
 #include "experiment/plans/plan_of_file.hpp"
+#include "files/write_file.hpp"
 #include "reports/formats/json_format.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/experiment/thinned_scenarios.hpp"
@@ -42,7 +43,7 @@ void check_replays(const std::vector<std::string>& names, std::int64_t n_iterati
     options.n_threads = 2;
     options.planned = [&](const StrategySpec& spec, const PlannedStrategy& plan,
                           std::span<const std::int32_t> lengths_tokens) {
-      save_plan(plan_file_of(scenario, spec, plan, lengths_tokens, "0", "stable"), path_of(spec));
+      write_file(path_of(spec), plan_file_of(scenario, spec, plan, lengths_tokens, "0", "stable"));
     };
     const json written = json::parse(to_json(compare_strategies(scenario, options)));
     for (std::size_t i = 0; i < scenario.strategies.size(); ++i) {
@@ -90,7 +91,7 @@ TEST_CASE("A plan of another ZeRO stage than the scenario's is replayed at its o
   options.planned = [&](const StrategySpec& spec, const PlannedStrategy& plan,
                         std::span<const std::int32_t> lengths_tokens) {
     zero_stage = plan.groups.front().zero_stage;
-    save_plan(plan_file_of(scenario, spec, plan, lengths_tokens, "0", "stable"), path);
+    write_file(path, plan_file_of(scenario, spec, plan, lengths_tokens, "0", "stable"));
   };
   const Report written = compare_strategies(scenario, options);
   REQUIRE(zero_stage != scenario.plan.zero_stage);
@@ -157,7 +158,8 @@ TEST_CASE("Plans that cannot be used are refused with the reason") {
       {"packsim run llama3.1-8b-hybrid-128k --plan a.plan --strategy isf", 2, "--strategy excludes --plan"},
       {"packsim run llama3.1-8b-hybrid-128k --strategy isf --normaliser sum", 2,
        "--normaliser requires --write-plan"},
-      {"packsim pack lengths.csv --strategy bfd --capacity 1024 --plan none/a.plan", 3, "none/a.plan: "},
+      {"packsim pack lengths.csv --strategy bfd --capacity 1024 --plan lengths.csv/a.plan", 3,
+       "lengths.csv/a.plan: cannot write: Not a directory"},
       {"packsim pack lengths.csv --strategy wrapped --capacity 250 --plan b.plan --loss-tokens lengths.csv",
        2, "--loss-tokens: expected samples that are not cut"},
       {"packsim pack lengths.csv --strategy bfd --capacity 1024 --gc-layers 1,2 --plan b.plan", 2,

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <set>
 
-#include "scenarios/loader/json/read_file.hpp"
+#include "files/read_file.hpp"
 #include "tests/paths.hpp"
 #include "tests/shipped_data.hpp"
 #include "validation/gate.hpp"
@@ -42,7 +42,8 @@ TEST_CASE("No published number has become worse than validation/gate.json says, 
   const std::vector<ValidationSet> sets = validate(all, packsim_test::kData);
   const GateFindings findings =
       check_gate(read_file(packsim_test::source_dir() + "/validation/gate.json"), sets);
-  for (const std::string& gain : findings.gains) WARN("the error is smaller than in the gate; update the gate: " << gain);
+  for (const std::string& gain : findings.gains)
+    WARN("the error is smaller than in the gate; update the gate: " << gain);
   for (const std::string& failure : findings.failures) FAIL_CHECK(failure);
   CHECK(sets.size() == validation_set_names().size());
   check_pages(sets);

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "files/read_file.hpp"
 #include "scenarios/loader/json/problems.hpp"
-#include "scenarios/loader/json/read_file.hpp"
 #include "scenarios/loader/lengths/draw_lengths.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "tests/paths.hpp"

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "messages.hpp"
-#include "scenarios/loader/json/read_file.hpp"
+#include "scenarios/loader/json/file_text.hpp"
 #include "temp_folder.hpp"
 
 namespace packsim {

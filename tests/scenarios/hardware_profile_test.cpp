@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "scenarios/loader/json/read_file.hpp"
+#include "files/read_file.hpp"
 #include "scenarios/loader/profiles/read_hardware_profile.hpp"
 #include "tests/scenarios/messages.hpp"
 #include "tests/scenarios/temp_folder.hpp"

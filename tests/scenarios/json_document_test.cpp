@@ -3,8 +3,10 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "files/file_error.hpp"
+#include "files/read_file.hpp"
 #include "messages.hpp"
-#include "scenarios/loader/json/read_file.hpp"
+#include "scenarios/loader/json/file_text.hpp"
 #include "temp_folder.hpp"
 
 namespace packsim {
@@ -111,13 +113,14 @@ TEST_CASE("the hash is XXH3 with 128 bits") {
   CHECK(hash_of("") == "99aa06d3014798d86001c324468d497f");
 }
 
-TEST_CASE("a file that is missing or a folder is the machine's error") {
+TEST_CASE("a file that is missing is the machine's error, a folder the user's") {
   const TempFolder folder;
   Problems problems;
   const std::string missing = folder.path() + "/missing.json";
   CHECK_THROWS_WITH(read_json(missing, problems), missing + ": No such file or directory");
-  CHECK_THROWS_WITH(read_file(folder.path()), folder.path() + ": Is a directory");
-  CHECK_THROWS_AS(read_file(folder.path()), FileError);
+  CHECK_THROWS_WITH(read_json(folder.path(), problems),
+                    folder.path() + ": expected a file or a pipe, got a folder");
+  CHECK_THROWS_AS(read_json(folder.path(), problems), UnusableFileError);
 }
 
 TEST_CASE("a file larger than the first block is read whole") {

@@ -3,9 +3,11 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include "files/file_error.hpp"
+#include "files/read_file.hpp"
 #include "messages.hpp"
 #include "scenario_text.hpp"
-#include "scenarios/loader/json/read_file.hpp"
+#include "scenarios/loader/json/file_text.hpp"
 #include "scenarios/loader/lengths/draw_lengths.hpp"
 #include "temp_folder.hpp"
 #include "tests/option_value.hpp"

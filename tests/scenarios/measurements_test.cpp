@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 #include <ctime>
 
+#include "files/file_error.hpp"
 #include "scenarios/loader/profiles/read_measurements.hpp"
 #include "tests/scenarios/messages.hpp"
 #include "tests/scenarios/temp_folder.hpp"

@@ -1,7 +1,6 @@
 #include "scenarios/loader/json/problems.hpp"
 
 #include <catch2/catch.hpp>
-#include <cerrno>
 
 #include "messages.hpp"
 
@@ -40,10 +39,6 @@ TEST_CASE("a mistake that is found twice is said once") {
 
 TEST_CASE("no mistakes, no error") {
   CHECK_NOTHROW(Problems().throw_if_any());
-}
-
-TEST_CASE("a file error has the path and the system's text") {
-  CHECK(FileError("a.csv", ENOENT).what() == std::string("a.csv: No such file or directory"));
 }
 
 }  // namespace packsim

@@ -9,8 +9,9 @@
 #include <set>
 #include <stdexcept>
 
+#include "files/file_error.hpp"
+#include "files/read_file.hpp"
 #include "models/parallel_plan.hpp"
-#include "scenarios/loader/json/read_file.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/read_published_steps.hpp"
 #include "tests/paths.hpp"

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "files/file_error.hpp"
 #include "messages.hpp"
 #include "temp_folder.hpp"
 #include "tests/paths.hpp"

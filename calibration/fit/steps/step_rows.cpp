@@ -1,10 +1,8 @@
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <sstream>
 #include <stdexcept>
 
 #include "calibration/fit/steps/step_fit.hpp"
+#include "files/read_file.hpp"
 
 namespace packsim {
 
@@ -18,8 +16,7 @@ ParallelPlan published_plan() {
 }
 
 std::vector<StepRow> read_step_rows(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw std::runtime_error(path + ": " + std::strerror(errno));
+  std::istringstream file(read_file(path));
   std::vector<StepRow> rows;
   std::string line;
   std::getline(file, line);

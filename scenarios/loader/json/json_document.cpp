@@ -8,7 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "scenarios/loader/json/read_file.hpp"
+#include "files/read_file.hpp"
+#include "scenarios/loader/json/file_text.hpp"
 
 namespace packsim {
 namespace {

@@ -1,6 +1,5 @@
 #include "scenarios/loader/json/problems.hpp"
 
-#include <cstring>
 #include <utility>
 
 namespace packsim {
@@ -23,9 +22,6 @@ std::string Problem::message() const {
 
 ScenarioError::ScenarioError(std::vector<std::string> messages)
     : std::runtime_error(lines(messages)), messages_(std::move(messages)) {}
-
-FileError::FileError(const std::string& path, int error_number)
-    : std::runtime_error(path + ": " + std::strerror(error_number)) {}
 
 void Problems::add(Problem problem) {
   if (messages_.insert(problem.message()).second) problems_.push_back(std::move(problem));

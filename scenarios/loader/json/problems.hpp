@@ -27,12 +27,6 @@ class ScenarioError : public std::runtime_error {
   std::vector<std::string> messages_;
 };
 
-/// A file that the machine will not open or read, with the system's text for errno.
-class FileError : public std::runtime_error {
- public:
-  FileError(const std::string& path, int error_number);
-};
-
 /// Mistakes found so far, in the order in which they were found.
 class Problems {
  public:

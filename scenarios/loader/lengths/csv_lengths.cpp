@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "scenarios/loader/json/read_file.hpp"
+#include "scenarios/loader/json/file_text.hpp"
 #include "scenarios/loader/lengths/csv_record.hpp"
 #include "scenarios/loader/lengths/length_formats.hpp"
 #include "scenarios/loader/lengths/length_text.hpp"

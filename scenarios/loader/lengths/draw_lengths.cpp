@@ -8,9 +8,10 @@
 #include <span>
 #include <utility>
 
+#include "files/read_file.hpp"
 #include "packing/algorithms/shuffle.hpp"
+#include "scenarios/loader/json/file_text.hpp"
 #include "scenarios/loader/json/problems.hpp"
-#include "scenarios/loader/json/read_file.hpp"
 #include "scenarios/loader/lengths/read_lengths.hpp"
 
 namespace packsim {
@@ -74,7 +75,7 @@ struct SourceFile {
 std::vector<SourceFile> read_sources(const LengthSpec& spec, Problems& problems) {
   std::vector<SourceFile> files;
   for (const LengthSource& source : spec.mix) {
-    const std::string bytes = read_file(source.path);
+    const std::string bytes = read_file(source.path, kMostDataBytes);
     files.push_back({hash_of(bytes), parse_lengths(source.path, bytes, problems)});
   }
   return files;

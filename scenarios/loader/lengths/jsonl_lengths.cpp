@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "scenarios/loader/json/file_text.hpp"
 #include "scenarios/loader/json/json_document.hpp"
-#include "scenarios/loader/json/read_file.hpp"
 #include "scenarios/loader/lengths/length_formats.hpp"
 #include "scenarios/loader/lengths/length_text.hpp"
 

@@ -2,8 +2,8 @@
 
 #include <array>
 
+#include "files/read_file.hpp"
 #include "scenarios/loader/json/json_text.hpp"
-#include "scenarios/loader/json/read_file.hpp"
 #include "scenarios/loader/lengths/length_formats.hpp"
 
 namespace packsim {
@@ -52,7 +52,7 @@ std::vector<std::int32_t> read_lengths(const std::string& path) {
   Problems problems;
   std::vector<std::int32_t> lengths_tokens;
   if (is_lengths_file(path)) {
-    lengths_tokens = parse_lengths(path, read_file(path), problems);
+    lengths_tokens = parse_lengths(path, read_file(path, kMostDataBytes), problems);
   } else {
     parse_lengths(path, "", problems);  // says which kinds there are
   }

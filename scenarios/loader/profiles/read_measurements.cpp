@@ -9,8 +9,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "files/read_file.hpp"
 #include "scenarios/loader/json/json_reader.hpp"
-#include "scenarios/loader/json/read_file.hpp"
 
 namespace packsim {
 namespace {

@@ -13,6 +13,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "files/write_file.hpp"
+
 namespace packsim::microbench {
 namespace {
 
@@ -73,14 +75,10 @@ std::optional<MeetingPlace> read_meeting_file(const std::string& path) {
   return std::nullopt;
 }
 
-// Others never see half a file: it gets its name when it is whole.
+// Others never see half a file.
 void write_meeting_file(const std::string& path, const MeetingPlace& place) {
-  const std::string draft = path + ".draft";
-  std::ofstream file(draft);
-  file << "packsim_microbench meeting\n" << place.nonce << ' ' << place.host << ' ' << place.port << '\n';
-  file.close();
-  if (!file || std::rename(draft.c_str(), path.c_str()) != 0)
-    throw std::runtime_error(path + ": cannot write the meeting file: " + std::strerror(errno));
+  write_file(path, "packsim_microbench meeting\n" + place.nonce + ' ' + place.host + ' ' +
+                       std::to_string(place.port) + '\n');
 }
 
 class MeetingFile {

@@ -1,0 +1,170 @@
+// What stands on the disk where a system call of the writer fails or is the last one of the program.
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "tests/cli/program.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+using packsim_test::ProgramRun;
+using packsim_test::read_text;
+using packsim_test::run_shell;
+using packsim_test::TemporaryFolder;
+using packsim_test::write_text;
+
+constexpr const char* kPack =
+    "packsim pack ../lengths.csv --strategy bfd --capacity 64 --gpus 1 --plan a.plan --out packs --quiet";
+
+using Files = std::map<std::string, std::string>;  // by path below the folder
+
+Files files_in(const std::string& folder) {
+  Files files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    // The one number in them that no two runs share.
+    static const std::regex kTiming("\"packing_s\": [^\n]*");
+    if (entry.is_regular_file())
+      files[fs::relative(entry.path(), folder).string()] =
+          std::regex_replace(read_text(entry.path()), kTiming, "");
+  }
+  return files;
+}
+
+// The files that kPack writes, all of them with "old" inside.
+Files old_files() {
+  return {{"a.plan", "old"}, {"packs/packs.csv", "old"}, {"packs/packs.json", "old"}};
+}
+
+struct Outcome {
+  bool is_reached = false;  // the call was made
+  ProgramRun run;
+  Files files;
+};
+
+class Faults {
+ public:
+  Faults() {
+    std::string lengths = "tokens\n";
+    for (int i = 0; i < 400; ++i) lengths += std::to_string(1 + i * 37 % 64) + "\n";
+    write_text(folder_ / "lengths.csv", lengths);
+    renew();
+    REQUIRE(run(kPack).exit_code == 0);
+    new_ = files_in(work());
+    for (const auto& [path, text] : old_files()) REQUIRE(new_.contains(path));
+    REQUIRE(new_.size() == old_files().size());
+  }
+
+  const Files& new_files() const { return new_; }
+  std::string work() const { return folder_ / "work"; }
+
+  // The command, with the n-th of its calls failing as `what` says.
+  Outcome with_fault(const std::string& call, int n, const std::string& what) {
+    renew();
+    fs::remove(folder_ / "hit");
+    Outcome outcome;
+    outcome.run = run("LD_PRELOAD='" + packsim_test::failing_calls() + "' PACKSIM_FAULT=" + call + ":" +
+                      std::to_string(n) + ":" + what +
+                      " PACKSIM_FAULT_MARK=../hit PACKSIM_FAULT_MOST_BYTES=2000 " + kPack);
+    outcome.is_reached = fs::exists(folder_ / "hit");
+    outcome.files = files_in(work());
+    return outcome;
+  }
+
+  ProgramRun run(const std::string& command) { return run_shell(folder_, "cd work && " + command); }
+
+ private:
+  void renew() {
+    fs::remove_all(work());
+    fs::create_directories(fs::path(work()) / "packs");
+    for (const auto& [path, text] : old_files()) write_text(work() + "/" + path, text);
+  }
+
+  TemporaryFolder folder_;
+  Files new_;
+};
+
+// The file that a refused command names.
+std::string named_file(const std::string& error) {
+  for (const auto& [path, text] : old_files()) {
+    if (error.find(path + ": cannot write: ") != std::string::npos) return path;
+  }
+  return "none";
+}
+
+struct Fault {
+  const char* call;
+  const char* what;
+  const char* text;
+};
+
+}  // namespace
+
+TEST_CASE("whatever system call of the writer fails, the old file stands, the message names path and cause",
+          "[plain]") {
+  Faults faults;
+  int n_reached = 0;
+  for (const Fault& fault : std::vector<Fault>{{"open", "ENOSPC", "No space left on device"},
+                                               {"open", "EMFILE", "Too many open files"},
+                                               {"open", "EROFS", "Read-only file system"},
+                                               {"write", "ENOSPC", "No space left on device"},
+                                               {"write", "EIO", "Input/output error"},
+                                               {"fchmod", "EIO", "Input/output error"},
+                                               {"fsync", "EIO", "Input/output error"},
+                                               {"rename", "EIO", "Input/output error"},
+                                               {"rename", "EACCES", "Permission denied"}}) {
+    for (int n = 1;; ++n) {
+      const Outcome outcome = faults.with_fault(fault.call, n, fault.what);
+      if (!outcome.is_reached) break;
+      ++n_reached;
+      CAPTURE(fault.call, n, fault.what, outcome.run.err);
+      CHECK(outcome.run.exit_code == 3);
+      const std::string named = named_file(outcome.run.err);
+      CHECK(outcome.run.err.ends_with(fault.text + std::string("\n")));
+      REQUIRE(outcome.files.size() == old_files().size());  // nothing is left over
+      // Every second fsync is that of the folder, when the new file is in its place.
+      const bool is_of_folder = fault.call == std::string("fsync") && n % 2 == 0;
+      CHECK(outcome.files.at(named) == (is_of_folder ? faults.new_files() : old_files()).at(named));
+      for (const auto& [path, text] : outcome.files)
+        CHECK((text == "old" || text == faults.new_files().at(path)));
+    }
+  }
+  CHECK(n_reached >= 40);
+}
+
+TEST_CASE("interrupted and short writes are taken up again", "[plain]") {
+  Faults faults;
+  for (const char* what : {"EINTR", "short"}) {
+    for (int n = 1;; ++n) {
+      const Outcome outcome = faults.with_fault("write", n, what);
+      if (!outcome.is_reached) break;
+      CAPTURE(what, n, outcome.run.err);
+      CHECK(outcome.run.exit_code == 0);
+      CHECK(outcome.files == faults.new_files());
+    }
+  }
+}
+
+TEST_CASE("killed at any call, files are whole, and the next run leaves nothing over", "[plain]") {
+  Faults faults;
+  int n_reached = 0;
+  for (const char* call : {"open", "write", "fchmod", "fsync", "rename"}) {
+    for (int n = 1;; ++n) {
+      const Outcome outcome = faults.with_fault(call, n, "kill");
+      if (!outcome.is_reached) break;
+      ++n_reached;
+      CAPTURE(call, n);
+      CHECK(outcome.run.exit_code != 0);
+      for (const auto& [path, text] : old_files()) {
+        const std::string& found = outcome.files.at(path);
+        CHECK((found == "old" || found == faults.new_files().at(path)));
+      }
+      REQUIRE(faults.run(kPack).exit_code == 0);
+      CHECK(files_in(faults.work()) == faults.new_files());
+    }
+  }
+  CHECK(n_reached >= 20);
+}

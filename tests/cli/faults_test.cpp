@@ -1,38 +1,24 @@
 // What stands on the disk where a system call of the writer fails or is the last one of the program.
 #include <catch2/catch.hpp>
 #include <filesystem>
-#include <map>
-#include <regex>
 #include <string>
 #include <vector>
 
-#include "tests/cli/program.hpp"
+#include "tests/cli/faults.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
+using packsim_test::Fault;
+using packsim_test::Files;
+using packsim_test::files_in;
 using packsim_test::ProgramRun;
-using packsim_test::read_text;
 using packsim_test::run_shell;
 using packsim_test::TemporaryFolder;
 using packsim_test::write_text;
 
 constexpr const char* kPack =
     "packsim pack ../lengths.csv --strategy bfd --capacity 64 --gpus 1 --plan a.plan --out packs --quiet";
-
-using Files = std::map<std::string, std::string>;  // by path below the folder
-
-Files files_in(const std::string& folder) {
-  Files files;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    // The one number in them that no two runs share.
-    static const std::regex kTiming("\"packing_s\": [^\n]*");
-    if (entry.is_regular_file())
-      files[fs::relative(entry.path(), folder).string()] =
-          std::regex_replace(read_text(entry.path()), kTiming, "");
-  }
-  return files;
-}
 
 // The files that kPack writes, all of them with "old" inside.
 Files old_files() {
@@ -61,15 +47,14 @@ class Faults {
   const Files& new_files() const { return new_; }
   std::string work() const { return folder_ / "work"; }
 
-  // The command, with the n-th of its calls failing as `what` says.
-  Outcome with_fault(const std::string& call, int n, const std::string& what) {
+  // The command, with one of its calls failing.
+  Outcome with_fault(const Fault& fault) {
     renew();
-    fs::remove(folder_ / "hit");
+    const std::string mark = folder_ / "hit";
+    fs::remove(mark);
     Outcome outcome;
-    outcome.run = run("LD_PRELOAD='" + packsim_test::failing_calls() + "' PACKSIM_FAULT=" + call + ":" +
-                      std::to_string(n) + ":" + what +
-                      " PACKSIM_FAULT_MARK=../hit PACKSIM_FAULT_MOST_BYTES=2000 " + kPack);
-    outcome.is_reached = fs::exists(folder_ / "hit");
+    outcome.run = run(packsim_test::with_fault(fault, mark) + kPack);
+    outcome.is_reached = fs::exists(mark);
     outcome.files = files_in(work());
     return outcome;
   }
@@ -95,7 +80,7 @@ std::string named_file(const std::string& error) {
   return "none";
 }
 
-struct Fault {
+struct Failure {
   const char* call;
   const char* what;
   const char* text;
@@ -107,17 +92,17 @@ TEST_CASE("whatever system call of the writer fails, the old file stands, the me
           "[plain]") {
   Faults faults;
   int n_reached = 0;
-  for (const Fault& fault : std::vector<Fault>{{"open", "ENOSPC", "No space left on device"},
-                                               {"open", "EMFILE", "Too many open files"},
-                                               {"open", "EROFS", "Read-only file system"},
-                                               {"write", "ENOSPC", "No space left on device"},
-                                               {"write", "EIO", "Input/output error"},
-                                               {"fchmod", "EIO", "Input/output error"},
-                                               {"fsync", "EIO", "Input/output error"},
-                                               {"rename", "EIO", "Input/output error"},
-                                               {"rename", "EACCES", "Permission denied"}}) {
+  for (const Failure& fault : std::vector<Failure>{{"open", "ENOSPC", "No space left on device"},
+                                                   {"open", "EMFILE", "Too many open files"},
+                                                   {"open", "EROFS", "Read-only file system"},
+                                                   {"write", "ENOSPC", "No space left on device"},
+                                                   {"write", "EIO", "Input/output error"},
+                                                   {"fchmod", "EIO", "Input/output error"},
+                                                   {"fsync", "EIO", "Input/output error"},
+                                                   {"rename", "EIO", "Input/output error"},
+                                                   {"rename", "EACCES", "Permission denied"}}) {
     for (int n = 1;; ++n) {
-      const Outcome outcome = faults.with_fault(fault.call, n, fault.what);
+      const Outcome outcome = faults.with_fault({fault.call, n, fault.what});
       if (!outcome.is_reached) break;
       ++n_reached;
       CAPTURE(fault.call, n, fault.what, outcome.run.err);
@@ -139,7 +124,7 @@ TEST_CASE("interrupted and short writes are taken up again", "[plain]") {
   Faults faults;
   for (const char* what : {"EINTR", "short"}) {
     for (int n = 1;; ++n) {
-      const Outcome outcome = faults.with_fault("write", n, what);
+      const Outcome outcome = faults.with_fault({"write", n, what});
       if (!outcome.is_reached) break;
       CAPTURE(what, n, outcome.run.err);
       CHECK(outcome.run.exit_code == 0);
@@ -153,7 +138,7 @@ TEST_CASE("killed at any call, files are whole, and the next run leaves nothing 
   int n_reached = 0;
   for (const char* call : {"open", "write", "fchmod", "fsync", "rename"}) {
     for (int n = 1;; ++n) {
-      const Outcome outcome = faults.with_fault(call, n, "kill");
+      const Outcome outcome = faults.with_fault({call, n, "kill"});
       if (!outcome.is_reached) break;
       ++n_reached;
       CAPTURE(call, n);

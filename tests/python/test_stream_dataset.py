@@ -14,7 +14,6 @@ from cases import heavy_tailed
 
 torch = pytest.importorskip("torch")
 
-from packsim.stream_sources import DatasetShards, FileShards  # noqa: E402
 from packsim.torch import StreamDataset, StreamLoader, StreamPack, merge_stream_states  # noqa: E402
 
 N_SHARDS = 8
@@ -324,78 +323,6 @@ def test_a_stream_that_has_changed_is_noticed() -> None:
     changed.load_state_dict(state)
     with pytest.raises(ValueError, match="stream: expected .*, as before"):
         list(changed)
-
-
-def test_files_are_dealt_to_shards_and_skipped_whole() -> None:
-    files = {f"file{i}": [f"{i}.{j}" for j in range(3)] for i in range(5)}
-    read: list[str] = []
-
-    def read_file(name: str) -> list[str]:
-        read.append(name)
-        return files[name]
-
-    shards = FileShards(list(files), read_file, n_samples_of=lambda name: len(files[name]))
-    assert list(shards(0, 2, 0)) == ["0.0", "0.1", "0.2", "2.0", "2.1", "2.2", "4.0", "4.1", "4.2"]
-    read.clear()
-    assert list(shards(0, 2, 4)) == ["2.1", "2.2", "4.0", "4.1", "4.2"]
-    assert read == ["file2", "file4"]
-    assert list(FileShards(list(files), read_file)(0, 2, 7)) == ["4.1", "4.2"]
-    assert list(shards(1, 2, 6)) == list(shards(1, 2, 100)) == []
-    with pytest.raises(ValueError, match="files: expected at least one for each of 6 shards, got 5"):
-        shards(0, 6, 0)
-
-
-def test_an_iterable_dataset_of_hugging_face_is_a_source() -> None:
-    datasets = pytest.importorskip("datasets")
-
-    def rows(shards: list[int]) -> Iterator[dict[str, Any]]:
-        for shard in shards:
-            for tokens in heavy_tailed(60, seed=shard, longest_tokens=CAPACITY_TOKENS).tolist():
-                yield {"input_ids": [shard] * tokens}
-
-    source = datasets.IterableDataset.from_generator(rows, gen_kwargs={"shards": list(range(N_SHARDS))})
-
-    def loader() -> StreamLoader:
-        dataset = dataset_of(
-            open_shard=DatasetShards(source), length_of=lambda row: len(row["input_ids"]), collator=None
-        )
-        return StreamLoader(dataset)
-
-    def batches_of(loader: StreamLoader, n_steps: int) -> list[Any]:
-        iterator = iter(loader)
-        return [(pack.shard_index, pack.sample_indices) for pack, _ in zip(iterator, range(n_steps))]  # noqa: B905
-
-    whole = batches_of(loader(), 10**6)
-    assert sum(len(samples) for _, samples in whole) == N_SHARDS * 60
-    first = loader()
-    before = []
-    for pack in first:
-        before.append((pack.shard_index, pack.sample_indices))
-        if len(before) == 25:
-            break
-    second = loader()
-    second.load_state_dict(first.state_dict())
-    assert before + batches_of(second, 10**6) == whole
-    with pytest.raises(ValueError, match="dataset: expected at least 16 shards, got 8"):
-        DatasetShards(source)(0, 16, 0)
-
-
-@pytest.mark.parametrize("num_workers", [0, 1, 2])
-def test_iterable_datasets_of_hugging_face_lose_nothing_to_workers(num_workers: int) -> None:
-    datasets = pytest.importorskip("datasets")
-    rows = {"input_ids": [[i] * 3 for i in range(40)], "name": [f"row {i}" for i in range(40)]}
-    source = datasets.Dataset.from_dict(rows).to_iterable_dataset(num_shards=4)
-    dataset = StreamDataset(
-        DatasetShards(source),
-        n_shards=4,
-        length_of=lambda row: len(row["input_ids"]),
-        strategy="bfd",
-        capacity_tokens=12,
-        window_samples=5,
-    )
-    found = [row for pack in StreamLoader(dataset, num_workers=num_workers) for row in pack.samples]
-    assert sorted(row["input_ids"][0] for row in found) == list(range(40))
-    assert all(row["name"] == f"row {row['input_ids'][0]}" for row in found)
 
 
 def train_by_gloo(rank: int, port: int, results: Any) -> None:

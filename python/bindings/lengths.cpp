@@ -13,7 +13,8 @@ constexpr std::int64_t kMostShown = 3;
 
 // One pass over elements of type T that lie `stride_bytes` apart, maybe not aligned.
 template <typename T>
-py::array_t<std::int32_t> converted(const py::array& lengths, const std::string& name) {
+py::array_t<std::int32_t> converted(const py::array& lengths, const std::string& name,
+                                    std::uint64_t first_sample) {
   const py::ssize_t n = lengths.shape(0);
   const py::ssize_t stride_bytes = lengths.strides(0);
   const auto* next = static_cast<const char*>(lengths.data());
@@ -29,8 +30,9 @@ py::array_t<std::int32_t> converted(const py::array& lengths, const std::string&
       out[i] = static_cast<std::int32_t>(length);
       if (std::in_range<std::int32_t>(length) && std::cmp_greater_equal(length, 0)) continue;
       if (++n_refused <= kMostShown) {
-        places +=
-            (places.empty() ? "sample " : ", sample ") + std::to_string(i) + " has " + std::to_string(length);
+        places += (places.empty() ? "sample " : ", sample ") +
+                  std::to_string(first_sample + static_cast<std::uint64_t>(i)) + " has " +
+                  std::to_string(length);
       }
     }
   }
@@ -43,18 +45,24 @@ py::array_t<std::int32_t> converted(const py::array& lengths, const std::string&
   return result;
 }
 
-// lengths: [n_samples], of an integer type in the machine's byte order. name: for errors.
-py::array_t<std::int32_t> to_int32(const py::array& lengths, const std::string& name) {
+// lengths: [n_samples], of an integer type in the machine's byte order. name: for errors, which count samples
+// from first_sample.
+py::array_t<std::int32_t> to_int32(const py::array& lengths, const std::string& name,
+                                   std::uint64_t first_sample) {
   const bool is_signed = lengths.dtype().kind() == 'i';
   switch (lengths.itemsize()) {
     case 1:
-      return is_signed ? converted<std::int8_t>(lengths, name) : converted<std::uint8_t>(lengths, name);
+      return is_signed ? converted<std::int8_t>(lengths, name, first_sample)
+                       : converted<std::uint8_t>(lengths, name, first_sample);
     case 2:
-      return is_signed ? converted<std::int16_t>(lengths, name) : converted<std::uint16_t>(lengths, name);
+      return is_signed ? converted<std::int16_t>(lengths, name, first_sample)
+                       : converted<std::uint16_t>(lengths, name, first_sample);
     case 4:
-      return is_signed ? converted<std::int32_t>(lengths, name) : converted<std::uint32_t>(lengths, name);
+      return is_signed ? converted<std::int32_t>(lengths, name, first_sample)
+                       : converted<std::uint32_t>(lengths, name, first_sample);
     case 8:
-      return is_signed ? converted<std::int64_t>(lengths, name) : converted<std::uint64_t>(lengths, name);
+      return is_signed ? converted<std::int64_t>(lengths, name, first_sample)
+                       : converted<std::uint64_t>(lengths, name, first_sample);
     default:
       throw py::value_error(name + ": expected integers of 1, 2, 4 or 8 bytes, got " +
                             std::to_string(lengths.itemsize()));
@@ -64,7 +72,7 @@ py::array_t<std::int32_t> to_int32(const py::array& lengths, const std::string& 
 }  // namespace
 
 void add_lengths(py::module_& module) {
-  module.def("to_int32", to_int32, py::arg("lengths_tokens"), py::arg("name"));
+  module.def("to_int32", to_int32, py::arg("lengths_tokens"), py::arg("name"), py::arg("first_sample"));
 }
 
 }  // namespace packsim::python

@@ -23,17 +23,22 @@ class SupportsArray(Protocol):
 LengthsLike = Sequence[int] | SupportsArray
 
 
-def as_lengths(lengths_tokens: object, name: str = "lengths_tokens") -> NDArray[np.int32]:
+def as_lengths(
+    lengths_tokens: object, name: str = "lengths_tokens", first_sample: int = 0
+) -> NDArray[np.int32]:
     """The lengths; int32, contiguous, aligned and in the machine's byte order is used without a copy.
 
     Other integers are converted in one pass. ValueError for what is no one-dimensional array of integers.
     Negative lengths of 32 bits are left for the core to refuse, which names those of other mistakes too.
+    Errors count samples from `first_sample`.
     """
     if isinstance(lengths_tokens, (list, tuple, range)):
-        return _core.to_int32(_of_sequence(lengths_tokens, name), name)
-    array = _of_array_like(lengths_tokens, name)
+        return _core.to_int32(_of_sequence(lengths_tokens, name, first_sample), name, first_sample)
+    array = _of_array_like(lengths_tokens, name, first_sample)
     if array.dtype.kind not in "iu":
-        raise ValueError(f"{name}: expected integer dtype, got {array.dtype}{_first_nan(array)}")
+        raise ValueError(
+            f"{name}: expected integer dtype, got {array.dtype}{_first_nan(array, first_sample)}"
+        )
     if array.ndim != 1:
         raise ValueError(f"{name}: expected one dimension, got shape {array.shape}")
     if len(array) > _MOST_SAMPLES:
@@ -42,12 +47,12 @@ def as_lengths(lengths_tokens: object, name: str = "lengths_tokens") -> NDArray[
         return array
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
-    return _core.to_int32(array, name)
+    return _core.to_int32(array, name, first_sample)
 
 
-def _of_array_like(value: object, name: str) -> NDArray[Any]:
+def _of_array_like(value: object, name: str, first_sample: int) -> NDArray[Any]:
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
-        sample = int(np.flatnonzero(np.ma.getmaskarray(value).ravel())[0])
+        sample = first_sample + int(np.flatnonzero(np.ma.getmaskarray(value).ravel())[0])
         raise ValueError(f"{name}: expected no masked values, got one at sample {sample}")
     if isinstance(value, (bytes, bytearray)) or not (hasattr(value, "__array__") or _has_buffer(value)):
         raise ValueError(f"{name}: expected an array or a sequence of integers, got {described(value)}")
@@ -67,23 +72,23 @@ def _has_buffer(value: object) -> bool:
     return True
 
 
-def _of_sequence(values: Sequence[Any], name: str) -> NDArray[np.int64]:
+def _of_sequence(values: Sequence[Any], name: str, first_sample: int) -> NDArray[np.int64]:
     # numpy would take True for 1 and make floats of what is too large.
     if not isinstance(values, range) and not set(map(type, values)) <= {int}:
-        for sample, value in enumerate(values):
+        for sample, value in enumerate(values, first_sample):
             if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
                 raise ValueError(f"{name}: expected integers, got {described(value)} at sample {sample}")
     try:
         return np.array(values, dtype=np.int64)
     except OverflowError as error:
-        sample = next(i for i, value in enumerate(values) if not -(2**63) <= value < 2**63)
+        sample = next(i for i, value in enumerate(values, first_sample) if not -(2**63) <= value < 2**63)
         most = np.iinfo(np.int32).max
         got = f"more than 64 bits at sample {sample}"
         raise ValueError(f"{name}: expected lengths in 0..{most}, got {got}") from error
 
 
-def _first_nan(array: NDArray[Any]) -> str:
+def _first_nan(array: NDArray[Any], first_sample: int) -> str:
     if array.dtype.kind not in "fc":
         return ""
     places = np.flatnonzero(np.isnan(array).ravel())
-    return f"; sample {places[0]} is nan" if len(places) else ""
+    return f"; sample {first_sample + places[0]} is nan" if len(places) else ""

@@ -98,7 +98,8 @@ class StreamPacker:
         ValueError
             For lengths that are refused, with their positions in the stream; then none has been taken.
         """
-        return StreamPacks(*self._core.push(as_lengths(lengths_tokens)))
+        lengths = as_lengths(lengths_tokens, first_sample=self.counts.n_samples)
+        return StreamPacks(*self._core.push(lengths))
 
     def finish(self) -> StreamPacks:
         """Pack what is held, as the last window. Samples may follow, as after a beginning."""

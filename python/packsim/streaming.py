@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packsim._stream_packer import StreamPacker
+from packsim._stream_packs import StreamPacks
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -73,6 +74,8 @@ class PackedStream(Generic[Sample]):
     open_from : callable, optional
         For streams whose iterators have a `state_dict()`, as JSON has it, such as those of a MixedSource: an
         iterator that goes on where it was taken. Resuming then uses it instead of `open_at`.
+    name : str
+        Of the stream, for errors.
     """
 
     def __init__(
@@ -83,7 +86,9 @@ class PackedStream(Generic[Sample]):
         length_of: Callable[[Sample], int] = len,  # type: ignore[assignment]
         state: Mapping[str, Any] | None = None,
         open_from: Callable[[Any], Iterator[Sample]] | None = None,
+        name: str = "stream",
     ) -> None:
+        self._name = name
         self._open_at = open_at
         self._open_from = open_from
         self._packer = packer
@@ -96,18 +101,19 @@ class PackedStream(Generic[Sample]):
         self._packs: list[NDArray[np.uint64]] = []  # of the window, those to come, last first
         self._n_taken = 0
         self._n_to_skip = 0
-        self._expected_hash = ""  # of the lengths that the window of the packs to skip had
+        # Of the lengths and the packs that the window of the packs to skip had.
+        self._expected_hashes = {"read_hash": "", "packs_hash": ""}
         self._source_states: list[
             list[Any]
         ] = []  # (position, state of the iterator there), those still needed
         if state is not None:
             window = dict(state["window"])
-            self._expected_hash = str(window.pop("read_hash", ""))
+            self._expected_hashes = {name: str(window.pop(name, "")) for name in self._expected_hashes}
             self._source_states = list(window.pop("source", []))
             window.pop("end", None)
             packer.load_state_dict(window)
             self._n_to_skip = int(state["n_taken"])
-        self._window_state = packer.state_dict() | {"read_hash": self._expected_hash}
+        self._window_state = packer.state_dict() | self._expected_hashes
         if state is not None and "end" in state["window"]:
             self._window_state |= {"source": self._source_states, "end": state["window"]["end"]}
 
@@ -128,7 +134,8 @@ class PackedStream(Generic[Sample]):
 
     def state_dict(self) -> dict[str, Any]:
         """Where the next pack comes from, as JSON has it: the state of the packer before the window of the
-        pack taken last, a hash of the lengths that the window read, and how many packs of it have been taken.
+        pack taken last, hashes of the lengths that the window read and of its packs, and how many of these
+        have been taken.
 
         Where the stream's iterator has states: `window.source` has those from which the window's samples can
         be read again, and `window.end` the position behind the window, null where the stream ends in it."""
@@ -148,12 +155,14 @@ class PackedStream(Generic[Sample]):
         """False at the end of the stream.
 
         An error comes again for who asks again: the samples that were read when it came would be left out, or
-        the stream seem to end there.
+        the stream seem to end there. One of the source gets a note of where it came.
         """
         if self._error is None:
             try:
                 return self._pack_window()
             except BaseException as error:  # an interrupt, too
+                if not str(error).startswith(self._name) and hasattr(error, "add_note"):  # Python 3.11
+                    error.add_note(f"{self._name}: while sample {self._position} was read")
                 self._error = error
         raise self._error
 
@@ -162,33 +171,56 @@ class PackedStream(Generic[Sample]):
         self._window_state = self._packer.state_dict()
         self._note_source_state(rest)
         self._n_taken = 0
-        setting = self._packer.setting
-        read = hashlib.blake2b(digest_size=16)
+        read, packed = (hashlib.blake2b(digest_size=16) for _ in range(2))
         while not self._packs:
             room_samples = self._packer.room_samples
-            samples = list(islice(rest, room_samples))
-            lengths = [self._length_of(sample) for sample in samples]
-            packs = self._packer.push(lengths) if samples else self._packer.finish()
+            samples, lengths = self._read(rest, room_samples)
+            packs = self._pushed(samples, lengths) if samples else self._packer.finish()
             read.update(np.array(lengths, dtype=np.int64).tobytes() if samples else b"end")
-            for sample, length_tokens in zip(samples, lengths, strict=True):
-                if not setting.leaves_out(length_tokens):
-                    self._held[self._position] = sample, int(length_tokens)
-                self._position += 1
+            packed.update(packs.offsets.tobytes() + packs.samples.tobytes())
             self._packs = list(packs)[::-1]
             if not samples:
                 break
-        self._window_state["read_hash"] = read.hexdigest()
+        self._window_state |= {"read_hash": read.hexdigest(), "packs_hash": packed.hexdigest()}
         if self._source_states:
             # None: the stream has ended, and stays so.
             end = self._position if len(samples) == room_samples else None
             self._window_state |= {"source": self._source_states, "end": end}
-        if self._n_to_skip > 0 and self._window_state["read_hash"] != self._expected_hash:
-            begin = self._window_state["position"]
-            expected = (
-                f"the lengths that it had from sample {begin} to its next {self._position - begin} samples"
-            )
-            raise ValueError(f"stream: expected {expected}, as before, got others")
+        if self._n_to_skip > 0:
+            self._check_same_window()
         return bool(self._packs)
+
+    def _read(self, rest: Iterator[Sample], n_samples: int) -> tuple[list[Sample], list[int]]:
+        """The next samples and their lengths."""
+        samples, lengths = [], []
+        for sample in islice(rest, n_samples):
+            samples.append(sample)
+            lengths.append(self._length_of(sample))
+            self._position += 1
+        return samples, lengths
+
+    def _pushed(self, samples: list[Sample], lengths_tokens: list[int]) -> StreamPacks:
+        """The packs that are complete now; samples that are in packs, now or later, are held."""
+        try:
+            packs = self._packer.push(lengths_tokens)
+        except ValueError as error:
+            raise ValueError(f"{self._name}: {error}") from None
+        begin = self._position - len(samples)
+        for position, (sample, length_tokens) in enumerate(zip(samples, lengths_tokens, strict=True), begin):
+            if not self._packer.setting.leaves_out(length_tokens):
+                self._held[position] = sample, int(length_tokens)
+        return packs
+
+    def _check_same_window(self) -> None:
+        """ValueError where the window is not that of the state: samples would be lost, or trained twice."""
+        begin = self._window_state["position"]
+        samples = f"from sample {begin} to its next {self._position - begin} samples"
+        if self._window_state["read_hash"] != self._expected_hashes["read_hash"]:
+            expected = f"the lengths that it had {samples}"
+            raise ValueError(f"{self._name}: expected {expected}, as before, got others")
+        if self._expected_hashes["packs_hash"] not in ("", self._window_state["packs_hash"]):
+            hint = "go on with the version of packsim that wrote the state, or from the end of an epoch"
+            raise ValueError(f"{self._name}: expected the packs that it had {samples}, got others: {hint}")
 
     def _note_source_state(self, rest: Iterator[Sample]) -> None:
         """At the beginning of a window; states that no held sample needs are forgotten."""
@@ -222,7 +254,7 @@ class PackedStream(Generic[Sample]):
             self._position += 1
         if self._position < end:
             got = f"none from sample {self._position} on"
-            raise ValueError(f"stream: expected at least {end} samples, as before, got {got}")
+            raise ValueError(f"{self._name}: expected at least {end} samples, as before, got {got}")
         return self._rest
 
     def _take_again(self, sample: Sample, length_tokens: int) -> None:
@@ -230,5 +262,5 @@ class PackedStream(Generic[Sample]):
         found_tokens = min(whole_tokens, self._packer.setting.capacity_tokens)
         if found_tokens != length_tokens:
             expected = f"{length_tokens} tokens, as before, in sample {self._position}"
-            raise ValueError(f"stream: expected {expected}, got {found_tokens}")
+            raise ValueError(f"{self._name}: expected {expected}, got {found_tokens}")
         self._held[self._position] = sample, whole_tokens

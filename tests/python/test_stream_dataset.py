@@ -321,7 +321,7 @@ def test_a_stream_that_has_changed_is_noticed() -> None:
     other.lengths = [np.maximum(lengths, 2) - 1 for lengths in other.lengths]
     changed = StreamLoader(dataset_of(open_shard=other))
     changed.load_state_dict(state)
-    with pytest.raises(ValueError, match="stream: expected .*, as before"):
+    with pytest.raises(ValueError, match=r"shard \d: expected .*, as before"):
         list(changed)
 
 
@@ -379,5 +379,5 @@ def test_a_window_that_was_handed_out_in_part_must_be_the_same_again(n_taken: in
     assert len(list(loader_of(data, state))) > 0
     changed = data[:3] + data[3:][::-1]
     for other in (changed, data[:10]):
-        with pytest.raises(ValueError, match="stream: expected"):
+        with pytest.raises(ValueError, match="shard 0: expected"):
             list(loader_of(other, state))

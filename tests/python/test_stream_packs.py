@@ -8,6 +8,7 @@ import json
 import weakref
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 from cases import heavy_tailed
 from hypothesis import given, settings
@@ -148,3 +149,60 @@ def test_a_stream_that_failed_does_not_go_on_without_the_samples_of_its_window(i
     for _ in range(3):
         with pytest.raises(ValueError, match="expected lengths"):
             next(packs)
+
+
+def test_mistakes_are_named_by_their_place_in_the_stream() -> None:
+    """Not in the window: sample 64 is the first of the second one."""
+    for bad, expected in (
+        (-1, r"stream: lengths_tokens: expected lengths in 0..2147483647, .*: sample 70 has -1"),
+        (2.5, r"stream: lengths_tokens: expected integers, got 2.5 \(float\) at sample 70"),
+        (2**70, r"stream: lengths_tokens: expected lengths .* more than 64 bits at sample 70"),
+    ):
+        lengths = [300] * 70 + [bad] + [300] * 100
+        stream = PackedStream(
+            lambda start, lengths=lengths: lengths[start:], packer_of(), length_of=lambda n: n
+        )
+        with pytest.raises(ValueError, match=expected):
+            list(stream)
+
+
+@pytest.mark.skipif(not hasattr(BaseException, "add_note"), reason="errors have no notes before Python 3.11")
+def test_an_error_of_the_source_says_at_which_sample_it_came() -> None:
+    def failing() -> Iterator[int]:
+        yield from [300] * 70
+        raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="the disk is gone") as caught:
+        list(PackedStream(lambda start: failing(), packer_of(), length_of=lambda n: n, name="shard 3"))
+    assert caught.value.__notes__ == ["shard 3: while sample 70 was read"]
+
+
+def test_other_packs_of_the_same_window_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As another version of packsim may make them: those that were trained would be others."""
+    stream = PackedStream(lambda start: LENGTHS[start:], packer_of(), length_of=lambda n: n)
+    for _ in range(5):
+        next(stream)
+    state = json.loads(json.dumps(stream.state_dict()))
+
+    def resumed() -> list[object]:
+        return list(
+            PackedStream(lambda start: LENGTHS[start:], packer_of(), length_of=lambda n: n, state=state)
+        )
+
+    assert len(resumed()) > 5
+    real = packsim.StreamPacker.push
+
+    def in_other_order(self: packsim.StreamPacker, lengths: list[int]) -> object:
+        packs = real(self, lengths)
+        sizes = np.diff(packs.offsets)[::-1]
+        samples = [sample for pack in list(packs)[::-1] for sample in pack]
+        return type(packs)(np.cumsum([0, *sizes]).astype(np.uint64), np.array(samples, dtype=np.uint64))
+
+    monkeypatch.setattr(packsim.StreamPacker, "push", in_other_order)
+    expected = (
+        "stream: expected the packs that it had from sample 0 to its next .*, got others: go on with the"
+    )
+    with pytest.raises(ValueError, match=expected):
+        resumed()
+    del state["window"]["packs_hash"]  # of a state that was written before there was one
+    assert len(resumed()) > 5

@@ -291,6 +291,7 @@ class StreamDataset(IterableDataset[Delivery]):
             length_of=self._length,
             open_from=self._open_from(shard_index),
             state=None if shard is None else {"window": json.loads(shard.window), "n_taken": shard.n_taken},
+            name=f"shard {shard_index}",
         )
         return _ShardPacks(shard_index, packs, self._setting, self._collated)
 

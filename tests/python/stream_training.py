@@ -106,6 +106,27 @@ def run_that_fails_on(failing_rank: int, num_workers: int) -> tuple[int, str]:
     return n_batches, ""
 
 
+def run_whose_rest_fails_on(failing_rank: int) -> str:
+    """In a process of a group: what is said where an optimizer step is begun, resumed, and one rank fails."""
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    loader = StreamLoader(dataset_of(rank, world_size), micro_batches_per_step=3)
+    next(iter(loader))
+    state = loader.gathered_state_dict()
+
+    def gone(shard_index: int, n_shards: int, start_sample: int) -> Iterator[dict[str, list[int]]]:
+        raise OSError("the disk is gone")
+
+    dataset = dataset_of(rank, world_size, open_shard=gone if rank == failing_rank else open_shard)
+    resumed = StreamLoader(dataset, micro_batches_per_step=3)
+    resumed.load_state_dict(state)
+    try:
+        for _ in range(2):  # the rest of the step
+            next(iter(resumed))
+    except (OSError, RuntimeError) as error:
+        return str(error)
+    return ""
+
+
 def run_with_own_group(micro_batches_per_step: int) -> list[Seen]:
     """In a process of a group: one epoch, whose ranks agree by another group than the default one."""
     group = dist.new_group(backend="gloo")

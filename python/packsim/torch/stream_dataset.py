@@ -126,6 +126,7 @@ class StreamDataset(IterableDataset[Delivery]):
             raise ValueError(f"n_shards: {expected}, got {self.n_shards}")
         self._place = StreamPlace(0, 0, tuple(range(self.rank, self.n_shards, self.world_size)), {})
         self._knows_all_shards = True  # what has been delivered of them
+        self._newest_iterator = 0  # of its loaders
         self._example: Any = None  # a sample, once an empty batch has been asked for
 
     @property
@@ -137,6 +138,16 @@ class StreamDataset(IterableDataset[Delivery]):
     def step(self) -> int:
         """How many micro-batches of this epoch the training loop has had."""
         return self._place.step
+
+    @property
+    def newest_iterator(self) -> int:
+        """The number of the only iterator that may give batches. For StreamLoader."""
+        return self._newest_iterator
+
+    def begin_iterator(self) -> int:
+        """A number for a new iterator: those of before, of any loader, cannot go on. For StreamLoader."""
+        self._newest_iterator += 1
+        return self._newest_iterator
 
     @property
     def accumulation(self) -> Accumulation | None:
@@ -244,6 +255,7 @@ class StreamDataset(IterableDataset[Delivery]):
             self._mix.load_state_dict(state.get("source"))
         self._place = place
         self._knows_all_shards = len(state["turns"]) == self.n_shards
+        self.begin_iterator()  # those that have begun are at another place
 
     def delivered(self, delivery: Delivery | None, accumulation: Accumulation | None = None) -> None:
         """The loop has had that batch; None: an empty one. For StreamLoader.

@@ -38,7 +38,7 @@ class _Step(NamedTuple):
     deliveries: list[Delivery | None]
     n_before: int  # that the loop has had already
     loss: StepLoss
-    iterator: int  # of the loader
+    iterator: int  # of the dataset
 
 
 class StreamLoader:
@@ -119,7 +119,6 @@ class StreamLoader:
         self._gather_from_all_ranks = gather_from_all_ranks or TorchGather(group)
         self._steps_ahead = agree_every_steps if self._exchanges else 1
         self._n_iterations = 0
-        self._n_iterators = 0
         self._options = options
 
     def state_dict(self) -> dict[str, Any]:
@@ -138,7 +137,6 @@ class StreamLoader:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """That of the dataset; iterators that have begun before cannot go on."""
         self.dataset.load_state_dict(state)
-        self._n_iterators += 1
 
     def __iter__(self) -> Iterator[Any]:
         """The batches from here to the end of the epoch.
@@ -146,8 +144,8 @@ class StreamLoader:
         Raises
         ------
         RuntimeError
-            Where an iterator is asked on after a newer one has begun, or a state was loaded: batches would be
-            trained twice.
+            Where an iterator is asked on after a newer one over the dataset has begun, of this loader or
+            another, or a state was loaded: batches would be trained twice.
         """
         for step in self._steps_of_epoch():
             yield from self._batches_of(step)
@@ -168,20 +166,19 @@ class StreamLoader:
 
     def _steps_of_epoch(self) -> Iterator[_Step]:
         self._n_iterations = 0
-        self._n_iterators += 1
-        own = self._n_iterators
+        own = self.dataset.begin_iterator()
         self.dataset.take_weight_change()
         packs = self._packs()
         accumulation = self.dataset.accumulation
         if accumulation is not None:
-            yield _rest_of_step(packs, accumulation, own)
-            check_newest(own, self._n_iterators)
+            yield self._rest_of_step(packs, accumulation)
+            check_newest(own, self.dataset.newest_iterator)
             if self.dataset.take_weight_change():
                 packs = self._packs()
         while steps := self._next_steps(packs):
             for step in steps:
                 yield step
-                check_newest(own, self._n_iterators)
+                check_newest(own, self.dataset.newest_iterator)
                 self._n_iterations += 1
                 if self.dataset.take_weight_change():
                     # What was fetched ahead has the old weights.
@@ -195,11 +192,7 @@ class StreamLoader:
         n_ahead = per_step * self._steps_ahead
         if self._n_steps is not None:
             n_ahead = min(n_ahead, max(0, self._n_steps - self.dataset.step))
-        try:
-            fetched = list(islice(packs, n_ahead))
-        except Exception:
-            self._exchanged(None)  # others would wait for this rank
-            raise
+        fetched = self._fetched(packs, n_ahead)
         losses, n_fetched = self._exchanged(fetched)
         if self._n_steps is not None:
             if n_ahead == 0 and next(packs, None) is not None:
@@ -212,8 +205,23 @@ class StreamLoader:
             own: list[Delivery | None] = list(fetched[begin : begin + per_step])
             n_micro_batches = min(per_step, n_fetched - begin)
             own += [None] * (n_micro_batches - len(own))
-            steps.append(_Step(own, 0, losses[begin // per_step], self._n_iterators))
+            steps.append(_Step(own, 0, losses[begin // per_step], self.dataset.newest_iterator))
         return steps
+
+    def _rest_of_step(self, packs: Iterator[Delivery], accumulation: Accumulation) -> _Step:
+        """What follows in the step that the loop is in, with the weights that it began with."""
+        n_left = accumulation.n_micro_batches - accumulation.n_done
+        fetched = self._fetched(packs, n_left)
+        self._exchanged(fetched)  # all ranks have theirs
+        own = [*fetched, *[None] * (n_left - len(fetched))]
+        return _Step(own, accumulation.n_done, accumulation.loss, self.dataset.newest_iterator)
+
+    def _fetched(self, packs: Iterator[Delivery], n_packs: int) -> list[Delivery]:
+        try:
+            return list(islice(packs, n_packs))
+        except Exception:
+            self._exchanged(None)  # others would wait for this rank
+            raise
 
     def _exchanged(self, packs: list[Delivery] | None) -> tuple[list[StepLoss], int]:
         """What all ranks train in each step, and how many packs the rank with most has fetched.
@@ -251,7 +259,7 @@ class StreamLoader:
     def _batches_of(self, step: _Step) -> Iterator[Any]:
         n_micro_batches = step.n_before + len(step.deliveries)
         for round, delivery in enumerate(step.deliveries, start=step.n_before):
-            check_newest(step.iterator, self._n_iterators)
+            check_newest(step.iterator, self.dataset.newest_iterator)
             is_last = round + 1 == n_micro_batches
             batch = self.dataset.empty_batch() if delivery is None else delivery.batch
             batch = self._weighted(batch, step.loss, round, is_last)
@@ -281,12 +289,6 @@ class StreamLoader:
             **self._options,
         )
         return (delivery for delivery in loader if not delivery.has_ended)
-
-
-def _rest_of_step(packs: Iterator[Delivery], accumulation: Accumulation, iterator: int) -> _Step:
-    n_left = accumulation.n_micro_batches - accumulation.n_done
-    own: list[Delivery | None] = list(islice(packs, n_left))
-    return _Step(own + [None] * (n_left - len(own)), accumulation.n_done, accumulation.loss, iterator)
 
 
 def _counts_of(deliveries: list[Delivery]) -> list[int]:

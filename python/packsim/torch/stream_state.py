@@ -145,8 +145,10 @@ def merge_stream_states(states: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     ValueError
         Unless they are the states of all ranks of one training run at one step.
     """
-    if not states:
-        raise ValueError("states: expected those of all ranks, got none")
+    if isinstance(states, (str, bytes)) or not isinstance(states, Sequence) or not states:
+        raise ValueError(f"states: expected a list of those of all ranks, got {described(states)}")
+    for i, state in enumerate(states):
+        _check_of_one_rank(f"states[{i}]", state)
     states = sorted(states, key=lambda state: int(state["rank"]))
     first = states[0]
     ranks = [state["rank"] for state in states]
@@ -178,17 +180,13 @@ def place_of(
     ValueError
         For what is no state, one of another stream or setting, or one that lacks shards of this rank.
     """
-    if not isinstance(state, Mapping) or state.get("version") != _VERSION:
-        got = state.get("version") if isinstance(state, Mapping) else state
-        raise ValueError(f"state.version: expected {_VERSION}, got {described(got)}")
+    _check_version("state", state)
     setting.check_same(state.get("setting"), "state.setting")
     if state.get("n_shards") != n_shards:
         raise ValueError(f"state.n_shards: expected {n_shards}, got {described(state.get('n_shards'))}")
     for name in ("epoch", "step"):
         _check_integer(f"state.{name}", state.get(name), _MOST)
-    turns, rows = state.get("turns"), state.get("shards")
-    if not isinstance(turns, list) or not isinstance(rows, list):
-        raise ValueError(f"state: expected lists turns and shards, got {described(turns)}, {described(rows)}")
+    turns, rows = _lists_of("state", state)
     for i, shard in enumerate(turns):
         _check_integer(f"state.turns[{i}]", shard, n_shards - 1)
     mine = set(range(rank, n_shards, world_size))
@@ -198,6 +196,8 @@ def place_of(
         hint = "; merge_stream_states() makes a state for another number of ranks"
         raise ValueError(f"state.turns: expected {expected}, got {turns}{hint}")
     shards = dict(_shard_of(f"state.shards[{i}]", row, n_shards) for i, row in enumerate(rows))
+    if len(shards) != len(rows):
+        raise ValueError(f"state.shards: expected each shard once, got {[row['shard'] for row in rows]}")
     return StreamPlace(
         epoch=state["epoch"],
         step=state["step"],
@@ -205,6 +205,29 @@ def place_of(
         shards=shards,
         accumulation=_accumulation_of(state.get("accumulation"), world_size),
     )
+
+
+def _check_of_one_rank(place: str, state: object) -> None:
+    """ValueError for what is no state of a rank; whether it fits to the stream is seen when it is loaded."""
+    _check_version(place, state)
+    assert isinstance(state, Mapping)
+    for name in ("rank", "world_size"):
+        _check_integer(f"{place}.{name}", state.get(name), _MOST)
+    _lists_of(place, state)
+
+
+def _check_version(place: str, state: object) -> None:
+    if not isinstance(state, Mapping) or state.get("version") != _VERSION:
+        got = state.get("version") if isinstance(state, Mapping) else state
+        raise ValueError(f"{place}.version: expected {_VERSION}, got {described(got)}")
+
+
+def _lists_of(place: str, state: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
+    turns, rows = state.get("turns"), state.get("shards")
+    if not isinstance(turns, list) or not isinstance(rows, list):
+        got = f"{described(turns)}, {described(rows)}"
+        raise ValueError(f"{place}: expected lists turns and shards, got {got}")
+    return turns, rows
 
 
 def _accumulation_of(given: Any, world_size: int) -> Accumulation | None:

@@ -14,7 +14,7 @@ import stream_training  # noqa: E402
 from process_pool import ProcessPool  # noqa: E402
 
 from packsim.stream_sources import MixedSource  # noqa: E402
-from packsim.torch import StreamCollator, StreamDataset, StreamLoader  # noqa: E402
+from packsim.torch import StreamCollator, StreamDataset, StreamLoader, merge_stream_states  # noqa: E402
 
 
 def sample_of(n_tokens: int) -> dict[str, list[int]]:
@@ -102,6 +102,47 @@ def test_an_iterator_that_is_not_the_newest_gives_nothing_twice() -> None:
     assert sorted(i for samples in first + rest for i in samples) == list(range(9))
 
 
+def test_two_loaders_over_one_dataset_give_nothing_twice() -> None:
+    dataset = dataset_of([8] * 9)
+    older = iter(StreamLoader(dataset))
+    found = [next(older).micro_batch.samples.tolist() for _ in range(3)]
+    newer = iter(StreamLoader(dataset))
+    found.append(next(newer).micro_batch.samples.tolist())
+    with pytest.raises(RuntimeError, match="loader: expected its newest iterator, .*, got an older one"):
+        next(older)
+    found += [batch.micro_batch.samples.tolist() for batch in newer]
+    assert sorted(i for samples in found for i in samples) == list(range(9))
+
+
+def test_a_state_that_the_dataset_loads_ends_iterators_too() -> None:
+    loader = StreamLoader(dataset_of([8] * 9))
+    begin = loader.state_dict()
+    batches = iter(loader)
+    next(batches)
+    loader.dataset.load_state_dict(begin)
+    with pytest.raises(RuntimeError, match="loader: expected its newest iterator, begun after load_state"):
+        next(batches)
+
+
+def test_what_are_no_states_of_ranks_is_not_merged() -> None:
+    state = dataset_of([8]).state_dict()
+    for states, expected in (
+        ([], r"states: expected a list of those of all ranks, got \[\]"),
+        (state, r"states: expected a list of those of all ranks, got \{.* \(dict\)"),
+        ([None], r"states\[0\].version: expected 1, got None"),
+        ([{**state, "rank": "0"}], r"states\[0\].rank: expected integer in 0.., got '0'"),
+        # A merged state has no rank.
+        ([merge_stream_states([state])], r"states\[0\].rank: expected integer in 0.., got None"),
+        ([{**state, "turns": 3}], r"states\[0\]: expected lists turns and shards, got 3"),
+    ):
+        with pytest.raises(ValueError, match=expected.replace("0..", r"0\.\.\d+")):
+            merge_stream_states(states)  # type: ignore[arg-type]
+    next(iter(StreamLoader(dataset := dataset_of([8]))))
+    state = dataset.state_dict()
+    with pytest.raises(ValueError, match=r"state\.shards: expected each shard once, got \[0, 0\]"):
+        dataset.load_state_dict({**state, "shards": state["shards"] * 2})
+
+
 @pytest.mark.parametrize("n_done", [1, 2, 3])
 def test_a_state_that_is_loaded_while_the_loop_runs_is_where_it_goes_on(n_done: int) -> None:
     loader = StreamLoader(dataset_of([8] * 9), micro_batches_per_step=2)
@@ -128,3 +169,14 @@ def test_no_rank_waits_for_one_that_failed(
     assert "sample 20: expected" in ranks[failing_rank][1]
     expected = f"loader: expected packs of all ranks, got none of [{failing_rank}], whose errors say why"
     assert ranks[1 - failing_rank][1] == expected
+
+
+@pytest.mark.parametrize("failing_rank", [0, 1])
+def test_no_rank_waits_for_one_that_failed_in_the_rest_of_a_step(
+    failing_rank: int, two_processes: ProcessPool
+) -> None:
+    """Both go on inside an optimizer step, and one finds its data gone."""
+    ranks = two_processes.run(stream_training.run_whose_rest_fails_on, failing_rank)
+    assert "the disk is gone" in ranks[failing_rank]
+    expected = f"loader: expected packs of all ranks, got none of [{failing_rank}], whose errors say why"
+    assert ranks[1 - failing_rank] == expected

@@ -79,6 +79,45 @@ def seen(batch: Any) -> Seen:
     return (*place, tensors)
 
 
+def check_every_sample_once(ranks: list[list[Any]]) -> None:
+    found = sorted((batch[0], i) for rank in ranks for batch in rank for i in batch[1])
+    assert found == [(shard, i) for shard in range(N_SHARDS) for i in range(len(samples_of(shard)))]
+
+
+def loss_tokens_of(shard: int, sample: int) -> int:
+    return sum(label != -100 for label in samples_of(shard)[sample]["labels"][1:CAPACITY_TOKENS])
+
+
+def check_weights(ranks: list[list[Any]], normaliser: str) -> None:
+    """By the words of each normaliser, of every step."""
+    ends = [i + 1 for i, batch in enumerate(ranks[0]) if batch[3]]
+    assert all(ends == [i + 1 for i, batch in enumerate(rank) if batch[3]] for rank in ranks)
+    assert ends[-1] == len(ranks[0])
+    for begin, end in zip([0, *ends], ends, strict=False):
+        losses = [[[loss_tokens_of(b[0], i) for i in b[1]] for b in rank[begin:end]] for rank in ranks]
+        every = [n for rank in losses for pack in rank for n in pack]
+        for rank, of_rank in zip(ranks, losses, strict=True):
+            n_packs = sum(bool(pack) for pack in of_rank)
+            for batch, pack in zip(rank[begin:end], of_rank, strict=True):
+                weights = np.array(batch[4][2])
+                bounds = batch[4][4]
+                for document, n in enumerate(pack):
+                    own = weights[bounds[document] : bounds[document + 1]]
+                    share = 1 / n_packs / len(ranks)
+                    expected = (
+                        n
+                        and {
+                            "stable": 1 / sum(every),
+                            "token_mean": share / sum(pack),
+                            "sample_mean": share / sum(k > 0 for k in pack) / n,
+                            "longalign": 1 / sum(k > 0 for k in every) / n,
+                            "sum": 1.0,
+                        }[normaliser]
+                    )
+                    assert np.count_nonzero(own) == n
+                    assert (own[own > 0] == np.float32(expected)).all()
+
+
 def whole_run(micro_batches_per_step: int, normaliser: str, num_workers: int = 0) -> list[Seen]:
     """In a process of a group: one epoch."""
     loader = loader_of(num_workers, micro_batches_per_step=micro_batches_per_step, normaliser=normaliser)

@@ -14,7 +14,14 @@ import stream_training  # noqa: E402
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from process_pool import ProcessPool  # noqa: E402
-from stream_training import CAPACITY_TOKENS, N_SHARDS, dataset_of, samples_of  # noqa: E402
+from stream_training import (  # noqa: E402
+    CAPACITY_TOKENS,
+    N_SHARDS,
+    check_every_sample_once,
+    check_weights,
+    dataset_of,
+    samples_of,
+)
 
 import packsim  # noqa: E402
 from packsim.torch import (  # noqa: E402
@@ -129,45 +136,6 @@ def test_two_ranks_train_every_sample_once_with_the_weights_of_the_definition(
         assert len(ranks[0]) == len(ranks[1])
         check_every_sample_once(ranks)
         check_weights(ranks, normaliser)
-
-
-def check_every_sample_once(ranks: list[list[Any]]) -> None:
-    found = sorted((batch[0], i) for rank in ranks for batch in rank for i in batch[1])
-    assert found == [(shard, i) for shard in range(N_SHARDS) for i in range(len(samples_of(shard)))]
-
-
-def loss_tokens_of(shard: int, sample: int) -> int:
-    return sum(label != -100 for label in samples_of(shard)[sample]["labels"][1:CAPACITY_TOKENS])
-
-
-def check_weights(ranks: list[list[Any]], normaliser: str) -> None:
-    """By the words of each normaliser, of every step."""
-    ends = [i + 1 for i, batch in enumerate(ranks[0]) if batch[3]]
-    assert ends == [i + 1 for i, batch in enumerate(ranks[1]) if batch[3]]
-    assert ends[-1] == len(ranks[0])
-    for begin, end in zip([0, *ends], ends, strict=False):
-        losses = [[[loss_tokens_of(b[0], i) for i in b[1]] for b in rank[begin:end]] for rank in ranks]
-        every = [n for rank in losses for pack in rank for n in pack]
-        for rank, of_rank in zip(ranks, losses, strict=True):
-            n_packs = sum(bool(pack) for pack in of_rank)
-            for batch, pack in zip(rank[begin:end], of_rank, strict=True):
-                weights = np.array(batch[4][2])
-                bounds = batch[4][4]
-                for document, n in enumerate(pack):
-                    own = weights[bounds[document] : bounds[document + 1]]
-                    share = 1 / n_packs / 2
-                    expected = (
-                        n
-                        and {
-                            "stable": 1 / sum(every),
-                            "token_mean": share / sum(pack),
-                            "sample_mean": share / sum(k > 0 for k in pack) / n,
-                            "longalign": 1 / sum(k > 0 for k in every) / n,
-                            "sum": 1.0,
-                        }[normaliser]
-                    )
-                    assert np.count_nonzero(own) == n
-                    assert (own[own > 0] == np.float32(expected)).all()
 
 
 @pytest.mark.parametrize("is_merged", [False, True])

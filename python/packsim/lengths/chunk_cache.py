@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packsim._loss_spans import LossSpans
+from packsim._os_errors import path_in_errors
 from packsim.lengths.errors import CacheWarning
 from packsim.lengths.measured import Measured
 from packsim.lengths.result import LONGEST_TOKENS
@@ -97,7 +98,7 @@ class ChunkCache:
     def _write(self, name: str, payload: bytes) -> None:
         descriptor, temporary = tempfile.mkstemp(dir=self.folder, suffix=".tmp")
         try:
-            with os.fdopen(descriptor, "wb") as file:
+            with path_in_errors(self.folder / name), os.fdopen(descriptor, "wb") as file:
                 file.write(_MAGIC + self._digest(name, payload) + payload)
             os.replace(temporary, self.folder / name)
         except BaseException:

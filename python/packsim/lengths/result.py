@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packsim._loss_spans import LossSpans
+from packsim._os_errors import path_in_errors
 from packsim.lengths.errors import LengthsError
 
 # The longest sample that packsim packs: scenarios/loader/lengths/length_text.hpp refuses longer ones.
@@ -106,7 +107,7 @@ class Lengths:
         ending = _ending(path)
         descriptor, temporary = tempfile.mkstemp(dir=Path(path).parent, prefix=".lengths-", suffix=ending)
         try:
-            with os.fdopen(descriptor, "wb") as file:
+            with path_in_errors(path), os.fdopen(descriptor, "wb") as file:
                 os.fchmod(file.fileno(), 0o666 & ~_umask())
                 if ending == ".npy":
                     np.save(file, self.lengths_tokens.astype("<i4"), allow_pickle=False)

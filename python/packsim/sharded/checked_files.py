@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from packsim._os_errors import path_in_errors
 from packsim.sharded.errors import DamagedFileError
 
 _ALIGNMENT_BYTES = 64
@@ -35,7 +36,7 @@ def write_arrays(folder: Path, name: str, arrays: Mapping[str, NDArray[Any]]) ->
     sums = hashlib.blake2b(digest_size=16)
     descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=f"{_TEMPORARY}{name}-")
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with path_in_errors(folder / name), os.fdopen(descriptor, "wb") as file:
             for key, array in arrays.items():
                 begin = file.tell()
                 content = np.ascontiguousarray(array).view(np.uint8).data
@@ -111,7 +112,7 @@ def write_record(path: Path, record: Mapping[str, Any]) -> None:
     whole = json.dumps({"checksum": record_checksum(record), "record": record}, indent=1).encode()
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f"{_TEMPORARY}{path.stem}-")
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with path_in_errors(path), os.fdopen(descriptor, "wb") as file:
             file.write(whole)
             _finish(file)
         os.replace(temporary, path)

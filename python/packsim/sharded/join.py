@@ -23,7 +23,7 @@ from packsim.sharded.errors import DamagedFileError, ShardError
 from packsim.sharded.leftovers import packed_again
 from packsim.sharded.packs import MANIFEST, MANIFEST_FORMAT, ShardedPacks
 from packsim.sharded.pieces import PackArrays
-from packsim.sharded.shard import MOST_SHARDS, RECORD_FORMAT, record_path
+from packsim.sharded.shard import MOST_SHARDS, RECORD_FORMAT, record_path, recorded_shards
 
 _MOST_MISTAKES = 20  # that one error shows
 
@@ -38,7 +38,8 @@ def join_shards(folder: str | os.PathLike[str], n_shards: int) -> ShardedPacks:
     Raises
     ------
     ShardError
-        For shards that are missing, damaged, or packed with other arguments than shard 0: all of them.
+        For shards that are missing, damaged, or packed with other arguments than shard 0, and for further
+        ones that the folder has: all of them.
     OSError
         Where the folder cannot be read or written.
     """
@@ -87,6 +88,12 @@ def _records(folder: Path, n_shards: int) -> list[dict[str, Any]]:
             mistakes.append(f"shard {shard}: {error}")
     for record in records[1:]:
         mistakes += _differences(records[0], record)
+    mistakes += [
+        f"shard {shard}: expected {n_shards} shards, got {record_path(folder, shard)}, too: join all shards, "
+        "or remove the record of one that is not of the data"
+        for shard in recorded_shards(folder)
+        if shard >= n_shards
+    ]
     if mistakes:
         more = len(mistakes) - _MOST_MISTAKES
         shown = mistakes[:_MOST_MISTAKES] + ([f"and {more} more"] if more > 0 else [])

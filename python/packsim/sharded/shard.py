@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packsim import _core
-from packsim._arguments import Problems
+from packsim._arguments import Problems, described
 from packsim._lengths_array import LengthsLike, as_lengths
 from packsim._loss_spans import LossSpans, losses_of_items
 from packsim._packing import Packing
@@ -29,6 +29,11 @@ RECORD_FORMAT = "packsim shard 1"
 def record_path(folder: str | os.PathLike[str], shard: int) -> Path:
     """Of the record of a shard, which is there when the shard is packed."""
     return Path(folder) / f"shard-{shard:06d}.json"
+
+
+def recorded_shards(folder: Path) -> list[int]:
+    """The shards whose records a folder has."""
+    return sorted(int(path.stem.removeprefix("shard-")) for path in folder.glob(f"shard-{'[0-9]' * 6}.json"))
 
 
 def pack_shard(
@@ -74,6 +79,8 @@ def pack_shard(
     """
     problems = Problems()
     problems.integer("shard", shard, 0, MOST_SHARDS - 1)
+    if not isinstance(arguments, ShardArguments):
+        problems.add(f"arguments: expected ShardArguments, got {described(arguments)}")
     problems.raise_if_any()
     try:
         lengths = as_lengths(lengths_tokens)

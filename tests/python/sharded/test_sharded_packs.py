@@ -251,6 +251,34 @@ def test_every_missing_or_differing_shard_is_named(tmp_path: Path) -> None:
     assert len(lines) == 5
 
 
+def test_a_full_disk_is_named_by_its_path_and_leaves_no_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files.os, "fsync", full)
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        pack_shard([3, 4], ARGUMENTS, folder=tmp_path, shard=7)
+    assert caught.value.filename == str(tmp_path / "shard-000007")
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        files.write_record(tmp_path / "manifest.json", {})
+    assert caught.value.filename == str(tmp_path / "manifest.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_shards_that_a_join_would_leave_out_are_named(tmp_path: Path) -> None:
+    packed(tmp_path, drawn([10, 10, 10, 10]))
+    with pytest.raises(ShardError) as caught:
+        join_shards(tmp_path, 2)
+    assert str(caught.value).splitlines() == [
+        f"shard {shard}: expected 2 shards, got {tmp_path}/shard-00000{shard}.json, too: join all shards, or "
+        "remove the record of one that is not of the data"
+        for shard in (2, 3)
+    ]
+    assert ShardedPacks.open(tmp_path).n_shards == 4  # what was joined before
+
+
 def test_damage_is_found_where_it_is(tmp_path: Path) -> None:
     packs = packed(tmp_path, drawn([40, 40]))
     name = packs.manifest["shards"][1]["file"]["name"]
@@ -302,6 +330,8 @@ def test_mistakes_are_named_all_at_once(tmp_path: Path) -> None:
         ShardArguments("hbp", 64)
     with pytest.raises(ValueError, match="capacity_tokens: expected one integer"):
         ShardArguments("bfd", [64, 128])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"arguments: expected ShardArguments, got \{.*\} \(dict\)"):
+        pack_shard([3], {"strategy": "bfd"}, folder=tmp_path, shard=7)  # type: ignore[arg-type]
     with pytest.raises(ShardError, match="shard 7: .*sample"):
         pack_shard([3, 65], ShardArguments("bfd", 64), folder=tmp_path, shard=7)
     with pytest.raises(ShardError, match="shard 7: loss_tokens: sample 1: expected 0..4, got 5"):

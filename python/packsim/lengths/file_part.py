@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +18,8 @@ class FilePart:
     """A file that must stay as it is while it is read."""
 
     def __init__(self, path: str, reader: Any) -> None:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would be waited for
+            raise LengthsError(f"{path}: expected a regular file, got another kind")
         self.place = path
         self._reader = reader
         self._state = self._now()
@@ -76,6 +79,8 @@ class _Reading:
         # Damaged files are OSErrors too, but without a number.
         is_damage = isinstance(error, (EOFError, OSError)) and getattr(error, "errno", None) is None
         is_packing = type(error).__module__ in ("zlib", "tarfile")
-        if isinstance(error, LengthsError) or not (is_arrow or is_damage or is_packing):
+        # Arrow decodes the names of columns without a look.
+        is_text = isinstance(error, UnicodeDecodeError)
+        if isinstance(error, LengthsError) or not (is_arrow or is_damage or is_packing or is_text):
             return
         raise LengthsError(f"{self._path}: expected a readable file, got {error}") from error

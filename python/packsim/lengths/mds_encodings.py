@@ -42,8 +42,10 @@ _SHAPE_TYPES = [np.dtype(name) for name in ("<u1", "<u2", "<u4", "<u8")]
 
 @cache
 def kind_of(encoding: str) -> Kind:
-    """Images and floats stay bytes."""
-    return _KINDS.get(encoding.partition(":")[0], "bytes")
+    """Images and floats stay bytes. Only arrays have something behind a colon."""
+    name, colon, _ = encoding.partition(":")
+    kind = _KINDS.get(name, "bytes")
+    return kind if kind == "array" or not colon else "bytes"
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,9 @@ def _columns(shard: dict[str, Any]) -> MdsColumns:
             f"expected a name, an encoding and a size for each column, got {columns.names}, "
             f"{columns.encodings} and {columns.sizes}"
         )
+    for size in columns.sizes:
+        if size is not None:
+            _count(size, "column_sizes")
     return columns
 
 

@@ -97,7 +97,8 @@ class ParquetFile:
 
     def chunks(self, chunk_samples: int, is_wanted: IsWanted) -> Iterator[Chunk]:
         parquet = import_optional("pyarrow.parquet", self.place)
-        with parquet.ParquetFile(self.place, buffer_size=_PARQUET_BUFFER_BYTES, pre_buffer=False) as file:
+        options = {"buffer_size": _PARQUET_BUFFER_BYTES, "pre_buffer": False}
+        with parquet.ParquetFile(self.place, page_checksum_verification=True, **options) as file:
             pieces = self._pieces(file, chunk_samples, is_wanted)
             yield from _rows(self.place, self._selection, cut(pieces, chunk_samples, is_wanted))
 

@@ -267,6 +267,10 @@ _NO_HASHES: dict[str, Any] = {"hashes": {}}
             "shard.00000.mds: column_sizes: expected [None], as its index says, got [8]",
         ),
         (
+            {"column_sizes": ["8"]},
+            "index.json: shard 0: column_sizes: expected a count, got str '8'",
+        ),
+        (
             {"raw_data": {"basename": "x.mds", "bytes": 1, "hashes": {}}},
             "index.json: shard 0: expected a file {folder}/x.mds, found none",
         ),
@@ -289,6 +293,12 @@ def test_an_index_that_does_not_fit_its_shards_is_refused(
     (tmp_path / "index.json").write_text(json.dumps(index))
     column = change.get("column_names", ["n"])[0]
     assert _message(tmp_path, column=column).startswith(f"{tmp_path}/{expected.format(folder=tmp_path)}")
+
+
+def test_an_encoding_with_more_than_the_format_has_is_an_unknown_one(tmp_path: Path) -> None:
+    write_mds(tmp_path, {"n": ("int:8", 8)}, [[{"n": bytes(8)}]])
+    expected = "index.json: column n: expected token ids, or lengths, got int:8; give a function of them"
+    assert expected in _message(tmp_path, column="n")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -241,6 +242,28 @@ def test_json_array_is_not_json_lines(tmp_path: Path) -> None:
 def test_file_of_another_kind_than_its_name_says(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(b"none of this\xff, is\n what it,says,\n")
     assert _message(tmp_path / name, _TOKENIZER, column="text").startswith(f"{tmp_path}/{name}: expected ")
+
+
+def test_a_damaged_page_or_name_in_parquet_is_noticed(tmp_path: Path) -> None:
+    """Pages that have a checksum are checked, and a name that is no UTF-8 is not an error from the inside."""
+    path = tmp_path / "data.parquet"
+    table = pa.table({"tokens": np.arange(1000, 1100)})
+    pq.write_table(table, path, write_page_checksum=True, compression="none", use_dictionary=False)
+    whole = path.read_bytes()
+    footer = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+    for at, expected in (
+        (whole.index(np.arange(1050, 1051).tobytes()), "CRC"),
+        (whole.index(b"tokens", footer), "'utf-8' codec can't decode byte 0xff"),
+    ):
+        path.write_bytes(whole[:at] + b"\xff" + whole[at + 1 :])
+        message = _message(path, column="tokens")
+        assert message.startswith(f"{path}: expected a readable file, got ") and expected in message
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "data.jsonl")
+    message = _message(tmp_path, column="n")
+    assert message == f"{tmp_path}/data.jsonl: expected a regular file, got another kind"
 
 
 def test_csv_record_of_too_few_fields(tmp_path: Path) -> None:

@@ -104,6 +104,11 @@ class MixedSource:
         problems.raise_if_any()
         self._requested = checked
 
+    @property
+    def requested(self) -> dict[str, float] | None:
+        """What `set_weights()` asked for and is not in effect yet."""
+        return self._requested
+
     def take_requested(self, epoch: int, step: int) -> dict[str, float] | None:
         """Put what `set_weights()` asked for into effect. For StreamDataset."""
         requested, self._requested = self._requested, None

@@ -166,6 +166,19 @@ def run_whose_rest_fails_on(failing_rank: int) -> str:
     return ""
 
 
+def run_with_arguments(name: str, values: list[int]) -> str:
+    """In a process of a group: what is said where each rank has another value of an argument."""
+    rank = dist.get_rank()
+    of_stream = {name: values[rank]} if name == "capacity_tokens" else {}
+    of_loader = {} if of_stream else {name: values[rank]}
+    loader = StreamLoader(dataset_of(rank, dist.get_world_size(), **of_stream), **of_loader)
+    try:
+        next(iter(loader))
+    except RuntimeError as error:
+        return str(error)
+    return ""
+
+
 def run_with_own_group(micro_batches_per_step: int) -> list[Seen]:
     """In a process of a group: one epoch, whose ranks agree by another group than the default one."""
     group = dist.new_group(backend="gloo")
@@ -308,3 +321,19 @@ def mixed_run(seed: int | None, micro_batches_per_step: int, num_workers: int = 
         else:
             return batches
         state = json.dumps(loader.gathered_state_dict() if draw.random() < 0.5 else loader.state_dict())
+
+
+def changed_run(weights: list[dict[str, float] | None]) -> tuple[int, str]:
+    """In a process of a group: an epoch of which each rank sets other weights behind its fifth batch."""
+    loader, mix = mixed_loader(dist.get_rank(), dist.get_world_size())
+    own = weights[dist.get_rank()]
+    n_batches = 0
+    try:
+        for _ in loader:
+            dist.all_reduce(torch.ones(1000))  # a gradient
+            n_batches += 1
+            if n_batches == 5 and own is not None:
+                mix.set_weights(own)
+    except RuntimeError as error:
+        return n_batches, str(error)
+    return n_batches, ""

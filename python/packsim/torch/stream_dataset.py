@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -191,9 +192,19 @@ class StreamDataset(IterableDataset[Delivery]):
         }
 
     @property
-    def n_weight_changes(self) -> int:
-        """How often the weights of a MixedSource have changed. For StreamLoader."""
-        return 0 if self._mix is None else len(self._mix.history)
+    def is_mixed(self) -> bool:
+        """Whether the samples are those of a MixedSource."""
+        return self._mix is not None
+
+    def stream_hash(self) -> int:
+        """Of what must be the same on all ranks: how the stream is packed, and its mix. For StreamLoader."""
+        mix = None if self._mix is None else self._mix.state_dict() | {"requested": None}
+        return _hash_of([self._setting.to_dict(), self.n_shards, mix])
+
+    def requested_hash(self) -> int:
+        """Of the weights that `MixedSource.set_weights()` asked for; 0 for none. For StreamLoader."""
+        requested = None if self._mix is None else self._mix.requested
+        return 0 if requested is None else _hash_of(requested)
 
     def take_weight_change(self) -> bool:
         """Whether `MixedSource.set_weights()` was called; then they are in effect. For StreamLoader.
@@ -322,6 +333,12 @@ class StreamDataset(IterableDataset[Delivery]):
         packer.push(lengths_tokens)
         packer.finish()
         return packer.counts.n_packs
+
+
+def _hash_of(value: Any) -> int:
+    """63 bits of what JSON has."""
+    text = json.dumps(value, sort_keys=True).encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little") >> 1
 
 
 class _ShardPacks:

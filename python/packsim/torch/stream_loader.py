@@ -53,7 +53,8 @@ class StreamLoader:
 
     With a `StreamCollator`, the loss weights of a micro-batch are those of its optimizer step over all ranks,
     and `batch.is_last` says where the optimizer steps. Ranks exchange a few numbers every `agree_every_steps`
-    steps: how many packs each has left, and the loss tokens of each step.
+    steps: how many packs each has left, and the loss tokens of each step. At the beginning of an iteration
+    they compare their arguments, and where the stream is a MixedSource, behind every step its new weights.
 
     Parameters
     ----------
@@ -145,7 +146,8 @@ class StreamLoader:
         ------
         RuntimeError
             Where an iterator is asked on after a newer one over the dataset has begun, of this loader or
-            another, or a state was loaded: batches would be trained twice.
+            another, or a state was loaded: batches would be trained twice. And where ranks have other
+            arguments, states or weights of sources, or one has failed.
         """
         for step in self._steps_of_epoch():
             yield from self._batches_of(step)
@@ -167,24 +169,48 @@ class StreamLoader:
     def _steps_of_epoch(self) -> Iterator[_Step]:
         self._n_iterations = 0
         own = self.dataset.begin_iterator()
-        self.dataset.take_weight_change()
+        self._check_same_arguments()
+        self._take_weight_change()
         packs = self._packs()
         accumulation = self.dataset.accumulation
         if accumulation is not None:
             yield self._rest_of_step(packs, accumulation)
             check_newest(own, self.dataset.newest_iterator)
-            if self.dataset.take_weight_change():
+            if self._take_weight_change():
                 packs = self._packs()
         while steps := self._next_steps(packs):
             for step in steps:
                 yield step
                 check_newest(own, self.dataset.newest_iterator)
                 self._n_iterations += 1
-                if self.dataset.take_weight_change():
+                if self._take_weight_change():
                     # What was fetched ahead has the old weights.
                     packs = self._packs()
                     break
         self.dataset.end_epoch()
+
+    def _check_same_arguments(self) -> None:
+        """RuntimeError where ranks would exchange other rows, or train other streams."""
+        if not self._exchanges:
+            return
+        row = {
+            "micro-batches": self.dataset.step,
+            "epochs": self.dataset.epoch,
+            "micro_batches_per_step": self._micro_batches_per_step,
+            "agree_every_steps": self._steps_ahead,
+            "n_steps": -1 if self._n_steps is None else self._n_steps,
+            "hash of the stream's arguments and weights": self.dataset.stream_hash(),
+        }
+        rows = self._gathered(list(row.values()))
+        for i, name in enumerate(row):
+            _check_equal(name, [row[i] for row in rows])
+
+    def _take_weight_change(self) -> bool:
+        """Of all ranks together, as those that do not take part would go on to the next step alone."""
+        if self._exchanges and self.dataset.is_mixed and self.dataset.accumulation is None:
+            rows = self._gathered([self.dataset.requested_hash()])
+            _check_equal("hash of new weights of sources (0: none)", [row[0] for row in rows])
+        return self.dataset.take_weight_change()
 
     def _next_steps(self, packs: Iterator[Delivery]) -> list[_Step]:
         """Steps whose packs have been fetched; none at the end of the epoch."""
@@ -232,26 +258,22 @@ class StreamLoader:
         per_step = self._micro_batches_per_step
         begins = range(0, per_step * self._steps_ahead, per_step)
         own = [_counts_of(fetched[begin : begin + per_step]) for begin in begins]
-        place = [self.dataset.step, self.dataset.n_weight_changes]
         n_fetched = _FAILED if packs is None else len(fetched)
-        row = [*place, n_fetched, *(number for counts in own for number in counts)]
+        row = [self.dataset.step, n_fetched, *(number for counts in own for number in counts)]
         rows = self._gathered(row) if self._exchanges else [row]
         if packs is None:
             return [], 0
-        failed = [rank for rank, row in enumerate(rows) if row[2] == _FAILED]
+        failed = [rank for rank, row in enumerate(rows) if row[1] == _FAILED]
         if failed:
             raise RuntimeError(
                 f"loader: expected packs of all ranks, got none of {failed}, whose errors say why"
             )
-        for i, what in enumerate(("micro-batches", "changes of the weights of sources")):
-            if len({row[i] for row in rows}) > 1:
-                got = [row[i] for row in rows]
-                raise RuntimeError(f"loader: expected all ranks to have had equally many {what}, got {got}")
+        _check_equal("micro-batches", [row[0] for row in rows])
         losses = [
             StepLoss(*(tuple(row[i + j] for row in rows) for j in range(3)))
-            for i in range(3, 3 + 3 * len(own), 3)
+            for i in range(2, 2 + 3 * len(own), 3)
         ]
-        return losses, max(row[2] for row in rows)
+        return losses, max(row[1] for row in rows)
 
     def _gathered(self, value: Any) -> list[Any]:
         return [value] if self.dataset.world_size == 1 else self._gather_from_all_ranks(value)
@@ -288,7 +310,19 @@ class StreamLoader:
             collate_fn=_as_it_is,
             **self._options,
         )
-        return (delivery for delivery in loader if not delivery.has_ended)
+        deliveries = iter(loader)
+        try:
+            yield from (delivery for delivery in deliveries if not delivery.has_ended)
+        finally:
+            # PyTorch's errors refer to themselves. When its iterator is collected with them, each worker is
+            # waited for for 5 s.
+            if hasattr(deliveries, "_shutdown_workers"):
+                deliveries._shutdown_workers()
+
+
+def _check_equal(name: str, numbers: list[int]) -> None:
+    if len(set(numbers)) > 1:
+        raise RuntimeError(f"loader: expected equal {name} on all ranks, got {numbers}")
 
 
 def _counts_of(deliveries: list[Delivery]) -> list[int]:

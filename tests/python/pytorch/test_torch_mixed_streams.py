@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from itertools import islice
 from typing import Any
@@ -133,17 +134,18 @@ def test_another_number_of_ranks_goes_on_with_the_changed_weights(n_after: int) 
     check_every_sample_once([batches, after])
 
 
-def test_ranks_that_do_not_change_weights_together_notice_it() -> None:
-    def gather(row: list[int]) -> list[list[int]]:
-        return [row, [row[0], 0, *row[2:]]]
-
-    loader, mix = mixed_loader(0, 2, gather_from_all_ranks=gather)
-    batches = iter(loader)
-    next(batches)
-    mix.set_weights(CHANGES[5])
-    with pytest.raises(RuntimeError, match=r"equally many changes of the weights of sources, got \[1, 0\]"):
-        for _ in batches:
-            pass
+@pytest.mark.parametrize("of_other", [None, {"web": 1.0, "code": 0.0, "math": 3.0}])
+def test_ranks_that_do_not_change_weights_together_notice_it(
+    of_other: dict[str, float] | None, two_processes: ProcessPool
+) -> None:
+    """Before they exchange gradients: these came where the other rank expected numbers of the loader."""
+    ranks = two_processes.run(stream_training.changed_run, [CHANGES[5], of_other])
+    expected = (
+        r"loader: expected equal hash of new weights of sources \(0: none\) on all ranks, got \[\d+, \d+\]"
+    )
+    assert all(re.fullmatch(expected, message) for _, message in ranks), ranks
+    assert [n_batches for n_batches, _ in ranks] == [5, 5]
+    assert (ranks[0][1].endswith(", 0]")) == (of_other is None)
 
 
 def test_states_of_other_mixes_are_refused() -> None:

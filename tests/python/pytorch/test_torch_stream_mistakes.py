@@ -180,3 +180,21 @@ def test_no_rank_waits_for_one_that_failed_in_the_rest_of_a_step(
     assert "the disk is gone" in ranks[failing_rank]
     expected = f"loader: expected packs of all ranks, got none of [{failing_rank}], whose errors say why"
     assert ranks[1 - failing_rank] == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [("micro_batches_per_step", [2, 3]), ("agree_every_steps", [4, 8]), ("n_steps", [40, 41])],
+)
+def test_ranks_with_other_arguments_notice_it(
+    name: str, values: list[int], two_processes: ProcessPool
+) -> None:
+    """They would exchange rows of other lengths, which ends a process of gloo and hangs one of NCCL."""
+    messages = two_processes.run(stream_training.run_with_arguments, name, values)
+    assert messages == [f"loader: expected equal {name} on all ranks, got {values}"] * 2
+
+
+def test_ranks_with_streams_that_are_packed_otherwise_notice_it(two_processes: ProcessPool) -> None:
+    messages = two_processes.run(stream_training.run_with_arguments, "capacity_tokens", [64, 65])
+    expected = "loader: expected equal hash of the stream's arguments and weights on all ranks, got ["
+    assert all(message.startswith(expected) for message in messages)

@@ -67,7 +67,7 @@ def join_shards(folder: str | os.PathLike[str], n_shards: int) -> ShardedPacks:
     }
     write_record(place / MANIFEST, manifest)
     remove_unfinished(place)
-    _remove_older(place, leftovers)
+    _remove_unnamed(place, manifest)
     return ShardedPacks.open(place)
 
 
@@ -144,11 +144,15 @@ def _of_data_set(folder: Path, record: dict[str, Any], first_sample: int) -> Pac
     return replace(leftovers, samples=leftovers.samples.astype(np.uint64) + np.uint64(first_sample))
 
 
-def _remove_older(folder: Path, leftovers: dict[str, Any] | None) -> None:
-    """Removes leftovers of earlier joins, which no manifest names any more."""
-    for path in folder.glob("leftovers.*.packs"):
-        if leftovers is None or path.name != leftovers["file"]["name"]:
-            path.unlink(missing_ok=True)
+def _remove_unnamed(folder: Path, manifest: dict[str, Any]) -> None:
+    """Removes packs that the manifest does not name: leftovers of earlier joins, and shards whose process was
+    killed before it wrote their record."""
+    rows = [*manifest["shards"], *filter(None, [manifest["leftovers"]])]
+    named = {row["file"]["name"] for row in rows}
+    for pattern in ("leftovers.*.packs", "shard-*.packs"):
+        for path in folder.glob(pattern):
+            if path.name not in named:
+                path.unlink(missing_ok=True)
 
 
 def _check_counts(record: dict[str, Any]) -> None:

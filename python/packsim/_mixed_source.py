@@ -74,6 +74,8 @@ class MixedSource:
         for name, source in self.sources.items():
             if not isinstance(name, str) or not callable(source):
                 problems.add(f"sources[{name!r}]: expected a name and an open_shard, got {described(source)}")
+            if isinstance(source, MixedSource):  # its samples would have two sources, and states lack its own
+                problems.add(f"sources[{name!r}]: expected no mix, got one: give its sources")
         self.weights = _checked_weights("weights", weights, self.sources, problems)
         given = at_end if isinstance(at_end, Mapping) else dict.fromkeys(self.sources, at_end)
         _check_names("at_end", given, self.sources, problems)

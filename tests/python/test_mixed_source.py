@@ -146,6 +146,8 @@ def test_mistakes_are_refused_all_at_once() -> None:
         "at_end['a']: expected one of stop, repeat, drop, got 'loop' (str)",
         "seed: expected integer in 0..18446744073709551615, got -1 (int)",
     ]
+    with pytest.raises(ValueError, match=r"sources\['m'\]: expected no mix, got one: give its sources"):
+        MixedSource({"m": mix_of({"a": 3})}, weights={"m": 1})
     with pytest.raises(ValueError, match="sources: expected a mapping of at least one source"):
         MixedSource({}, weights={})
     mix = mix_of({"a": 3, "b": 3})

@@ -185,7 +185,7 @@ def flip(path: Path, place: int) -> None:
 
 
 def test_shards_are_filled_like_a_tenth_of_the_samples_in_one_call(tmp_path: Path) -> None:
-    """Of 64 shards of 1 000 samples, lognormal with the median 498 and the mean 921 of docs/sharded_data.md."""
+    """Of 64 shards of 1 000, lognormal with the median (498) and mean (921) of docs/sharded_data.md."""
     generator = np.random.default_rng(5)
     sigma = np.sqrt(2 * np.log(921 / 498))
     shards = [

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from packsim._os_errors import path_in_errors
+
 _ENDING = ".partial"
 _DIGITS = 16
 _MOST_NAME_BYTES = 200
@@ -20,13 +22,16 @@ _DESCRIPTOR = re.compile(r"/dev/(?:(?P<name>stdout|stderr)|fd/(?P<number>\d+))|/
 
 
 @contextlib.contextmanager
-def whole_file(path: str | os.PathLike[str], durable: bool = True) -> Iterator[BinaryIO]:
+def whole_file(
+    path: str | os.PathLike[str], durable: bool = True, removes_leftovers: bool = True
+) -> Iterator[BinaryIO]:
     """A file to write to, which gets its name when it is whole and on the disk.
 
     Where the block raises, the file of that name stays as it was. Symbolic links are followed, and what they
     name is replaced; permissions stay. Devices, pipes, sockets and open descriptors (/dev/stdout) are written
-    to as such. What killed writers of the same path left is removed. Nothing waits for the disk where the file
-    need not be `durable`: a power failure may tear it.
+    to as such. What killed writers of the same path left is removed. Nothing waits for the disk where the
+    file need not be `durable`: a power failure may tear it. Who writes many files into a folder of its own
+    calls `remove_leftovers()` once instead of looking for them before each.
 
     Raises
     ------
@@ -49,18 +54,19 @@ def whole_file(path: str | os.PathLike[str], durable: bool = True) -> Iterator[B
     target = _behind_links(Path(wanted))
     if old is not None and not os.access(target, os.W_OK):
         raise PermissionError(13, os.strerror(13), wanted)
-    remove_leftovers(target.parent, target.name)
+    if removes_leftovers:
+        remove_leftovers(target.parent, target.name)
     temporary, descriptor = _open_new(target)
     try:
         # Closed at the end: the lock, which says that this writer lives, goes with the descriptor.
-        with os.fdopen(descriptor, "wb") as file:
+        with path_in_errors(wanted), os.fdopen(descriptor, "wb") as file:
             yield file
             file.flush()
             if old is not None:
                 _take_permissions(descriptor, old)
             if durable:
                 os.fsync(descriptor)
-            os.replace(temporary, target)
+            _move(temporary, target, wanted)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -135,6 +141,13 @@ def _open_new(target: Path) -> tuple[Path, int]:
         os.close(descriptor)
 
 
+def _move(temporary: Path, target: Path, wanted: str) -> None:
+    try:
+        os.replace(temporary, target)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, wanted) from None
+
+
 def _take_permissions(descriptor: int, old: os.stat_result) -> None:
     bits = 0o7777
     try:
@@ -161,7 +174,7 @@ def _remove_left_over(path: str) -> None:
 
 
 def _synchronise(folder: Path) -> None:
-    """So that the new name is on the disk, too. Some file systems cannot, and some folders may not be read."""
+    """So that the new name is on the disk. Some file systems cannot, and some folders may not be read."""
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except PermissionError:

@@ -13,6 +13,7 @@ import threading
 from pathlib import Path
 
 import pytest
+
 from packsim._whole_file import remove_leftovers, whole_file, write_whole
 
 
@@ -77,7 +78,9 @@ write_whole({str(path)!r}, b"new")
 
 
 def test_only_what_nobody_writes_is_left_over(tmp_path: Path) -> None:
-    dead, living, other = (f".{name}.{16 * digit}.partial" for name, digit in (("a", "0"), ("a", "1"), ("b", "2")))
+    dead, living, other = (
+        f".{name}.{16 * digit}.partial" for name, digit in (("a", "0"), ("a", "1"), ("b", "2"))
+    )
     for name in (dead, living, other, ".a.notes.partial"):
         (tmp_path / name).write_text("half")
     with open(tmp_path / living, "rb+") as file:

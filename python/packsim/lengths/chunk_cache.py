@@ -8,12 +8,9 @@ tears is found by its checksum.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import struct
-import tempfile
-import time
 import warnings
 from pathlib import Path
 
@@ -21,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packsim._loss_spans import LossSpans
-from packsim._os_errors import path_in_errors
+from packsim._whole_file import remove_leftovers, whole_file
 from packsim.lengths.errors import CacheWarning
 from packsim.lengths.measured import Measured
 from packsim.lengths.result import LONGEST_TOKENS
@@ -32,8 +29,6 @@ FORMAT = 2
 _MAGIC = b"packsim1"
 _HEAD = struct.Struct("<QQB")  # number of samples, number of loss spans, whether there are any to know
 _DIGEST_BYTES = 32
-# A temporary file of this age belongs to a killed run.
-_LEFT_OVER_S = 3600.0
 
 
 class ChunkCache:
@@ -53,10 +48,7 @@ class ChunkCache:
     def open(self) -> None:
         """Raises OSError where the folder cannot be made."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        for path in self.folder.glob("*.tmp"):
-            with contextlib.suppress(OSError):
-                if time.time() - path.stat().st_mtime > _LEFT_OVER_S:
-                    path.unlink()
+        remove_leftovers(self.folder)
 
     def load(self, index: int) -> Measured | None:
         """The chunk, or None where there is none, or only a damaged one: that is counted and warned of."""
@@ -96,15 +88,8 @@ class ChunkCache:
         return None
 
     def _write(self, name: str, payload: bytes) -> None:
-        descriptor, temporary = tempfile.mkstemp(dir=self.folder, suffix=".tmp")
-        try:
-            with path_in_errors(self.folder / name), os.fdopen(descriptor, "wb") as file:
-                file.write(_MAGIC + self._digest(name, payload) + payload)
-            os.replace(temporary, self.folder / name)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
+        with whole_file(self.folder / name, durable=False, removes_leftovers=False) as file:
+            file.write(_MAGIC + self._digest(name, payload) + payload)
 
 
 def _packed(measured: Measured) -> bytes:

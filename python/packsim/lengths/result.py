@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packsim._loss_spans import LossSpans
-from packsim._os_errors import path_in_errors
+from packsim._whole_file import whole_file
 from packsim.lengths.errors import LengthsError
 
 # The longest sample that packsim packs: scenarios/loader/lengths/length_text.hpp refuses longer ones.
@@ -94,8 +93,8 @@ class Lengths:
         """Writes .npy, which the packsim program reads, or .npz.
 
         .npy holds `lengths_tokens` alone; .npz also the arrays of `loss_spans`, as `loss_offsets`,
-        `loss_begins` and `loss_ends`, and `source`. A file of that name is
-        replaced at once, when the new one is complete.
+        `loss_begins` and `loss_ends`, and `source`. A file of that name is replaced when the new one is
+        whole.
 
         Raises
         ------
@@ -105,18 +104,11 @@ class Lengths:
             Where the file cannot be written.
         """
         ending = _ending(path)
-        descriptor, temporary = tempfile.mkstemp(dir=Path(path).parent, prefix=".lengths-", suffix=ending)
-        try:
-            with path_in_errors(path), os.fdopen(descriptor, "wb") as file:
-                os.fchmod(file.fileno(), 0o666 & ~_umask())
-                if ending == ".npy":
-                    np.save(file, self.lengths_tokens.astype("<i4"), allow_pickle=False)
-                else:
-                    np.savez(file, **self._arrays())
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        with whole_file(path) as file:
+            if ending == ".npy":
+                np.save(file, self.lengths_tokens.astype("<i4"), allow_pickle=False)
+            else:
+                np.savez(file, **self._arrays())
 
     def _arrays(self) -> dict[str, Any]:
         arrays: dict[str, Any] = {
@@ -177,12 +169,6 @@ def _loaded_spans(arrays: Any, lengths_tokens: NDArray[np.int32], place: str) ->
     except ValueError as error:
         raise LengthsError(f"{place}: {error}") from error
     return spans
-
-
-def _umask() -> int:
-    umask = os.umask(0)
-    os.umask(umask)
-    return umask
 
 
 def _ending(path: str | os.PathLike[str]) -> str:

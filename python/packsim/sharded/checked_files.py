@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,12 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from packsim._os_errors import path_in_errors
+from packsim._whole_file import whole_file, write_whole
 from packsim.sharded.errors import DamagedFileError
 
 _ALIGNMENT_BYTES = 64
 _READ_BYTES = 1 << 20
-_TEMPORARY = ".unfinished-"
 
 
 def checksum(content: bytes) -> str:
@@ -33,29 +30,20 @@ def write_arrays(folder: Path, name: str, arrays: Mapping[str, NDArray[Any]]) ->
     `n_elements`; `map_arrays()` reads it. Who writes the same arrays again replaces the file by an equal one.
     """
     described: dict[str, Any] = {}
+    parts: list[Any] = []
+    size_bytes = 0
+    for key, array in arrays.items():
+        content = np.ascontiguousarray(array).view(np.uint8).data
+        padding = bytes(-len(content) % _ALIGNMENT_BYTES)
+        described[key] = {"dtype": array.dtype.str, "begin_bytes": size_bytes, "n_elements": len(array)}
+        parts += [content, padding]
+        size_bytes += len(content) + len(padding)
     sums = hashlib.blake2b(digest_size=16)
-    descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=f"{_TEMPORARY}{name}-")
-    try:
-        with path_in_errors(folder / name), os.fdopen(descriptor, "wb") as file:
-            for key, array in arrays.items():
-                begin = file.tell()
-                content = np.ascontiguousarray(array).view(np.uint8).data
-                padding = bytes(-len(content) % _ALIGNMENT_BYTES)
-                for part in (content, padding):
-                    file.write(part)
-                    sums.update(part)
-                described[key] = {
-                    "dtype": array.dtype.str,
-                    "begin_bytes": begin,
-                    "n_elements": len(array),
-                }
-            size_bytes = file.tell()
-            _finish(file)
-        file_name = f"{name}.{sums.hexdigest()[:16]}.packs"
-        os.replace(temporary, folder / file_name)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    for part in parts:
+        sums.update(part)
+    file_name = f"{name}.{sums.hexdigest()[:16]}.packs"
+    with whole_file(folder / file_name) as file:
+        file.writelines(parts)
     return {
         "name": file_name,
         "size_bytes": size_bytes,
@@ -110,15 +98,7 @@ def check_size(folder: Path, file: Mapping[str, Any]) -> None:
 def write_record(path: Path, record: Mapping[str, Any]) -> None:
     """Writes JSON with its checksum. Who reads the path sees what was there before, or all of the new one."""
     whole = json.dumps({"checksum": record_checksum(record), "record": record}, indent=1).encode()
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f"{_TEMPORARY}{path.stem}-")
-    try:
-        with path_in_errors(path), os.fdopen(descriptor, "wb") as file:
-            file.write(whole)
-            _finish(file)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    write_whole(path, whole)
 
 
 def read_record(path: Path) -> dict[str, Any]:
@@ -147,15 +127,3 @@ def read_record(path: Path) -> dict[str, Any]:
 def record_checksum(record: object) -> str:
     """Of the values, however they are written."""
     return checksum(json.dumps(record, sort_keys=True, separators=(",", ":")).encode())
-
-
-def remove_unfinished(folder: Path) -> None:
-    """Removes what killed processes were writing."""
-    for path in folder.glob(f"{_TEMPORARY}*"):
-        path.unlink(missing_ok=True)
-
-
-def _finish(file: Any) -> None:
-    file.flush()
-    os.fchmod(file.fileno(), 0o644)
-    os.fsync(file.fileno())

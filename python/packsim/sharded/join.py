@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from packsim._arguments import Problems
+from packsim._whole_file import remove_leftovers
 from packsim.sharded.arguments import ShardArguments
 from packsim.sharded.checked_files import (
     check_size,
     map_arrays,
     read_record,
-    remove_unfinished,
     write_arrays,
     write_record,
 )
@@ -66,7 +66,7 @@ def join_shards(folder: str | os.PathLike[str], n_shards: int) -> ShardedPacks:
         "leftovers": leftovers,
     }
     write_record(place / MANIFEST, manifest)
-    remove_unfinished(place)
+    remove_leftovers(place)
     _remove_unnamed(place, manifest)
     return ShardedPacks.open(place)
 

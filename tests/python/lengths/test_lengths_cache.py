@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -184,16 +185,17 @@ def test_chunks_with_bad_rows_are_not_stored(tmp_path: Path) -> None:
     assert not list(cache.rglob("complete"))
 
 
-def test_left_over_files_of_killed_runs_are_removed_when_old(tmp_path: Path) -> None:
+def test_left_over_files_of_killed_runs_are_removed(tmp_path: Path) -> None:
     path, cache = tmp_path / "data.jsonl", tmp_path / "cache"
     path.write_bytes(json_lines(_TEXTS))
     _measure(path, cache)
     folder = _chunks(cache)[0].parent
-    for name, age_s in (("old.tmp", 7200), ("young.tmp", 60)):
-        (folder / name).touch()
-        os.utime(folder / name, (time.time() - age_s,) * 2)
-    _measure(path, cache)
-    assert [left.name for left in folder.glob("*.tmp")] == ["young.tmp"]
+    dead, living = (folder / f".00000000.chunk.{16 * digit}.partial" for digit in "01")
+    dead.touch()
+    with living.open("wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        _measure(path, cache)
+    assert list(folder.glob(".*.partial")) == [living]
 
 
 _RUN = textwrap.dedent(
@@ -273,4 +275,4 @@ def test_runs_at_a_time_share_a_cache(tmp_path: Path) -> None:
         assert output.splitlines()[0] == str([len(text) for text in texts]), errors
         assert output.splitlines()[1].endswith(" 0")
     assert len(_chunks(cache)) == 60
-    assert not list(cache.rglob("*.tmp"))
+    assert not list(cache.rglob("*.partial"))

@@ -4,7 +4,8 @@
 #include "packing/algorithms/item_order.hpp"
 #include "packing/algorithms/placements.hpp"
 #include "packing/algorithms/sort_by_length.hpp"
-#include "packing/algorithms/two_limits.hpp"
+#include "packing/algorithms/two_limits/best_fit.hpp"
+#include "packing/algorithms/two_limits/fill.hpp"
 #include "packing/options/shared_options.hpp"
 #include "packing/strategy.hpp"
 
@@ -63,15 +64,10 @@ PackSet best_fit_decreasing(const PackProblem& problem, std::uint32_t most_items
   return std::move(packer).finish(order.items);
 }
 
-PackSet best_fit_of_two_limits(const PackProblem& problem, const std::vector<ItemIndex>& order) {
-  TwoLimitBestFit packer(problem, order.size(), most_items_of(problem.options[kMaxSamplesPerPack]));
-  for (const ItemIndex item : order) packer.place(item);
-  return std::move(packer).finish(order);
-}
-
 PackSet pack_best_fit_decreasing(const PackProblem& problem) {
-  if (!problem.extra_sizes.empty()) return best_fit_of_two_limits(problem, largest_share_first(problem));
-  return best_fit_decreasing(problem, most_items_of(problem.options[kMaxSamplesPerPack]));
+  const std::uint32_t most_items = most_items_of(problem.options[kMaxSamplesPerPack]);
+  if (!problem.extra_sizes.empty()) return fewest_packs_of_two_limits(problem, most_items);
+  return best_fit_decreasing(problem, most_items);
 }
 
 PackSet pack_trl_bfd(const PackProblem& problem) {
@@ -80,8 +76,13 @@ PackSet pack_trl_bfd(const PackProblem& problem) {
 
 PackSet pack_best_fit_shuffle(const PackProblem& problem) {
   const std::vector<ItemIndex> order = packing_order(problem);
-  if (!problem.extra_sizes.empty()) return best_fit_of_two_limits(problem, order);
-  BestFit packer(problem, order.size(), most_items_of(problem.options[kMaxSamplesPerPack]));
+  const std::uint32_t most_items = most_items_of(problem.options[kMaxSamplesPerPack]);
+  if (!problem.extra_sizes.empty()) {
+    TwoLimitBestFit packer(problem, order.size(), most_items);
+    for (const ItemIndex item : order) packer.place(item);
+    return std::move(packer).finish(order);
+  }
+  BestFit packer(problem, order.size(), most_items);
   for (const ItemIndex item : order) packer.place(problem.lengths_tokens[item], 1);
   return std::move(packer).finish(order);
 }

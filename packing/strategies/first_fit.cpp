@@ -5,6 +5,7 @@
 #include "packing/algorithms/item_order.hpp"
 #include "packing/algorithms/placements.hpp"
 #include "packing/algorithms/sort_by_length.hpp"
+#include "packing/algorithms/two_limits/fill.hpp"
 #include "packing/options/shared_options.hpp"
 #include "packing/strategy.hpp"
 
@@ -71,8 +72,10 @@ PackSet first_fit_in_order(const PackProblem& problem, std::uint32_t most_items)
 }
 
 PackSet pack_first_fit_decreasing(const PackProblem& problem) {
+  const std::uint32_t most_items = most_items_of(problem.options[kMaxSamplesPerPack]);
+  if (!problem.extra_sizes.empty()) return fill_two_limits(problem, most_items);
   const LengthOrder order = longest_first(problem);
-  FirstFit packer(problem, order.items.size(), most_items_of(problem.options[kMaxSamplesPerPack]));
+  FirstFit packer(problem, order.items.size(), most_items);
   for (const LengthRun& run : order.runs) packer.place(run.length_tokens, run.count);
   return std::move(packer).finish(order.items);
 }
@@ -103,6 +106,7 @@ extern constinit const Strategy ffd = {
     .complexity = "O(N log M)",
     .source = "Dosa 2007; NeMo",
     .pack = pack_first_fit_decreasing,
+    .holds_two_limits = true,
     .options = kLimitOptions,
 };
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -24,20 +25,40 @@ void shuffle_pool(std::vector<PoolEntry>& pool, std::uint32_t seed) {
   shuffle(std::span(pool), generator);
 }
 
-// Next-fit over the pool: packs of at least `threshold_tokens`, or of as many items as there may be, go to
-// `kept`, the items of the others stay in the pool, in their order.
-void keep_full_packs(std::vector<PoolEntry>& pool, std::int64_t capacity_tokens,
+// A limit beside tokens. Its sizes are looked up item by item, as few runs have one.
+struct ExtraLimit {
+  std::span<const std::int32_t> sizes;
+  std::int64_t capacity = 0;
+  std::int64_t threshold = 0;  // of which a pack is full
+
+  std::int64_t size(const PoolEntry& entry) const { return sizes[entry.item]; }
+};
+
+struct NoExtraLimit {
+  static constexpr std::int64_t capacity = 0;
+  static constexpr std::int64_t threshold = 1;
+
+  static std::int64_t size(const PoolEntry&) { return 0; }
+};
+
+// Next-fit over the pool: packs of at least `threshold_tokens`, or of as many items as there may be or of as
+// much of the second limit, go to `kept`, the items of the others stay in the pool, in their order.
+template <typename Extra>
+void keep_full_packs(std::vector<PoolEntry>& pool, const Extra& extra, std::int64_t capacity_tokens,
                      std::int64_t threshold_tokens, std::size_t most_items, PackSet& kept) {
   std::size_t n_left = 0;
   std::size_t begin = 0;
   while (begin < pool.size()) {
     std::int64_t tokens = pool[begin].length_tokens;
+    std::int64_t sizes = extra.size(pool[begin]);
     std::size_t end = begin + 1;
     const std::size_t last = std::min(pool.size(), begin + most_items);
-    while (end < last && tokens + pool[end].length_tokens <= capacity_tokens) {
+    while (end < last && tokens + pool[end].length_tokens <= capacity_tokens &&
+           sizes + extra.size(pool[end]) <= extra.capacity) {
+      sizes += extra.size(pool[end]);
       tokens += pool[end++].length_tokens;
     }
-    if (tokens >= threshold_tokens || end - begin == most_items) {
+    if (tokens >= threshold_tokens || sizes >= extra.threshold || end - begin == most_items) {
       for (std::size_t i = begin; i < end; ++i) kept.items.push_back(pool[i].item);
       kept.close_pack();
     } else {
@@ -49,9 +70,10 @@ void keep_full_packs(std::vector<PoolEntry>& pool, std::int64_t capacity_tokens,
 }
 
 // No pack of several items goes over `limit_tokens`.
+template <typename Extra = NoExtraLimit>
 PackSet shuffle_and_filter(const PackProblem& problem, bool shuffled, std::int64_t rounds,
                            std::int64_t threshold_tokens, std::int64_t limit_tokens,
-                           std::optional<std::int64_t> max_samples) {
+                           std::optional<std::int64_t> max_samples, const Extra& extra = {}) {
   const std::size_t most_items = most_items_of(max_samples);
   const auto seed = static_cast<std::uint32_t>(problem.options[kSeed]);
   std::vector<PoolEntry> pool(problem.lengths_tokens.size());
@@ -65,20 +87,33 @@ PackSet shuffle_and_filter(const PackProblem& problem, bool shuffled, std::int64
   PackSet packs;
   packs.items.reserve(pool.size());
   for (std::int64_t round = 0; round + 1 < rounds && !pool.empty(); ++round) {
-    keep_full_packs(pool, limit_tokens, threshold_tokens, most_items, packs);
+    keep_full_packs(pool, extra, limit_tokens, threshold_tokens, most_items, packs);
     if (shuffled) shuffle_pool(pool, seed + static_cast<std::uint32_t>(round));
   }
-  keep_full_packs(pool, limit_tokens, std::numeric_limits<std::int64_t>::min(), most_items, packs);
+  keep_full_packs(pool, extra, limit_tokens, std::numeric_limits<std::int64_t>::min(), most_items, packs);
   return packs;
+}
+
+// A pack that is full of extra sizes takes no image more, so it is kept at the same share of either limit.
+ExtraLimit extra_limit(const PackProblem& problem, std::int64_t threshold_tokens) {
+  const double share = static_cast<double>(threshold_tokens) / static_cast<double>(problem.capacity_tokens);
+  const double threshold = std::ceil(share * problem.extra_capacity);
+  return {.sizes = problem.extra_sizes,
+          .capacity = problem.extra_capacity,
+          .threshold = std::max<std::int64_t>(1, static_cast<std::int64_t>(threshold))};
 }
 
 PackSet pack_isf(const PackProblem& problem) {
   // 128 tokens of slack is what OmniBal's own test uses (test_balanced_dynamic_batch.py).
   constexpr std::int64_t kDefaultSlackTokens = 128;
-  const std::optional<std::int64_t> threshold = problem.options[kThresholdTokens];
-  return shuffle_and_filter(problem, problem.options[kShuffle], problem.options[kRounds],
-                            threshold.value_or(problem.capacity_tokens - kDefaultSlackTokens),
-                            problem.capacity_tokens, problem.options[kMaxSamplesPerPack]);
+  const std::int64_t threshold =
+      problem.options[kThresholdTokens].value_or(problem.capacity_tokens - kDefaultSlackTokens);
+  const auto pack_with = [&](const auto& extra) {
+    return shuffle_and_filter(problem, problem.options[kShuffle], problem.options[kRounds], threshold,
+                              problem.capacity_tokens, problem.options[kMaxSamplesPerPack], extra);
+  };
+  if (problem.extra_sizes.empty()) return pack_with(NoExtraLimit{});
+  return pack_with(extra_limit(problem, threshold));
 }
 
 PackSet pack_random(const PackProblem& problem) {
@@ -116,6 +151,7 @@ extern constinit const Strategy isf = {
     .complexity = "O(rounds N)",
     .source = "OmniBal arXiv 2407.20761",
     .pack = pack_isf,
+    .holds_two_limits = true,
     .options = kIsfOptions,
 };
 

@@ -74,7 +74,8 @@ def pack(
         For strategies that form iterations: GPUs that share a pack, one number or one for each capacity.
     extra_sizes : array_like of int, shape (n_samples,), optional
         A second size of each sample, such as its images, audio frames or vision tokens: no pack holds more
-        than `extra_capacity` of them. For bfd and bfs; samples are not cut beside it.
+        than `extra_capacity` of them. For bfd, which needs the fewest packs, ffd, bfs and isf; samples are
+        not cut beside it.
     extra_capacity : int, optional
         The second limit, of every pack.
     group_of : array_like of int, shape (n_samples,), optional

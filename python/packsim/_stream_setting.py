@@ -33,6 +33,7 @@ _OVER_LONG = ("error", "drop", "truncate")
 _EMPTY = ("drop", "keep", "error")
 _MOST_WINDOW_SAMPLES = 2**32 - 1
 _MOST_CARRIES = 2**31 - 1
+_OF_WHOLE_DATA_SETS = ("extra_sizes", "extra_capacity", "group_of")
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,12 @@ def checked_setting(
     """ValueError names all mistakes."""
     row = find_strategy(strategy)
     problems = Problems()
-    checked_options = check_options(row, options, problems)
+    for name in _OF_WHOLE_DATA_SETS:
+        if name not in options:
+            continue
+        problems.add(f"{name}: expected none for a stream, whose samples have lengths only; pack() takes it")
+    read = {name: value for name, value in options.items() if name not in _OF_WHOLE_DATA_SETS}
+    checked_options = check_options(row, read, problems)
     checked_options["seed"] = check_seed(seed, problems)
     setting = StreamSetting(
         strategy=row.name,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <ctime>
 #include <numeric>
+#include <random>
 #include <vector>
 
 #include "packing/schedule/metrics.hpp"
@@ -91,6 +92,22 @@ void pack_all(benchmark::State& state, const char* strategy, std::int64_t capaci
   state.counters["fill"] = pack_statistics(pack(strategy, request)).fill_fraction;
 }
 
+// The same with 0 to most_extra images a sample, of which a pack holds so many.
+void pack_two_limits(benchmark::State& state, const char* strategy, std::int32_t most_extra,
+                     std::int64_t extra_capacity) {
+  std::mt19937 generator(1);
+  Lengths extra(one_million_lengths().size());
+  for (std::int32_t& size : extra)
+    size = static_cast<std::int32_t>(generator() % static_cast<std::uint32_t>(most_extra + 1));
+  const PackRequest request{.lengths_tokens = one_million_lengths(),
+                            .capacities_tokens = {4096},
+                            .over_long = OverLong::drop,
+                            .extra_sizes = extra,
+                            .extra_capacity = extra_capacity};
+  measure_work(state, [&] { benchmark::DoNotOptimize(pack(strategy, request).n_packs()); });
+  state.counters["packs"] = static_cast<double>(pack(strategy, request).n_packs());
+}
+
 // HBP as the paper runs it: ISF in two groups, greedy fill, and the balanced order of each group's packs.
 void hbp(benchmark::State& state) {
   const PackRequest request{.lengths_tokens = one_million_lengths(), .capacities_tokens = {16384, 131072}};
@@ -120,6 +137,11 @@ BENCHMARK_CAPTURE(pack_all, spfhp_131072, "spfhp", 131072)->Unit(benchmark::kMil
 BENCHMARK_CAPTURE(pack_all, spfhp_4096, "spfhp", 4096)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(pack_all, lpfhp_131072, "lpfhp", 131072)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(pack_all, lpfhp_4096, "lpfhp", 4096)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(pack_two_limits, bfd_images, "bfd", 3, 12)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(pack_two_limits, bfd_vision_tokens, "bfd", 1500, 6000)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(pack_two_limits, ffd_images, "ffd", 3, 12)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(pack_two_limits, bfs_images, "bfs", 3, 12)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(pack_two_limits, isf_images, "isf", 3, 12)->Unit(benchmark::kMillisecond);
 BENCHMARK(hbp)->Unit(benchmark::kMillisecond);
 
 }  // namespace

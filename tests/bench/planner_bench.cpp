@@ -29,7 +29,8 @@ StrategySpec strategy_spec(const std::string& strategy) {
 }
 
 std::optional<BatchRun> priced_run() {
-  return batch_run(hybrid_job(), strategy_spec("planner"), std::ranges::max(one_million_lengths()));
+  ScenarioPricers pricers(hybrid_job());
+  return batch_run(hybrid_job(), strategy_spec("planner"), std::ranges::max(one_million_lengths()), pricers);
 }
 
 void planner_prices(benchmark::State& state) {

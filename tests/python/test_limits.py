@@ -25,7 +25,7 @@ def test_packs_hold_at_most_so_many_samples(strategy: str) -> None:
     assert packed(strategy=strategy, max_samples_per_pack=None).n_packs < packing.n_packs
 
 
-@pytest.mark.parametrize("strategy", ["bfd", "bfs"])
+@pytest.mark.parametrize("strategy", ["isf", "ffd", "bfd", "bfs"])
 def test_packs_hold_both_limits(strategy: str) -> None:
     images = np.random.default_rng(4).integers(0, 4, len(LENGTHS))
     packing = packed(strategy=strategy, extra_sizes=images, extra_capacity=6)
@@ -74,3 +74,9 @@ def test_pairs_stay_together_in_a_plan() -> None:
 def test_what_cannot_be_held_is_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         packsim.pack([5, 4, 3], strategy="bfd", capacity_tokens=10, **arguments)
+
+
+def test_streams_say_that_they_have_no_second_limit() -> None:
+    message = "extra_sizes: expected none for a stream, whose samples have lengths only; pack() takes it"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        packsim.StreamPacker(strategy="bfd", capacity_tokens=10, window_samples=4, extra_sizes=[1])  # type: ignore[call-arg]

@@ -1,6 +1,4 @@
-#include "packing/algorithms/two_limits.hpp"
-
-#include <algorithm>
+#include "packing/algorithms/two_limits/best_fit.hpp"
 
 namespace packsim {
 
@@ -40,22 +38,6 @@ void TwoLimitBestFit::place(ItemIndex item) {
   room.tokens -= length;
   room.extra -= extra;
   if (placements_.n_items(room.pack) < most_items_) give_back(room);
-}
-
-std::vector<ItemIndex> largest_share_first(const PackProblem& problem) {
-  std::vector<std::pair<std::int64_t, ItemIndex>> shares;  // (-share x capacity x extra capacity, item)
-  shares.reserve(problem.lengths_tokens.size());
-  for (std::size_t i = 0; i < problem.lengths_tokens.size(); ++i) {
-    const std::int64_t length = problem.lengths_tokens[i];
-    if (problem.skips(problem.lengths_tokens[i])) continue;
-    const std::int64_t share =
-        std::max(length * problem.extra_capacity, problem.extra_sizes[i] * problem.capacity_tokens);
-    shares.emplace_back(-share, static_cast<ItemIndex>(i));
-  }
-  std::ranges::sort(shares);
-  std::vector<ItemIndex> order(shares.size());
-  std::ranges::transform(shares, order.begin(), &std::pair<std::int64_t, ItemIndex>::second);
-  return order;
 }
 
 }  // namespace packsim

@@ -39,8 +39,4 @@ class TwoLimitBestFit {
   Placements placements_;
 };
 
-/// The items that the problem packs, by descending share of the limit that they need most of; equal shares
-/// keep data set order.
-std::vector<ItemIndex> largest_share_first(const PackProblem& problem);
-
 }  // namespace packsim

@@ -7,9 +7,11 @@
 #include <stdexcept>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "packing/loss/loss_weights.hpp"
 #include "plan_files/plan_layout.hpp"
+#include "plan_files/restore_plan.hpp"
 
 namespace packsim {
 namespace {
@@ -34,10 +36,15 @@ class FileLayout {
       section.offset_bytes = round_up(end);
       end = section.offset_bytes + section.n_elements * section.element_bytes;
     }
-    std::vector<std::byte> file(end);
-    std::memcpy(file.data() + sizeof(PlanHeader), sections_.data(), sections_.size() * sizeof(PlanSection));
-    for (std::size_t i = 0; i < sections_.size(); ++i)
-      std::ranges::copy(contents_[i], file.begin() + static_cast<std::ptrdiff_t>(sections_[i].offset_bytes));
+    // Appended, so that no byte of a large file is written twice.
+    std::vector<std::byte> file;
+    file.reserve(end);
+    file.resize(sizeof(PlanHeader));
+    append(file, std::as_bytes(std::span(sections_)));
+    for (std::size_t i = 0; i < sections_.size(); ++i) {
+      file.resize(sections_[i].offset_bytes);
+      append(file, contents_[i]);
+    }
     PlanHeader header;
     header.file_bytes = end;
     header.n_sections = sections_.size();
@@ -48,6 +55,10 @@ class FileLayout {
   }
 
  private:
+  static void append(std::vector<std::byte>& file, std::span<const std::byte> bytes) {
+    file.insert(file.end(), bytes.begin(), bytes.end());
+  }
+
   static std::uint64_t round_up(std::uint64_t offset) {
     return (offset + kSectionAlignment_bytes - 1) / kSectionAlignment_bytes * kSectionAlignment_bytes;
   }
@@ -123,6 +134,25 @@ std::vector<PlanPlacedPack> placed_packs(const Schedule& schedule) {
   return placed;
 }
 
+std::vector<std::byte> bytes_of(const PlanTables& tables) {
+  const std::string facts = facts_to_json(tables.facts);
+  FileLayout file;
+  file.add(plan_sections::kFacts, std::span<const char>(facts));
+  file.add(plan_sections::kGroups, tables.groups);
+  file.add(plan_sections::kIterations, tables.iterations);
+  file.add(plan_sections::kPlaced, tables.placed);
+  file.add(plan_sections::kWeights, tables.weights);
+  file.add(plan_sections::kPackOffsets, tables.pack_offsets);
+  file.add(plan_sections::kPackItems, tables.pack_items);
+  file.add(plan_sections::kLengths, tables.lengths_tokens);
+  if (!tables.piece_samples.empty()) {
+    file.add(plan_sections::kPieceSamples, tables.piece_samples);
+    file.add(plan_sections::kPieceStarts, tables.piece_starts);
+  }
+  if (!tables.loss_tokens.empty()) file.add(plan_sections::kLossTokens, tables.loss_tokens);
+  return file.bytes();
+}
+
 std::vector<PlanIteration> plan_iterations(const Schedule& schedule) {
   std::vector<PlanIteration> iterations(schedule.iterations.size());
   std::ranges::transform(schedule.iterations, iterations.begin(), [](const Iteration& iteration) {
@@ -141,7 +171,6 @@ std::vector<std::byte> plan_bytes(const PlanContent& content) {
       facts.normaliser.empty() ? normalisers().front() : known_normaliser(facts.normaliser);
   facts.normaliser = normaliser.name;
 
-  const std::string text = facts_to_json(facts);
   const std::vector<PlanGroup> groups = plan_groups(content);
   const AllPacks packs(packing);
   const std::vector<PlanPlacedPack> placed = placed_packs(content.schedule);
@@ -153,21 +182,29 @@ std::vector<std::byte> plan_bytes(const PlanContent& content) {
   std::ranges::transform(packing.pieces, piece_samples.begin(), &Piece::sample_index);
   std::ranges::transform(packing.pieces, piece_starts.begin(), &Piece::start_token);
 
-  FileLayout file;
-  file.add(plan_sections::kFacts, std::span<const char>(text));
-  file.add(plan_sections::kGroups, std::span(groups));
-  file.add(plan_sections::kIterations, std::span(iterations));
-  file.add(plan_sections::kPlaced, std::span(placed));
-  file.add(plan_sections::kWeights, std::span(weights));
-  file.add(plan_sections::kPackOffsets, std::span(packs.offsets));
-  file.add(plan_sections::kPackItems, std::span<const ItemIndex>(packs.items));
-  file.add(plan_sections::kLengths, packing.lengths_tokens);
-  if (!packing.pieces.empty()) {
-    file.add(plan_sections::kPieceSamples, std::span<const std::uint32_t>(piece_samples));
-    file.add(plan_sections::kPieceStarts, std::span<const std::int32_t>(piece_starts));
-  }
-  if (!content.loss_tokens.empty()) file.add(plan_sections::kLossTokens, content.loss_tokens);
-  return file.bytes();
+  return bytes_of({.facts = std::move(facts),
+                   .groups = groups,
+                   .iterations = iterations,
+                   .placed = placed,
+                   .weights = weights,
+                   .pack_offsets = packs.offsets,
+                   .pack_items = packs.items,
+                   .lengths_tokens = packing.lengths_tokens,
+                   .piece_samples = piece_samples,
+                   .piece_starts = piece_starts,
+                   .loss_tokens = content.loss_tokens});
+}
+
+std::vector<std::byte> plan_bytes_with_normaliser(const PlanView& plan, std::string_view name) {
+  const Normaliser& normaliser = known_normaliser(name);
+  const RestoredPlan restored = restore_plan(plan);
+  const LossTokens loss_tokens(restored.packing, plan->loss_tokens);
+  const std::vector<double> weights =
+      loss_weights(restored.schedule, count_losses(restored.packing, loss_tokens), normaliser);
+  PlanTables tables = *plan;
+  tables.facts.normaliser = normaliser.name;
+  tables.weights = weights;
+  return bytes_of(tables);
 }
 
 }  // namespace packsim

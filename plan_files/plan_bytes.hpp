@@ -3,12 +3,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "packing/pack.hpp"
 #include "packing/schedule/schedule.hpp"
 #include "packing/sequence_parallelism.hpp"
 #include "plan_files/plan_facts.hpp"
+#include "plan_files/plan_view.hpp"
 
 namespace packsim {
 
@@ -30,5 +32,9 @@ struct PlanContent {
 ///
 /// Throws std::invalid_argument for loss tokens or a normaliser that cannot be.
 std::vector<std::byte> plan_bytes(const PlanContent& content);
+
+/// The bytes of the same plan with the loss weights of another normaliser. Throws std::invalid_argument for
+/// an unknown one, and PlanFileError for a plan that restore_plan() refuses.
+std::vector<std::byte> plan_bytes_with_normaliser(const PlanView& plan, std::string_view normaliser);
 
 }  // namespace packsim

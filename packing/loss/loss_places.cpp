@@ -14,7 +14,7 @@ std::span<const LossPlace> LossPlaces::of(const Iteration& iteration) {
     return std::span(n_packs_).subspan(placed.first_gpu, degree);
   };
   std::ranges::fill(n_packs_, 0);
-  places_.assign(packs.size(), {});
+  places_.resize(packs.size());
   LossCounts all;
   for (std::size_t i = 0; i < packs.size(); ++i) {
     schedule_.load_ahead(packs[i], losses_);
@@ -26,6 +26,7 @@ std::span<const LossPlace> LossPlaces::of(const Iteration& iteration) {
   for (std::size_t i = 0; i < packs.size(); ++i) {
     LossPlace& place = places_[i];
     place.iteration = all;
+    place.gpu_share = 0;
     if (place.pack.loss_tokens == 0) continue;
     for (const std::uint32_t n : gpus_of(packs[i])) place.gpu_share += one_over_[n];
     place.gpu_share /= schedule_.n_gpus;

@@ -109,14 +109,7 @@ auto table(std::span<const T> PlanTables::*member) {
 
 PlanView with_normaliser(const PlanView& plan, const std::string& normaliser) {
   const py::gil_scoped_release others_may_run;
-  const RestoredPlan restored = restore_plan(plan);
-  PlanFacts facts = plan->facts;
-  facts.normaliser = normaliser;
-  return PlanView::of_bytes(plan_bytes({.packing = restored.packing,
-                                        .schedule = restored.schedule,
-                                        .sequence = restored.sequence,
-                                        .loss_tokens = plan->loss_tokens,
-                                        .facts = facts}));
+  return PlanView::of_bytes(plan_bytes_with_normaliser(plan, normaliser));
 }
 
 py::dict bias_of(const PlanView& plan, const std::string& normaliser) {

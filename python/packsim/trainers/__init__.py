@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from packsim.trainers.accelerate import AcceleratedLoader, packed_loader
     from packsim.trainers.axolotl import PacksimPlugin
+    from packsim.trainers.deepspeed import EngineLoader, engine_loader
     from packsim.trainers.lightning import PackedModule, PlanDataModule
     from packsim.trainers.megatron import MegatronBatches
     from packsim.trainers.packed_rows import PackedRows, packed_dataset
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _MODULE_OF = {
     "AcceleratedLoader": "accelerate",
+    "EngineLoader": "deepspeed",
     "MegatronBatches": "megatron",
     "PackedModule": "lightning",
     "PackedRows": "packed_rows",
@@ -28,6 +30,7 @@ _MODULE_OF = {
     "PackedTrainerMixin": "transformers_trainer",
     "PacksimPlugin": "axolotl",
     "PlanDataModule": "lightning",
+    "engine_loader": "deepspeed",
     "packed_dataset": "packed_rows",
     "packed_loader": "accelerate",
     "micro_batch_indices": "verl",
@@ -36,6 +39,7 @@ _MODULE_OF = {
 
 __all__ = [
     "AcceleratedLoader",
+    "EngineLoader",
     "MegatronBatches",
     "PackedModule",
     "PackedRows",
@@ -44,6 +48,7 @@ __all__ = [
     "PackedTrainerMixin",
     "PacksimPlugin",
     "PlanDataModule",
+    "engine_loader",
     "micro_batch_indices",
     "packed_dataset",
     "packed_loader",

@@ -12,6 +12,7 @@ from packsim._plan import Plan
 from packsim.torch.dataset import FetchedPack, MapStyleDataset
 from packsim.torch.loader import PlanLoader
 from packsim.torch.packed_batch import PackedBatch
+from packsim.trainers._data_parallel import check_accelerator
 from packsim.trainers._packed_loss import PackedLoss, check_alone, n_micro_batches
 
 
@@ -82,8 +83,10 @@ def packed_loader(
     Raises
     ------
     ValueError
-        As PlanLoader; and for a plan whose packs several processes share.
+        As PlanLoader; for a plan whose packs several processes share; and for an accelerator whose processes
+        share sequences or sum gradients up.
     """
+    check_accelerator(accelerator, "accelerator")
     loader = AcceleratedLoader(
         plan,
         dataset,

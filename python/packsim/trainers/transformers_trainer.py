@@ -16,6 +16,7 @@ from packsim._plan import Plan
 from packsim.torch.collator import PackCollator
 from packsim.torch.loader import PlanLoader
 from packsim.torch.packed_batch import PackedBatch
+from packsim.trainers._data_parallel import check_accelerator
 from packsim.trainers._framework import framework
 from packsim.trainers._packed_loss import PackedLoss, check_alone
 from packsim.trainers._step_loader import StepBatches, StepLoader
@@ -189,15 +190,12 @@ class PackedTrainerMixin:
             raise ValueError(f'args.optim: expected {expected}, got "{name}"')
 
     def _check_parallelism(self) -> None:
-        args, config = self._trainer.args, getattr(self._trainer.accelerator, "parallelism_config", None)
+        args = self._trainer.args
         if args.n_gpu > 1:
             raise ValueError(
                 f"args: expected one GPU for each process, got {args.n_gpu} in one; start with torchrun"
             )
-        for name in ("tp_size", "cp_size", "sp_size"):
-            degree = getattr(config, name, 1)
-            if degree > 1:
-                raise ValueError(f"args.parallelism_config.{name}: expected 1, got {degree}")
+        check_accelerator(self._trainer.accelerator, "args")
 
 
 def _place_callback(trainer: PackedTrainerMixin) -> Any:

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 torch = pytest.importorskip("torch")
-for package in ("transformers", "trl", "accelerate", "lightning", "datasets"):
+for package in ("transformers", "trl", "accelerate", "deepspeed", "lightning", "datasets"):
     pytest.importorskip(package)
 
 import torch.distributed as dist  # noqa: E402
 import trainer_runs  # noqa: E402
+import zero_runs  # noqa: E402
 from cases import REPOSITORY  # noqa: E402
 
 import packsim  # noqa: E402
@@ -42,19 +43,25 @@ def test_every_block_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         "tokenizer": trainer_runs.tokenizer(),
     }
     found = blocks("python")
-    assert len(found) == 8
+    assert len(found) == 9
     try:
-        for code in found:
+        for place, code in enumerate(found):
             names["model"] = trainer_runs.small_llama()
-            if "get_world_size" in code:
-                rendezvous = f"file://{tmp_path}/rendezvous"
-                dist.init_process_group("gloo", init_method=rendezvous, rank=0, world_size=1)
-            exec(compile(code, "docs/trainers.md", "exec"), names)
+            with monkeypatch.context() as patch:
+                if "get_world_size" in code or "deepspeed" in code:
+                    rendezvous = f"file://{tmp_path}/rendezvous{place}"
+                    dist.init_process_group("gloo", init_method=rendezvous, rank=0, world_size=1)
+                if "deepspeed" in code:
+                    zero_runs.deepspeed_without_compiler()
+                    patch.setenv("LOCAL_RANK", "0")  # as its launcher does
+                exec(compile(code, "docs/trainers.md", "exec"), names)
+            if dist.is_initialized():
+                dist.destroy_process_group()
     finally:
         if dist.is_initialized():
             dist.destroy_process_group()
     assert names["trainer"].state.global_step == 3
-    assert names["loader"].steps_done == names["plan"].n_iterations
+    assert names["loader"].steps_done == names["plan"].n_iterations == names["engine"].global_steps
     assert names["fit"].global_step == 3
     assert names["counts"].n_rows == len(names["rows"])
     assert sorted(map(sorted, names["rows_of_micro_batches"])) == [[0, 2], [1, 3, 4]]
@@ -81,10 +88,11 @@ def test_the_keys_of_axolotl_are_those_of_the_plugin() -> None:
 
 
 def test_errors_are_worded_as_the_page_says() -> None:
-    sources = "".join(path.read_text() for path in (REPOSITORY / "python/packsim/trainers").glob("*.py"))
+    folders = [REPOSITORY / "python/packsim" / name for name in ("trainers", "torch")]
+    sources = "".join(path.read_text() for folder in folders for path in folder.glob("*.py"))
     sources = re.sub(r'"\s*f?"', "", sources)
     rows = re.findall(r"^\| .* \| `(.*)` \|$", TEXT, re.MULTILINE)
-    assert len(rows) == 4
+    assert len(rows) == 9
     for row in rows:
         words = [part.strip(" ,;:(") for part in re.split(r"[0-9, ]*[0-9]|: |; |\btrl\b", row)]
         longest = max(words, key=len)

@@ -29,6 +29,7 @@ _MADE = frozenset(
     ("position_ids", "loss_weights", "cu_seqlens", "max_seqlen", "attention_mask", "shift_labels")
     + ("shift_loss_weights", "cu_seq_lens_q", "cu_seq_lens_k", "max_length_q", "max_length_k")
 )
+COLLATOR_KEYS = _OWN | _MADE  # of a batch, whatever columns the samples have
 
 
 @dataclass(frozen=True)

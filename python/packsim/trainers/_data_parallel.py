@@ -33,6 +33,6 @@ def add_deepspeed_problems(problems: Problems, operation: str, is_managed: bool)
         problems.add(f'deepspeed: gradient_allreduce_op: expected "mean", {why}, got "{operation}"')
     if not is_managed:
         problems.add(
-            "deepspeed: managed_gradient_accumulation: expected true, because the plan says which micro-batch is "
-            "the last of a step, got false"
+            "deepspeed: managed_gradient_accumulation: expected true, because the plan says which "
+            "micro-batch is the last of a step, got false"
         )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+from inspect import signature
 from typing import Any
 
 from torch import Tensor, nn
 
 from packsim._rank_schedule import RankSchedule
 from packsim.torch.attention_routes import text_config, unwrapped
+from packsim.torch.columns import COLLATOR_KEYS
 from packsim.torch.isolation import attention_inputs, check_isolation
 from packsim.torch.loss import weighted_loss
 from packsim.torch.packed_batch import PackedBatch
@@ -30,6 +33,7 @@ class PackedLoss:
     def __init__(self, averaged_over: int, check_isolation: bool = True) -> None:
         self.averaged_over = averaged_over
         self._is_to_check = check_isolation
+        self._is_first = True
 
     def __call__(
         self, model: nn.Module, batch: dict[str, Any], n_micro_batches: int = 1
@@ -39,16 +43,44 @@ class PackedLoss:
         n_micro_batches: of the process in this step. The auxiliary loss of a mixture of experts, where the
         model returns one, is a mean over them.
         """
-        self.check_first(model, batch)
-        outputs = model(**attention_inputs(batch, model))
+        outputs = model(**self.inputs(model, batch))
         logits = outputs if isinstance(outputs, Tensor) else outputs.logits
         loss = weighted_loss(logits, batch["labels"], batch["loss_weights"], averaged_over=self.averaged_over)
         return loss + auxiliary_loss(model, outputs) / n_micro_batches, outputs
 
-    def check_first(self, model: nn.Module, batch: dict[str, Any]) -> None:
-        if self._is_to_check:
-            self._is_to_check = False
-            check_isolation(model, batch)
+    def inputs(self, model: nn.Module, batch: dict[str, Any]) -> dict[str, Any]:
+        """What to call the model with: `attention_inputs()`, and the columns of the samples that it takes.
+
+        On the first batch, checks isolation, and warns of columns that nobody reads.
+        """
+        taken, left = _columns(model, batch)
+        if self._is_first:
+            self._is_first = False
+            if left:
+                names = ", ".join(left)
+                warnings.warn(f"batch: columns that neither loss nor model reads: {names}", stacklevel=2)
+            if self._is_to_check:
+                check_isolation(model, batch)
+        return attention_inputs(batch, model) | taken
+
+
+def forward_parameters(model: nn.Module) -> set[str]:
+    """Names of the arguments of the model's own `forward()`."""
+    inner: Any = unwrapped(model)
+    inner = getattr(inner, "_orig_mod", inner)  # of torch.compile
+    inner = inner.get_base_model() if hasattr(inner, "get_base_model") else inner  # of PEFT
+    return set(signature(inner.forward).parameters)
+
+
+def _columns(model: nn.Module, batch: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Columns of the samples that the model takes, and the names of those that it does not."""
+    columns = {name: batch[name] for name in batch.keys() - COLLATOR_KEYS}
+    if not columns:
+        return {}, []
+    parameters = forward_parameters(model)
+    taken = {name: value for name, value in columns.items() if name in parameters}
+    counts = {f"{name}_counts" for name in columns}
+    return taken, sorted(columns.keys() - taken.keys() - counts)
 
 
 def check_alone(schedule: RankSchedule) -> None:

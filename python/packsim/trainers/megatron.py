@@ -10,6 +10,7 @@ from torch.nn import functional
 
 from packsim._plan import Plan
 from packsim.torch.collator import PackCollator
+from packsim.torch.columns import COLLATOR_KEYS
 from packsim.torch.dataset import MapStyleDataset
 from packsim.torch.loader import PlanLoader
 from packsim.torch.loss import weighted_token_loss
@@ -28,6 +29,7 @@ class MegatronBatches:
     position_ids      int64, from 0 in each document
     packed_seq_params the arguments of megatron.core.packed_seq_params.PackedSeqParams: qkv_format "thd",
                       cu_seqlens_q, cu_seqlens_kv (int32), max_seqlen_q, max_seqlen_kv
+    other names       columns of the samples, as the rules of the collator make them
     ================= ====================================================================================
 
     Megatron-Core runs `n_micro_batches` of them in a step, which it is told once, so the plan has as many in
@@ -115,4 +117,5 @@ def megatron_batch(batch: PackedBatch) -> dict[str, Any]:
         "loss_mask": weights,
         "position_ids": batch["position_ids"],
         "packed_seq_params": {"qkv_format": "thd", **params},
+        **{name: batch[name] for name in sorted(batch.keys() - COLLATOR_KEYS)},
     }

@@ -15,6 +15,7 @@ import numpy as np
 from packsim._arguments import Problems
 from packsim._plan import Plan
 from packsim.torch.collator import PackCollator
+from packsim.torch.columns import COLLATOR_KEYS
 from packsim.torch.dataset import MapStyleDataset, PlanDataset
 from packsim.torch.packed_batch import PackedBatch
 from packsim.torch.plan_state import checked_epoch
@@ -73,8 +74,8 @@ def packed_dataset(
     Raises
     ------
     ValueError
-        For another ending; for strategies whose samples are rows each; and where dataset, plan and processes
-        do not fit together.
+        For another ending; for strategies whose samples are rows each; where dataset, plan and processes do
+        not fit together; and for columns of the samples, other than ids and labels, that are not dropped.
     """
     collator = collator or PackCollator(plan)
     target = Path(path)
@@ -131,6 +132,12 @@ def _schema(arrow: Any) -> Any:
 
 def _row(batch: PackedBatch) -> dict[str, Any]:
     assert batch.micro_batch is not None
+    others = sorted(batch.keys() - COLLATOR_KEYS)
+    if others:
+        got = ", ".join(others)
+        raise ValueError(
+            f'collator: expected columns of rule "ones" or "drop", as rows have no others, got {got}'
+        )
     names = ("input_ids", "labels", "position_ids", "loss_weights")
     row: dict[str, Any] = {name: _flat(batch[name]) for name in names}
     row["seq_lengths"] = np.diff(batch["cu_seqlens"].numpy())

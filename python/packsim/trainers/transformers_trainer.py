@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from contextlib import nullcontext
 from pathlib import Path
@@ -20,6 +19,8 @@ from packsim.trainers._data_parallel import check_accelerator
 from packsim.trainers._framework import framework
 from packsim.trainers._packed_loss import PackedLoss, check_alone
 from packsim.trainers._step_loader import StepBatches, StepLoader
+from packsim.trainers._trainer_arguments import args_of_whole_steps, check_arguments, check_bases
+from packsim.trainers._trainer_data import check_collator, kept_columns
 from packsim.trainers._turns import turns_of_iterations
 
 transformers = framework("transformers", "transformers")
@@ -45,15 +46,17 @@ class PackedTrainerMixin:
     train_dataset
         Map-style; samples in the order of the lengths that the plan was made of.
     pack_collator : callable, optional
-        By default `PackCollator(plan)` with the pad token of the tokenizer or the model; other columns of a
-        Hugging Face dataset than `input_ids` and `labels` are then left out, as the Trainer does.
+        By default `PackCollator(plan)` with the pad token of the tokenizer or the model; columns of a Hugging
+        Face dataset that the model does not take are then left out, as the Trainer does, unless
+        `remove_unused_columns=False`.
     check_isolation : bool
         Run `packsim.torch.check_isolation()` on the first batch.
 
     Raises
     ------
     ValueError
-        For arguments that a packed loss has no place for, all of them at once.
+        For arguments that a packed loss has no place for, all of them at once; for a Trainer with a loss of
+        its own; and for a `data_collator` that makes other labels than those of the samples.
     """
 
     def __init__(
@@ -68,6 +71,7 @@ class PackedTrainerMixin:
         **arguments: Any,
     ) -> None:
         args = self._checked_args(plan, args, arguments)
+        check_bases(type(self), PackedTrainerMixin)
         self._plan = plan
         self._pack_collator = pack_collator
         self._steps: StepLoader | None = None
@@ -79,6 +83,8 @@ class PackedTrainerMixin:
         self._n_micro_batches = 1
         self._check_parallelism()
         self._trainer.add_callback(_place_callback(self))
+        if arguments.get("data_collator") is not None and pack_collator is None:
+            check_collator(self._trainer)
 
     @property
     def plan(self) -> Plan:
@@ -103,7 +109,7 @@ class PackedTrainerMixin:
         n_workers = trainer.args.dataloader_num_workers
         loader = PlanLoader(
             self._plan,
-            trainer.train_dataset if self._pack_collator else _of_tokens(trainer.train_dataset),
+            trainer.train_dataset if self._pack_collator else kept_columns(trainer),
             self._pack_collator or PackCollator(self._plan, pad_token_id=_pad_token_id(trainer)),
             rank=trainer.args.process_index,
             world_size=trainer.args.world_size,
@@ -209,72 +215,12 @@ def _place_callback(trainer: PackedTrainerMixin) -> Any:
 
         def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             del control
-            if state.is_world_process_zero:
+            if args.should_save:  # one process, or one of each node
                 folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
                 # The same on all processes, as the step is over.
                 (folder / _LOADER_STATE).write_text(json.dumps(trainer.plan_loader.state_dict()))
 
     return PlaceInPlan()
-
-
-def check_arguments(problems: Problems, plan: Plan | None, args: Any, arguments: dict[str, Any]) -> None:
-    """Of a Trainer, what a packed loss has no place for."""
-    if arguments.get("compute_loss_func") is not None:
-        problems.add(
-            "compute_loss_func: expected None, because the plan's weights make the loss, got a function"
-        )
-    if args is None:
-        return
-    if args.label_smoothing_factor != 0:
-        got = args.label_smoothing_factor
-        problems.add(f"args.label_smoothing_factor: expected 0, because the loss is not smoothed, got {got}")
-    if args.auto_find_batch_size:
-        problems.add(
-            "args.auto_find_batch_size: expected False, because the plan says what a step has, got True"
-        )
-    found = _order_of_the_trainer(args)
-    if found in ("group_by_length", "batch_rebalance"):
-        problems.add(
-            f'args.train_sampling_strategy: expected none, because the plan has an order, got "{found}"'
-        )
-    if plan is not None:
-        _check_accumulation(problems, plan, args)
-
-
-def _order_of_the_trainer(args: Any) -> str:
-    """Versions of transformers before 5 have a flag for one of them."""
-    if getattr(args, "group_by_length", False):
-        return "group_by_length"
-    return str(getattr(args, "train_sampling_strategy", "random"))
-
-
-def args_of_whole_steps(args: Any) -> Any:
-    """A copy for a Trainer whose batches are whole steps."""
-    if args is None:
-        return None
-    args = copy.copy(args)
-    args.gradient_accumulation_steps = 1
-    args.ignore_data_skip = True  # the loader is where it was
-    return args
-
-
-def _check_accumulation(problems: Problems, plan: Plan, args: Any) -> None:
-    n_steps = args.gradient_accumulation_steps
-    if n_steps == 1:
-        return
-    n_turns = turns_of_iterations(plan, args.world_size)
-    if n_steps != max(n_turns):  # a last iteration may be short
-        problems.add(
-            "args.gradient_accumulation_steps: expected 1, because the plan says how many micro-batches each "
-            f"step has ({', '.join(map(str, sorted(n_turns)))} on {args.world_size} processes), got {n_steps}"
-        )
-
-
-def _of_tokens(dataset: Any) -> Any:
-    """Without other columns than ids and labels, such as texts, which the Trainer leaves out, too."""
-    if not hasattr(dataset, "select_columns"):
-        return dataset
-    return dataset.select_columns([name for name in ("input_ids", "labels") if name in dataset.column_names])
 
 
 def _pad_token_id(trainer: Any) -> int:

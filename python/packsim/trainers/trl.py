@@ -9,17 +9,13 @@ from torch import Tensor
 from packsim._arguments import Problems
 from packsim._plan import Plan
 from packsim.torch.dataset import check_map_style
-from packsim.torch.isolation import attention_inputs
 from packsim.torch.loss import weighted_token_loss
 from packsim.torch.packed_batch import PackedBatch
 from packsim.trainers._framework import framework
 from packsim.trainers._packed_loss import auxiliary_loss
 from packsim.trainers._planned import planned
-from packsim.trainers.transformers_trainer import (
-    PackedTrainerMixin,
-    args_of_whole_steps,
-    check_arguments,
-)
+from packsim.trainers._trainer_arguments import args_of_whole_steps, check_arguments
+from packsim.trainers.transformers_trainer import PackedTrainerMixin
 
 _trl = framework("trl", "trl")
 _trainer_module = framework("trl.trainer.sft_trainer", "trl")
@@ -94,8 +90,8 @@ class PackedSFTTrainer(PackedTrainerMixin, _trl.SFTTrainer):  # type: ignore[mis
     def _loss_of(self, model: Any, batch: PackedBatch) -> tuple[Tensor, Any]:
         if not _HAS_FUSED_HEAD:
             return super()._loss_of(model, batch)
-        self._packed_loss.check_first(model, batch)
-        outputs = model(**attention_inputs(batch, model), labels=batch["labels"], fused_lm_head=True)
+        inputs = self._packed_loss.inputs(model, batch)
+        outputs = model(**inputs, labels=batch["labels"], fused_lm_head=True)
         loss = weighted_token_loss(
             -outputs.log_probs,
             batch["loss_weights"][..., 1:],

@@ -63,7 +63,8 @@ def rearrange_micro_batches(
     num_batches_divided_by: int | None = None,
     same_micro_num_in_dp: bool = True,
     min_num_micro_batch: int | None = None,
-    **_: Any,
+    use_dynamic_bsz_balance: bool = True,
+    force_group_size: int = 1,
 ) -> tuple[list[Any], list[list[int]]]:
     """What verl.utils.seqlen_balancing has by this name, with packsim's packing.
 
@@ -74,8 +75,10 @@ def rearrange_micro_batches(
     max_token_len, dp_group, num_batches_divided_by, same_micro_num_in_dp, min_num_micro_batch
         As verl has them: the number of micro-batches is the same on all processes of `dp_group`, and a
         multiple.
-    **_
-        Options of verl for the balance of micro-batches, which packing has no use for.
+    use_dynamic_bsz_balance
+        Without effect: micro-batches are packed, the one with the most attention work first.
+    force_group_size
+        1: rows are packed one by one.
 
     Returns
     -------
@@ -85,8 +88,13 @@ def rearrange_micro_batches(
     Raises
     ------
     ValueError
-        See `micro_batch_indices()`.
+        See `micro_batch_indices()`; and for groups of rows that must stay together.
     """
+    del use_dynamic_bsz_balance
+    if force_group_size != 1:
+        raise ValueError(
+            f"force_group_size: expected 1, as rows are packed one by one, got {force_group_size}"
+        )
     mask = batch["attention_mask"]
     lengths = mask.sum(dim=-1).cpu().numpy().astype(np.int32)
     n_micro_batches = max(len(micro_batch_indices(lengths, max_token_len)), min_num_micro_batch or 1)

@@ -18,7 +18,7 @@ from hypothesis import strategies as drawn  # noqa: E402
 from process_pool import ProcessPool  # noqa: E402
 
 import packsim  # noqa: E402
-from packsim.torch import PlanLoader  # noqa: E402
+from packsim.torch import PackCollator, PlanLoader  # noqa: E402
 from packsim.trainers import (  # noqa: E402
     MegatronBatches,
     micro_batch_indices,
@@ -99,6 +99,31 @@ def test_rows_refuse_what_they_cannot_hold(tmp_path: Path) -> None:
     ]
 
 
+def with_rewards() -> tuple[packsim.Plan, list[Any], PackCollator]:
+    plan = trainer_runs.made_plan(1)
+    data = [sample | {"reward": float(index)} for index, sample in enumerate(trainer_runs.samples())]
+    return plan, data, PackCollator(plan, columns={"reward": "stack"})
+
+
+def test_columns_of_samples_get_lost_in_no_file(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    plan, data, collator = with_rewards()
+    with pytest.raises(
+        ValueError, match='columns of rule "ones" or "drop", as rows have no others, got reward'
+    ):
+        packed_dataset(plan, data, tmp_path / "rows.parquet", collator=collator)
+    dropping = PackCollator(plan, columns={"reward": "drop"})
+    packed_dataset(plan, data, tmp_path / "rows.parquet", collator=dropping)
+
+
+def test_columns_of_samples_are_beside_those_of_megatron() -> None:
+    plan, data, collator = with_rewards()
+    found = next(MegatronBatches(plan, data, collator, rank=0, world_size=2))
+    first = next(iter(PlanLoader(plan, data, collator, rank=0, world_size=2)))
+    assert found["reward"].tolist() == list(first.micro_batch.samples)
+    assert set(found) == {"tokens", "labels", "loss_mask", "position_ids", "packed_seq_params", "reward"}
+
+
 def test_a_file_that_is_not_finished_is_not_there(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     data = trainer_runs.samples()
@@ -175,6 +200,16 @@ def test_verl_micro_batches_that_cannot_be_are_refused() -> None:
         micro_batch_indices([3, 11], 10)
     with pytest.raises(ValueError, match="expected 2, which the tokens need, to 3, the rows, got 4"):
         micro_batch_indices([8, 7, 2], 10, 4)
+
+
+def test_verl_options_that_packing_would_ignore_are_refused() -> None:
+    batch = Rows(attention_mask=torch.ones(2, 3))
+    with pytest.raises(
+        ValueError, match="force_group_size: expected 1, as rows are packed one by one, got 2"
+    ):
+        rearrange_micro_batches(batch, 12, force_group_size=2)
+    with pytest.raises(TypeError, match="some_later_option"):
+        rearrange_micro_batches(batch, 12, some_later_option=True)  # type: ignore[call-arg]
 
 
 class Rows(dict[str, Any]):

@@ -1,0 +1,83 @@
+"""The arguments and the classes of a Trainer that a plan has a place for."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from packsim._arguments import Problems
+from packsim._plan import Plan
+from packsim.trainers._turns import turns_of_iterations
+
+# Those whose loss is the mean over labels, which the plan's weights make.
+_KNOWN_LOSSES = {("transformers", "Trainer"), ("trl", "SFTTrainer"), ("axolotl", "AxolotlTrainer")}
+
+
+def check_arguments(problems: Problems, plan: Plan | None, args: Any, arguments: dict[str, Any]) -> None:
+    """Of a Trainer, what a packed loss has no place for."""
+    if arguments.get("compute_loss_func") is not None:
+        problems.add(
+            "compute_loss_func: expected None, because the plan's weights make the loss, got a function"
+        )
+    if args is None:
+        return
+    if args.label_smoothing_factor != 0:
+        got = args.label_smoothing_factor
+        problems.add(f"args.label_smoothing_factor: expected 0, because the loss is not smoothed, got {got}")
+    if args.auto_find_batch_size:
+        problems.add(
+            "args.auto_find_batch_size: expected False, because the plan says what a step has, got True"
+        )
+    found = _order_of_the_trainer(args)
+    if found in ("group_by_length", "batch_rebalance"):
+        problems.add(
+            f'args.train_sampling_strategy: expected none, because the plan has an order, got "{found}"'
+        )
+    if args.neftune_noise_alpha is not None:
+        why = "because its noise depends on the length of a row, which packing changes"
+        problems.add(f"args.neftune_noise_alpha: expected None, {why}, got {args.neftune_noise_alpha}")
+    if args.dataloader_drop_last:
+        why = "because the plan says which packs are trained"
+        problems.add(f"args.dataloader_drop_last: expected False, {why}, got True")
+    if plan is not None:
+        _check_accumulation(problems, plan, args)
+
+
+def check_bases(trainer: type, mixin: type) -> None:
+    """ValueError for a Trainer behind the mixin whose own loss the mixin would replace without a word."""
+    behind = trainer.__mro__[trainer.__mro__.index(mixin) + 1 :]
+    found = next(base for base in behind if "compute_loss" in vars(base))
+    if (found.__module__.partition(".")[0], found.__name__) not in _KNOWN_LOSSES:
+        raise ValueError(
+            f"{found.__name__}.compute_loss: expected that of Trainer, SFTTrainer or AxolotlTrainer, because "
+            "the plan's weights make the loss, got another; a class in front of the mixin may have one"
+        )
+
+
+def _order_of_the_trainer(args: Any) -> str:
+    """Versions of transformers before 5 have a flag for one of them."""
+    if getattr(args, "group_by_length", False):
+        return "group_by_length"
+    return str(getattr(args, "train_sampling_strategy", "random"))
+
+
+def args_of_whole_steps(args: Any) -> Any:
+    """A copy for a Trainer whose batches are whole steps."""
+    if args is None:
+        return None
+    args = copy.copy(args)
+    args.gradient_accumulation_steps = 1
+    args.ignore_data_skip = True  # the loader is where it was
+    return args
+
+
+def _check_accumulation(problems: Problems, plan: Plan, args: Any) -> None:
+    n_steps = args.gradient_accumulation_steps
+    if n_steps == 1:
+        return
+    n_turns = turns_of_iterations(plan, args.world_size)
+    if n_steps != max(n_turns):  # a last iteration may be short
+        problems.add(
+            "args.gradient_accumulation_steps: expected 1, because the plan says how many micro-batches each "
+            f"step has ({', '.join(map(str, sorted(n_turns)))} on {args.world_size} processes), got {n_steps}"
+        )

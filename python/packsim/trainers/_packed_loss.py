@@ -98,8 +98,10 @@ def n_micro_batches(schedule: RankSchedule, batch: PackedBatch) -> int:
     return 1 if batch.micro_batch is None else schedule.n_turns(batch.micro_batch.iteration)
 
 
-def auxiliary_loss(model: nn.Module, outputs: Any) -> Tensor | float:
+def auxiliary_loss(model: nn.Module, outputs: Any, coefficient: float | None = None) -> Tensor | float:
     """Of a mixture of experts that was asked for it, with its coefficient; else 0.
+
+    coefficient: by default that of the config or the model.
 
     Raises
     ------
@@ -109,6 +111,9 @@ def auxiliary_loss(model: nn.Module, outputs: Any) -> Tensor | float:
     found = getattr(outputs, "aux_loss", None)
     if found is None:
         return 0.0
+    if coefficient is not None:
+        given: Tensor = found * coefficient
+        return given
     for place in (text_config(model), unwrapped(model)):
         for name in _COEFFICIENTS:
             if hasattr(place, name):

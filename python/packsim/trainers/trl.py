@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from packsim._arguments import Problems
@@ -88,16 +89,27 @@ class PackedSFTTrainer(PackedTrainerMixin, _trl.SFTTrainer):  # type: ignore[mis
         return args
 
     def _loss_of(self, model: Any, batch: PackedBatch) -> tuple[Tensor, Any]:
+        self._count_tokens(batch)
         if not _HAS_FUSED_HEAD:
             return super()._loss_of(model, batch)
         inputs = self._packed_loss.inputs(model, batch)
+        if getattr(self, "aux_loss_enabled", False):
+            inputs["output_router_logits"] = True
         outputs = model(**inputs, labels=batch["labels"], fused_lm_head=True)
         loss = weighted_token_loss(
             -outputs.log_probs,
             batch["loss_weights"][..., 1:],
             averaged_over=self._packed_loss.averaged_over,
         )
-        return loss + auxiliary_loss(model, outputs) / self._n_micro_batches, outputs
+        coefficient = getattr(self._trainer.args, "router_aux_loss_coef", None)
+        return loss + auxiliary_loss(model, outputs, coefficient) / self._n_micro_batches, outputs
+
+    def _count_tokens(self, batch: PackedBatch) -> None:
+        """What TRL logs as `num_tokens`: of the data, on all processes."""
+        ids, trainer = batch["input_ids"], self._trainer
+        n_tokens = torch.tensor(ids.numel() - batch.n_padding_tokens, device=ids.device)
+        trainer._total_train_tokens += int(trainer.accelerator.gather(n_tokens).sum())
+        trainer._metrics["train"]["num_tokens"] = [trainer._total_train_tokens]
 
 
 def _check_labels(columns: list[str]) -> None:

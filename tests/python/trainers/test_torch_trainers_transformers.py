@@ -241,6 +241,36 @@ def test_sft_plans_what_it_has_tokenized_and_trains_it_exactly(tmp_path: Path) -
         optimizer.step()
     found, expected = trainer_runs.flat(trainer.model), trainer_runs.flat(model)
     assert float((found - expected).norm() / expected.norm()) < 1e-5
+    in_first_step = [lengths[index] for pack in trainer.plan.micro_batches(0) for index in pack]
+    assert trainer.state.log_history[0]["num_tokens"] == sum(in_first_step)
+
+
+def test_sft_weighs_the_auxiliary_loss_as_its_arguments_say(tmp_path: Path) -> None:
+    trl = pytest.importorskip("trl")
+    datasets = pytest.importorskip("datasets")
+    from transformers import MixtralConfig, MixtralForCausalLM
+
+    from packsim.trainers import PackedSFTTrainer
+
+    sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    experts = {"num_local_experts": 4, "num_key_value_heads": 2}
+    losses = []
+    for coefficient in (0.0, 0.5):
+        torch.manual_seed(0)
+        model = MixtralForCausalLM(MixtralConfig(vocab_size=VOCABULARY, **sizes, **experts))
+        named = {"bf16": False, "gradient_checkpointing": False, "router_aux_loss_coef": coefficient}
+        args = trainer_runs.trainer_arguments(trl.SFTConfig, str(tmp_path), max_steps=1, **named)
+        trainer = PackedSFTTrainer(
+            model,
+            args,
+            plan=plan_of_one(),
+            train_dataset=datasets.Dataset.from_list(trainer_runs.samples()),
+            processing_class=trainer_runs.tokenizer(),
+        )
+        trainer.train()
+        losses.append(trainer.state.log_history[0]["loss"])
+    # Near 2, the experts of a token, for routers that have learnt nothing.
+    assert 1.5 < (losses[1] - losses[0]) / 0.5 < 2.5
 
 
 def test_sft_refuses_masks_that_only_trl_reads() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from packsim._micro_batch import MicroBatch
 from packsim._plan import Plan
 from packsim.torch.dataset import FetchedPack, MapStyleDataset
 from packsim.torch.loader import PlanLoader
@@ -26,10 +27,11 @@ class AcceleratedLoader(PlanLoader):
     _accelerator: Any
     _packed_loss: PackedLoss
     _is_last = True
+    _newest: MicroBatch | None = None
 
     def __iter__(self) -> Iterator[PackedBatch]:
         for batch in super().__iter__():
-            self._is_last = batch.is_last
+            self._is_last, self._newest = batch.is_last, batch.micro_batch
             yield batch.to(self._accelerator.device)
 
     @contextmanager
@@ -51,7 +53,16 @@ class AcceleratedLoader(PlanLoader):
         """The loss of a batch, as `weighted_loss()` has it on the processes of the accelerator.
 
         Calls the model with `attention_inputs()`. On the first batch, checks that documents are isolated.
+
+        Raises
+        ------
+        RuntimeError
+            For a batch that is not the newest of the loader: `accumulate()` goes by the newest.
         """
+        if batch.micro_batch is not self._newest:
+            raise RuntimeError(
+                "batch: expected the newest of the loader, which accumulate() goes by, got another"
+            )
         return self._packed_loss(model, batch, n_micro_batches(self.schedule, batch))[0]
 
     def backward(self, loss: Tensor) -> None:

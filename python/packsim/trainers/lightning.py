@@ -52,6 +52,7 @@ class PlanDataModule(_lightning.LightningDataModule):  # type: ignore[misc, name
             **self._options,
         )
         check_alone(self._loader.schedule)
+        _check_strategy(trainer.strategy)
         if self._state is not None:
             self._loader.load_state_dict(self._state)
         return self._loader
@@ -61,6 +62,21 @@ class PlanDataModule(_lightning.LightningDataModule):  # type: ignore[misc, name
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         self._state = state_dict or None
+
+
+def _check_strategy(strategy: Any) -> None:
+    """ValueError for processes that share samples, and for DeepSpeed, which would step by its own count."""
+    mesh = getattr(strategy, "device_mesh", None)
+    if mesh is not None and "tensor_parallel" in mesh.mesh_dim_names and mesh["tensor_parallel"].size() > 1:
+        n_sharing = mesh["tensor_parallel"].size()
+        raise ValueError(
+            f"strategy: expected tensor_parallel_size 1, got {n_sharing}: each process has packs of its own"
+        )
+    if hasattr(strategy, "deepspeed_engine"):
+        expected = "expected DistributedDataParallel, FSDP or one process"
+        raise ValueError(
+            f"strategy: {expected}, got {type(strategy).__name__}; engine_loader() trains with DeepSpeed"
+        )
 
 
 class PackedModule(_lightning.LightningModule):  # type: ignore[misc, name-defined, unused-ignore]
@@ -119,7 +135,10 @@ class PackedModule(_lightning.LightningModule):  # type: ignore[misc, name-defin
     def _step(self) -> None:
         optimizer = self.optimizers()
         if self.clip_norm is not None:
-            self.clip_gradients(optimizer, gradient_clip_val=self.clip_norm, gradient_clip_algorithm="norm")
+            # With precision "16-mixed", gradients are scaled until the optimizer steps.
+            scaler = getattr(self.trainer.precision_plugin, "scaler", None)
+            norm = self.clip_norm if scaler is None else self.clip_norm * scaler.get_scale()
+            self.clip_gradients(optimizer, gradient_clip_val=norm, gradient_clip_algorithm="norm")
         optimizer.step()
         optimizer.zero_grad()
         for config in self.trainer.lr_scheduler_configs:

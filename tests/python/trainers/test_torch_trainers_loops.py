@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -84,7 +85,20 @@ def test_accelerate_goes_on_where_its_state_was_saved(tmp_path: Path) -> None:
     assert (accelerated(tmp_path / "parts", n_steps, True) == whole).all()
 
 
-def lightning_fit(folder: Path, n_steps: int, resume_from: Path | None = None) -> Any:
+def test_accelerate_refuses_batches_that_were_fetched_ahead() -> None:
+    """All of them would be the last of a step."""
+    accelerate = pytest.importorskip("accelerate")
+    from packsim.trainers import packed_loader
+
+    loader = packed_loader(accelerate.Accelerator(cpu=True), plan_of_one(), trainer_runs.samples())
+    model = trainer_runs.small_llama()
+    first, *_, last = list(loader)
+    with pytest.raises(RuntimeError, match="batch: expected the newest of the loader, which accumulate"):
+        loader.loss(model, first)
+    loader.loss(model, last)
+
+
+def lightning_fit(folder: Path, n_steps: int, resume_from: Path | None = None, **options: Any) -> Any:
     import lightning
 
     from packsim.trainers import PackedModule, PlanDataModule
@@ -112,6 +126,7 @@ def lightning_fit(folder: Path, n_steps: int, resume_from: Path | None = None) -
         enable_progress_bar=False,
         enable_model_summary=False,
         default_root_dir=folder,
+        **options,
     )
     module = Module()
     trainer.fit(
@@ -152,6 +167,43 @@ def test_lightning_clips_schedules_and_goes_on(tmp_path: Path) -> None:
                 break
     expected = trainer_runs.flat(model)
     assert float((trainer_runs.flat(whole) - expected).norm() / expected.norm()) < 1e-6
+
+
+def test_lightning_clips_scaled_gradients_to_the_same_norm(tmp_path: Path) -> None:
+    """In 16 bits gradients are scaled by 65 536 when they are clipped."""
+    pytest.importorskip("lightning")
+    from lightning.pytorch.plugins import MixedPrecision
+
+    scaled = MixedPrecision("16-mixed", device="cpu", scaler=torch.amp.GradScaler("cpu"))
+    begin = trainer_runs.flat(trainer_runs.small_llama())
+    steps = [
+        trainer_runs.flat(lightning_fit(tmp_path, 2, **options)) - begin
+        for options in ({}, {"plugins": [scaled]})
+    ]
+    assert scaled.scaler.get_scale() == 65536
+    assert float((steps[1] - steps[0]).norm() / steps[0].norm()) < 0.01
+
+
+def test_lightning_strategies_that_share_samples_or_count_steps_are_refused() -> None:
+    pytest.importorskip("lightning")
+    from packsim.trainers.lightning import _check_strategy
+
+    class Mesh(dict[str, Any]):
+        mesh_dim_names = ("data_parallel", "tensor_parallel")
+
+    def mesh(size: int) -> Any:
+        return SimpleNamespace(device_mesh=Mesh(tensor_parallel=SimpleNamespace(size=lambda: size)))
+
+    _check_strategy(SimpleNamespace())
+    _check_strategy(mesh(1))
+    with pytest.raises(
+        ValueError, match="strategy: expected tensor_parallel_size 1, got 2: each process has"
+    ):
+        _check_strategy(mesh(2))
+    with pytest.raises(
+        ValueError, match="expected DistributedDataParallel, FSDP or .*; engine_loader\\(\\) trains"
+    ):
+        _check_strategy(SimpleNamespace(deepspeed_engine=None))
 
 
 def test_a_framework_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import Any
 
 from packsim._arguments import Problems
@@ -11,6 +12,7 @@ from packsim.trainers._turns import turns_of_iterations
 
 # Those whose loss is the mean over labels, which the plan's weights make.
 _KNOWN_LOSSES = {("transformers", "Trainer"), ("trl", "SFTTrainer"), ("axolotl", "AxolotlTrainer")}
+_PACKAGES = {package for package, _ in _KNOWN_LOSSES}
 
 
 def check_arguments(problems: Problems, plan: Plan | None, args: Any, arguments: dict[str, Any]) -> None:
@@ -44,14 +46,29 @@ def check_arguments(problems: Problems, plan: Plan | None, args: Any, arguments:
 
 
 def check_bases(trainer: type, mixin: type) -> None:
-    """ValueError for a Trainer behind the mixin whose own loss the mixin would replace without a word."""
+    """ValueError for a Trainer behind the mixin whose own loss or order the mixin would replace."""
     behind = trainer.__mro__[trainer.__mro__.index(mixin) + 1 :]
-    found = next(base for base in behind if "compute_loss" in vars(base))
-    if (found.__module__.partition(".")[0], found.__name__) not in _KNOWN_LOSSES:
-        raise ValueError(
+    problems = Problems()
+    found = _first_with("compute_loss", behind)
+    if (_package(found), found.__name__) not in _KNOWN_LOSSES:
+        problems.add(
             f"{found.__name__}.compute_loss: expected that of Trainer, SFTTrainer or AxolotlTrainer, because "
             "the plan's weights make the loss, got another; a class in front of the mixin may have one"
         )
+    for name in ("get_train_dataloader", "_get_train_sampler"):
+        found = _first_with(name, behind)
+        if _package(found) not in _PACKAGES:
+            expected = "expected that of Trainer, because the plan says what is trained when"
+            problems.add(f"{found.__name__}.{name}: {expected}, got another")
+    problems.raise_if_any()
+
+
+def _first_with(name: str, classes: Sequence[type]) -> type:
+    return next(one for one in classes if name in vars(one))
+
+
+def _package(of: type) -> str:
+    return of.__module__.partition(".")[0]
 
 
 def _order_of_the_trainer(args: Any) -> str:

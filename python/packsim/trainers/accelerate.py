@@ -66,8 +66,8 @@ class AcceleratedLoader(PlanLoader):
         return self._packed_loss(model, batch, n_micro_batches(self.schedule, batch))[0]
 
     def backward(self, loss: Tensor) -> None:
-        """`accelerator.backward()` without its division by `gradient_accumulation_steps`, which the plan's
-        weights have."""
+        """`accelerator.backward()` without its division by `gradient_accumulation_steps`: the plan's weights
+        have that already."""
         self._accelerator.backward(loss * self._accelerator.gradient_accumulation_steps)
 
 

@@ -32,8 +32,8 @@ class EngineLoader(PlanLoader):
         return self._packed_loss(self._engine, on_device, n_micro_batches(self.schedule, batch))[0]
 
     def backward(self, loss: Tensor, batch: PackedBatch) -> None:
-        """`engine.backward()` without its division by `gradient_accumulation_steps`, which the plan's weights
-        have. Tells the engine whether its `step()` is to step behind this batch."""
+        """`engine.backward()` without its division by `gradient_accumulation_steps`: the plan's weights have
+        that already. The engine's next `step()` updates parameters if the batch is the last of its step."""
         self._engine.set_gradient_accumulation_boundary(batch.is_last)
         self._engine.backward(loss, scale_wrt_gas=False)
 

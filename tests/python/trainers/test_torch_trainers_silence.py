@@ -48,6 +48,9 @@ class Distilling(Trainer):  # type: ignore[misc]
     def compute_loss(self, *arguments: Any, **named: Any) -> Any:
         raise AssertionError("not called")
 
+    def _get_train_sampler(self, *arguments: Any) -> Any:
+        raise AssertionError("not called")
+
 
 def test_a_trainer_with_a_loss_of_its_own_is_refused_behind_the_mixin_alone(tmp_path: Path) -> None:
     class Behind(PackedTrainerMixin, Distilling):
@@ -57,10 +60,14 @@ def test_a_trainer_with_a_loss_of_its_own_is_refused_behind_the_mixin_alone(tmp_
         def compute_loss(self, model: Any, inputs: Any, *more: Any, **named: Any) -> Any:
             return super().compute_loss(model, inputs, *more, **named) * 2
 
-    with pytest.raises(
-        ValueError, match=r"Distilling.compute_loss: expected that of Trainer, .*, got another"
-    ):
+    with pytest.raises(ValueError) as caught:
         made(tmp_path, of=Behind)
+    assert str(caught.value).splitlines() == [
+        "Distilling.compute_loss: expected that of Trainer, SFTTrainer or AxolotlTrainer, because the plan's "
+        "weights make the loss, got another; a class in front of the mixin may have one",
+        "Distilling._get_train_sampler: expected that of Trainer, because the plan says what is trained "
+        "when, got another",
+    ]
     twice, once = made(tmp_path, of=InFront), made(tmp_path)
     twice.train()
     once.train()

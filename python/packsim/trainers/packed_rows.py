@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from packsim._arguments import Problems
 from packsim._plan import Plan
+from packsim._whole_file import whole_file
 from packsim.torch.collator import PackCollator
 from packsim.torch.columns import COLLATOR_KEYS
 from packsim.torch.dataset import MapStyleDataset, PlanDataset
@@ -94,31 +95,26 @@ def packed_dataset(
 
 def _written(batches: Iterator[PackedBatch], target: Path) -> PackedRows:
     arrow = framework("pyarrow", "pyarrow")
-    unfinished = target.with_name(target.name + ".unfinished")
     n_rows = n_idle = n_tokens = n_padding = 0
-    try:
-        with _writer(arrow, unfinished, target.suffix) as writer:
-            while rows := [_row(batch) for batch in islice(batches, _ROWS_AT_ONCE)]:
-                writer.write_table(arrow.Table.from_pylist(rows, schema=_schema(arrow)))
-                n_rows += len(rows)
-                n_idle += sum(row["n_samples"] == 0 for row in rows)
-                n_padding += sum(row["n_padding_tokens"] for row in rows)
-                n_tokens += sum(len(row["input_ids"]) - row["n_padding_tokens"] for row in rows)
-        unfinished.replace(target)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with whole_file(target) as file, _writer(arrow, file, target.suffix) as writer:
+        while rows := [_row(batch) for batch in islice(batches, _ROWS_AT_ONCE)]:
+            writer.write_table(arrow.Table.from_pylist(rows, schema=_schema(arrow)))
+            n_rows += len(rows)
+            n_idle += sum(row["n_samples"] == 0 for row in rows)
+            n_padding += sum(row["n_padding_tokens"] for row in rows)
+            n_tokens += sum(len(row["input_ids"]) - row["n_padding_tokens"] for row in rows)
     return PackedRows(n_rows, n_idle, n_tokens, n_padding)
 
 
 @contextmanager
-def _writer(arrow: Any, path: Path, suffix: str) -> Iterator[Any]:
+def _writer(arrow: Any, file: BinaryIO, suffix: str) -> Iterator[Any]:
     schema = _schema(arrow)
     if suffix == ".parquet":
-        with framework("pyarrow.parquet", "pyarrow").ParquetWriter(path, schema) as writer:
+        with framework("pyarrow.parquet", "pyarrow").ParquetWriter(file, schema) as writer:
             yield writer
         return
     # The format that datasets maps.
-    with arrow.OSFile(str(path), "wb") as file, arrow.ipc.new_stream(file, schema) as writer:
+    with arrow.ipc.new_stream(file, schema) as writer:
         yield writer
 
 

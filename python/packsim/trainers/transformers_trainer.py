@@ -12,6 +12,7 @@ from torch import Tensor
 
 from packsim._arguments import Problems
 from packsim._plan import Plan
+from packsim._whole_file import write_whole
 from packsim.torch.collator import PackCollator
 from packsim.torch.loader import PlanLoader
 from packsim.torch.packed_batch import PackedBatch
@@ -218,7 +219,7 @@ def _place_callback(trainer: PackedTrainerMixin) -> Any:
             if args.should_save:  # one process, or one of each node
                 folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
                 # The same on all processes, as the step is over.
-                (folder / _LOADER_STATE).write_text(json.dumps(trainer.plan_loader.state_dict()))
+                write_whole(folder / _LOADER_STATE, json.dumps(trainer.plan_loader.state_dict()).encode())
 
     return PlaceInPlan()
 

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "cli/commands.hpp"
+#include "cli/shared/bus_error_guard.hpp"
 #include "cli/shared/normaliser_option.hpp"
 #include "cli/shared/progress.hpp"
 #include "experiment/compare_strategies.hpp"
@@ -49,7 +50,10 @@ Report run(const CompareArguments& arguments, const CommandContext& context) {
   RunOptions options{.n_threads = arguments.threads,
                      .level = arguments.level == "op" ? Level::op : Level::step,
                      .progress = [&](const std::string& what) { progress.say(what); }};
-  if (!arguments.plan.empty()) return replay_schedule_file(scenario, arguments.plan, options);
+  if (!arguments.plan.empty()) {
+    const BusErrorGuard guard(arguments.plan);
+    return replay_schedule_file(scenario, arguments.plan, options);
+  }
   keep_strategies(scenario, arguments.strategies);
   if (!arguments.write_plan.empty()) {
     options.planned = [&](const StrategySpec& spec, const PlannedStrategy& plan,

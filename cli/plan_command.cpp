@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "cli/commands.hpp"
+#include "cli/shared/bus_error_guard.hpp"
 #include "experiment/costs/loss_biases.hpp"
 #include "plan_files/restore_plan.hpp"
 #include "reports/text/numbers.hpp"
@@ -104,6 +105,7 @@ void add_plan_command(CLI::App& app, const CommandContext&) {
   struct Arguments {
     std::string path;
     bool json = false;
+    bool check = false;
   };
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("plan", "Check a schedule file and say what is in it");
@@ -112,8 +114,16 @@ void add_plan_command(CLI::App& app, const CommandContext&) {
                    "Schedule file, written by packsim pack --plan or packsim run --write-plan")
       ->required();
   command->add_flag("--json", arguments->json, "Print it as JSON");
+  command->add_flag("--check", arguments->check, "Only check it, and print one line")->excludes("--json");
   command->callback([arguments] {
+    const BusErrorGuard guard(arguments->path);
     const PlanView plan = PlanView::open(arguments->path);
+    if (arguments->check) {
+      plan.check();
+      fmt::print("{}: all that the file says is true; content hash {:016x}\n", arguments->path,
+                 plan.content_hash());
+      return;
+    }
     const RestoredPlan restored = restore_plan(plan);
     if (arguments->json) {
       fmt::print("{}\n", to_json(plan, restored).dump(2));

@@ -12,14 +12,13 @@
 #include "cli/commands.hpp"
 #include "cli/shared/child_process.hpp"
 #include "cli/shared/data_root.hpp"
+#include "cli/shared/exit_codes.hpp"
 #include "files/file_error.hpp"
 #include "scenarios/loader/json/problems.hpp"
 
 namespace packsim {
 namespace {
 
-constexpr int kUserMistake = 2;
-constexpr int kMachineFailure = 3;
 constexpr int kOurMistake = 70;
 
 std::string quoted_command_line(int argc, char** argv) {

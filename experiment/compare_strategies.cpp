@@ -196,6 +196,7 @@ Report compare_strategies(const Scenario& scenario, const RunOptions& options) {
 Report replay_schedule_file(const Scenario& scenario, const std::string& path, const RunOptions& options) {
   if (options.progress) options.progress("reading " + path);
   const PlanView plan = PlanView::open(path);
+  plan.check();
   const Scenario planned = scenario_of_plan(scenario, plan, path);
   LengthSummary lengths = summarize_lengths(kept_lengths(*plan));
   lengths.sources.push_back({.name = path,

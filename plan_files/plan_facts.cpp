@@ -2,12 +2,16 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
+#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <type_traits>
+#include <vector>
 
 #include "plan_files/hex.hpp"
+#include "plan_files/plan_limits.hpp"
 
 namespace packsim {
 namespace {
@@ -70,6 +74,33 @@ constexpr const auto& names_of(LastIteration) {
   return kLastIterationNames;
 }
 
+// A value for an error. Arrays and objects can be as deep as the text is long, which dump() would follow.
+std::string described(const json& value) {
+  constexpr std::size_t kMostShown = 60;
+  if (value.is_structured()) return value.is_array() ? "an array" : "an object";
+  if (value.is_string() && value.get_ref<const std::string&>().size() > kMostShown) return "a long text";
+  return value.dump();
+}
+
+// The keys of an object that come twice. JSON readers keep the last of them, or the first.
+class KeysOfFacts {
+ public:
+  bool operator()(int depth, json::parse_event_t event, json& value) {
+    if (event == json::parse_event_t::key && depth == 1) keys_.push_back(value.get<std::string>());
+    return true;
+  }
+  void expect_each_once() {
+    std::ranges::sort(keys_);
+    const auto twice = std::ranges::adjacent_find(keys_);
+    if (twice != keys_.end()) {
+      throw std::invalid_argument("facts: expected each key once, got " + described(json(*twice)) + " twice");
+    }
+  }
+
+ private:
+  std::vector<std::string> keys_;
+};
+
 class FactReader {
  public:
   explicit FactReader(const json& facts) : facts_(facts) {}
@@ -80,15 +111,15 @@ class FactReader {
     if (found == facts_.end()) {
       add(key, "a value", "none");
     } else if constexpr (std::is_same_v<Value, bool>) {
-      if (!found->is_boolean()) return add(key, "true or false", found->dump());
+      if (!found->is_boolean()) return add(key, "true or false", described(*found));
       value = found->get<bool>();
     } else if constexpr (std::is_integral_v<Value>) {
       constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<Value>::max());
       if (!found->is_number_unsigned() || found->get<std::uint64_t>() > kMost)
-        return add(key, "integer in 0.." + std::to_string(kMost), found->dump());
+        return add(key, "integer in 0.." + std::to_string(kMost), described(*found));
       value = found->get<Value>();
     } else if (!found->is_string()) {
-      add(key, "text", found->dump());
+      add(key, "text", described(*found));
     } else if constexpr (std::is_same_v<Value, std::string>) {
       value = found->get<std::string>();
     } else {
@@ -111,7 +142,7 @@ class FactReader {
       }
       known += (known.empty() ? "" : ", ") + std::string(row.name);
     }
-    add(key, "one of " + known, json(name).dump());
+    add(key, "one of " + known, described(json(name)));
   }
 
   void add(const char* key, const std::string& expected, const std::string& got) {
@@ -139,8 +170,14 @@ std::string facts_to_json(const PlanFacts& facts) {
 }
 
 PlanFacts facts_from_json(std::string_view text) {
-  const json facts = json::parse(text, nullptr, false);
+  if (text.size() > kMostFacts_bytes) {
+    throw std::invalid_argument("facts: expected at most " + std::to_string(kMostFacts_bytes) +
+                                " bytes, got " + std::to_string(text.size()));
+  }
+  KeysOfFacts keys;
+  const json facts = json::parse(text, std::ref(keys), false);
   if (!facts.is_object()) throw std::invalid_argument("facts: expected a JSON object, got something else");
+  keys.expect_each_once();
   PlanFacts result;
   FactReader reader(facts);
   for_each_fact(result, [&](const char* key, auto& value) { reader(key, value); });
@@ -149,7 +186,26 @@ PlanFacts facts_from_json(std::string_view text) {
 }
 
 std::string hash_of_lengths(std::span<const std::int32_t> lengths_tokens) {
-  const XXH128_hash_t hash = XXH3_128bits(lengths_tokens.data(), lengths_tokens.size_bytes());
+  HashOfLengths hash;
+  hash.add(lengths_tokens);
+  return hash.text();
+}
+
+struct HashOfLengths::State {
+  XXH3_state_t of_bytes;
+};
+
+HashOfLengths::HashOfLengths() : state_(std::make_shared<State>()) {
+  XXH3_128bits_reset(&state_->of_bytes);
+}
+
+void HashOfLengths::add(std::span<const std::int32_t> lengths_tokens) {
+  if (!lengths_tokens.empty())
+    XXH3_128bits_update(&state_->of_bytes, lengths_tokens.data(), lengths_tokens.size_bytes());
+}
+
+std::string HashOfLengths::text() const {
+  const XXH128_hash_t hash = XXH3_128bits_digest(&state_->of_bytes);
   return hex(hash.high64) + hex(hash.low64);
 }
 

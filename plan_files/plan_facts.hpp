@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -45,12 +47,24 @@ struct PlanFacts {
 
 std::string facts_to_json(const PlanFacts& facts);
 
-/// Throws std::invalid_argument with every key that is missing or cannot be. Keys that nobody knows are left
-/// alone: a later version may have more.
+/// Throws std::invalid_argument with every key that is missing, comes twice or cannot be. Keys that nobody
+/// knows are left alone: a later version may have more.
 PlanFacts facts_from_json(std::string_view text);
 
 /// XXH3, 128 bits, of the lengths as int32, little-endian, in 32 hexadecimal digits: what xxh128sum prints
 /// for them. [n_samples]
 std::string hash_of_lengths(std::span<const std::int32_t> lengths_tokens);
+
+/// The same of lengths that come in parts.
+class HashOfLengths {
+ public:
+  HashOfLengths();
+  void add(std::span<const std::int32_t> lengths_tokens);
+  std::string text() const;
+
+ private:
+  struct State;  // of xxHash
+  std::shared_ptr<State> state_;
+};
 
 }  // namespace packsim

@@ -41,12 +41,15 @@ struct PlanTables {
   }
 };
 
-/// Everything that cannot be in the tables: indices that point nowhere, packs on GPUs that are not there or
-/// have another one in that round, sizes that do not fit each other. [n_mistakes], the first of each kind.
+/// Everything that a reader must know before it reads: indices that point nowhere, packs on GPUs that are not
+/// there or have another one in that round, sizes that do not fit each other, numbers beyond a limit.
+/// [n_mistakes], the first of each kind.
 std::vector<std::string> table_mistakes(const PlanTables& tables);
 
-/// The same for items that are in several packs, or in none though they have tokens and were not dropped.
-/// Takes longer than the above.
-std::vector<std::string> partition_mistakes(const PlanTables& tables);
+/// Everything else that docs/plan_files.md promises and that the tables can be held to: that every sample is
+/// in one pack or counted, every pack fits and is trained once an epoch or counted, and that facts and
+/// weights are true. Takes tables without table_mistakes(), and longer than that. [n_mistakes], the first of
+/// each kind.
+std::vector<std::string> broken_promises(const PlanTables& tables);
 
 }  // namespace packsim

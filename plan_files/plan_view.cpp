@@ -1,9 +1,10 @@
 #include "plan_files/plan_view.hpp"
 
+#include <array>
 #include <stdexcept>
 #include <utility>
 
-#include "plan_files/map_file.hpp"
+#include "files/file_bytes.hpp"
 #include "plan_files/section_reader.hpp"
 
 namespace packsim {
@@ -35,10 +36,22 @@ PlanView::PlanView(std::shared_ptr<const void> owner, std::span<const std::byte>
   reader.throw_if_any();
 }
 
+void PlanView::check() const {
+  if (is_checked_->load()) return;
+  std::string mistakes;
+  for (const std::string& mistake : broken_promises(tables_))
+    mistakes += (mistakes.empty() ? "" : "\n") + name_ + ": " + mistake;
+  if (!mistakes.empty()) throw PlanFileError(mistakes);
+  is_checked_->store(true);
+}
+
 PlanView PlanView::open(const std::string& path) {
-  auto file = std::make_shared<const MappedFile>(path);
-  const std::span<const std::byte> bytes = file->bytes();
-  return PlanView(std::move(file), bytes, path);
+  const RegularFile file(path);
+  std::array<std::byte, sizeof(PlanHeader)> start;
+  read_header(file.read_start(start), file.size_bytes(), path);
+  auto content = std::make_shared<const FileBytes>(file);
+  const std::span<const std::byte> bytes = content->bytes();
+  return PlanView(std::move(content), bytes, path);
 }
 
 PlanView PlanView::of_bytes(std::vector<std::byte> bytes, const std::string& name) {

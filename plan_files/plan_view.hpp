@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,18 +19,23 @@ class PlanFileError : public std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-/// A plan, read where it lies: `plan->groups`. Copies share the bytes.
+/// A plan, read where it lies: `plan->groups`. Copies share the bytes, and what check() has found.
 class PlanView {
  public:
-  /// Maps a file. Its length, both of its hashes, and every number that points somewhere are checked: what
-  /// opens can be read without further checks. The file must not be changed while it is mapped; write_file()
-  /// never does that.
+  /// Reads a file, or maps a large one (FileBytes). Its length, both of its hashes, and every number that
+  /// points somewhere are checked: what opens can be read without further checks, though not yet believed. A
+  /// mapped file must not be changed; write_file() never does that.
   ///
-  /// Throws PlanFileError, and FileError where the system will not open or map it.
+  /// Throws PlanFileError, FileError where the system will not open or read it, and UnusableFileError for
+  /// what is no regular file.
   static PlanView open(const std::string& path);
 
   /// The same of bytes in memory. name: for errors.
   static PlanView of_bytes(std::vector<std::byte> bytes, const std::string& name = "plan");
+
+  /// Throws PlanFileError unless everything that docs/plan_files.md promises is true. Who trains or prices a
+  /// plan calls this first. Takes its time once.
+  void check() const;
 
   const PlanTables* operator->() const { return &tables_; }
   const PlanTables& operator*() const { return tables_; }
@@ -49,6 +55,7 @@ class PlanView {
   std::span<const std::byte> bytes_;
   std::uint64_t content_hash_ = 0;
   PlanTables tables_;
+  std::shared_ptr<std::atomic<bool>> is_checked_ = std::make_shared<std::atomic<bool>>(false);
 };
 
 }  // namespace packsim

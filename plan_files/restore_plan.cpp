@@ -1,41 +1,10 @@
 #include "plan_files/restore_plan.hpp"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 namespace packsim {
 namespace {
-
-Packing restore_packing(const PlanTables& plan, const std::string& name) {
-  Packing packing;
-  packing.strategy = find_strategy(plan.facts.strategy);
-  if (packing.strategy == nullptr) {
-    throw PlanFileError(
-        name +
-        ": facts: /strategy: expected a strategy of this packsim (see packsim list strategies), got \"" +
-        plan.facts.strategy + "\"");
-  }
-  packing.counts = plan.facts.counts;
-  packing.lengths_tokens = plan.lengths_tokens;
-  for (std::size_t i = 0; i < plan.piece_samples.size(); ++i) {
-    packing.pieces.push_back({.sample_index = plan.piece_samples[i],
-                              .start_token = plan.piece_starts[i],
-                              .n_tokens = plan.lengths_tokens[i]});
-  }
-  for (const PlanGroup& group : plan.groups) {
-    packing.capacities_tokens.push_back(group.capacity_tokens);
-    PackSet& packs = packing.groups.emplace_back();
-    const auto offsets = plan.pack_offsets.subspan(group.first_pack, group.n_packs + std::size_t{1});
-    const auto items = plan.pack_items.subspan(offsets.front(), offsets.back() - offsets.front());
-    packs.items.assign(items.begin(), items.end());
-    packs.offsets.resize(offsets.size());
-    std::ranges::transform(offsets, packs.offsets.begin(), [&](std::uint64_t offset) {
-      return static_cast<std::uint32_t>(offset - offsets.front());
-    });
-  }
-  return packing;
-}
 
 Schedule restore_schedule(const PlanTables& plan) {
   Schedule schedule;
@@ -80,13 +49,35 @@ PlannedIterations planned_iterations(const Schedule& schedule) {
 
 }  // namespace
 
+Packing restore_packing(const PlanTables& plan, const Strategy& strategy) {
+  Packing packing;
+  packing.strategy = &strategy;
+  packing.counts = plan.facts.counts;
+  packing.lengths_tokens = plan.lengths_tokens;
+  for (std::size_t i = 0; i < plan.piece_samples.size(); ++i) {
+    packing.pieces.push_back({.sample_index = plan.piece_samples[i],
+                              .start_token = plan.piece_starts[i],
+                              .n_tokens = plan.lengths_tokens[i]});
+  }
+  for (const PlanGroup& group : plan.groups) {
+    packing.capacities_tokens.push_back(group.capacity_tokens);
+    PackSet& packs = packing.groups.emplace_back();
+    const auto offsets = plan.pack_offsets.subspan(group.first_pack, group.n_packs + std::size_t{1});
+    const auto items = plan.pack_items.subspan(offsets.front(), offsets.back() - offsets.front());
+    packs.items.assign(items.begin(), items.end());
+    packs.offsets.resize(offsets.size());
+    std::ranges::transform(offsets, packs.offsets.begin(), [&](std::uint64_t offset) {
+      return static_cast<std::uint32_t>(offset - offsets.front());
+    });
+  }
+  return packing;
+}
+
 RestoredPlan restore_plan(const PlanView& plan) {
-  std::string mistakes;
-  for (const std::string& mistake : partition_mistakes(*plan))
-    mistakes += (mistakes.empty() ? "" : "\n") + plan.name() + ": " + mistake;
-  if (!mistakes.empty()) throw PlanFileError(mistakes);
-  RestoredPlan restored{
-      .packing = restore_packing(*plan, plan.name()), .schedule = restore_schedule(*plan), .sequence = {}};
+  plan.check();
+  RestoredPlan restored{.packing = restore_packing(*plan, *find_strategy(plan->facts.strategy)),
+                        .schedule = restore_schedule(*plan),
+                        .sequence = {}};
   if (restored.packing.strategy->plan_batches != nullptr)
     restored.packing.planned = planned_iterations(restored.schedule);
   for (const PlanGroup& group : plan->groups) restored.sequence.push_back(group.sequence());

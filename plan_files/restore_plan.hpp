@@ -17,8 +17,10 @@ struct RestoredPlan {
   std::vector<SequenceParallelism> sequence;  ///< [n_groups]
 };
 
-/// The view must outlive the result. Throws PlanFileError for a strategy that this packsim does not know, and
-/// for items that are in several packs, or in none without being counted.
+/// The packing alone, of tables without table_mistakes(), which must outlive the result.
+Packing restore_packing(const PlanTables& plan, const Strategy& strategy);
+
+/// The view must outlive the result. Throws as PlanView::check(), which it calls.
 RestoredPlan restore_plan(const PlanView& plan);
 
 }  // namespace packsim

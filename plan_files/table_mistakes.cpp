@@ -1,57 +1,35 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <utility>
 
+#include "packing/options/limits.hpp"
+#include "packing/schedule/schedule.hpp"
+#include "plan_files/mistakes.hpp"
+#include "plan_files/plan_limits.hpp"
 #include "plan_files/plan_tables.hpp"
 
 namespace packsim {
 namespace {
 
-// Adds to a list of mistakes: place[index]: expected ..., got ...
-class Mistakes {
- public:
-  void add(const std::string& place, const std::string& expected, const std::string& got) {
-    texts_.push_back(place + ": expected " + expected + ", got " + got);
-  }
-  template <typename Number>
-  void add(const std::string& table, std::size_t index, const std::string& expected, Number got) {
-    add(table + "[" + std::to_string(index) + "]", expected, std::to_string(got));
-  }
-  // The first of `values` that is bad. Most files have none, so they are looked through without a branch.
-  template <typename Number, typename IsBad>
-  void add_first(const std::string& table, std::span<const Number> values, const std::string& expected,
-                 const IsBad& is_bad) {
-    bool any = false;
-    for (std::size_t i = 0; i < values.size(); ++i) any |= is_bad(i, values[i]);
-    for (std::size_t i = 0; any && i < values.size(); ++i) {
-      if (is_bad(i, values[i])) return add(table, i, expected, values[i]);
-    }
-  }
-  void expect_size(const std::string& table, std::size_t n, std::size_t expected) {
-    if (n != expected) add(table, std::to_string(expected) + " elements", std::to_string(n));
-  }
-  bool any() const { return !texts_.empty(); }
-  std::vector<std::string> take() && { return std::move(texts_); }
-
- private:
-  std::vector<std::string> texts_;
-};
-
 void check_facts(const PlanTables& tables, Mistakes& mistakes) {
   const PlanFacts& facts = tables.facts;
-  const auto at_least_one = [&](const char* key, std::int64_t value) {
-    if (value < 1) mistakes.add(std::string("facts: /") + key, ">= 1", std::to_string(value));
+  const auto expect = [&](const char* key, std::int64_t value, std::int64_t least, std::int64_t most) {
+    if (value >= least && value <= most) return;
+    mistakes.add(std::string("facts: /") + key, std::to_string(least) + ".." + std::to_string(most),
+                 std::to_string(value));
   };
-  at_least_one("n_gpus", facts.n_gpus);
-  at_least_one("tp_degree", facts.tp_degree);
-  at_least_one("pp_degree", facts.pp_degree);
-  at_least_one("epochs", facts.epochs);
-  at_least_one("pad_multiple_tokens", facts.pad_multiple_tokens);
-  constexpr std::int64_t kMostSamples = std::int64_t{1} << 32;  // indices have 32 bits
-  if (facts.counts.n_samples > kMostSamples) {
-    mistakes.add("facts: /n_samples", "at most " + std::to_string(kMostSamples),
-                 std::to_string(facts.counts.n_samples));
-  }
+  expect("n_gpus", facts.n_gpus, 1, kMostGpus);
+  expect("tp_degree", facts.tp_degree, 1, kMostGpus);
+  expect("pp_degree", facts.pp_degree, 1, kMostGpus);
+  expect("zero_stage", facts.zero_stage, 0, 3);
+  expect("epochs", facts.epochs, 1, kMostPlanEpochs);
+  expect("tokens_per_iteration", facts.tokens_per_iteration, 0, kMostTokensPerIteration);
+  expect("pad_multiple_tokens", facts.pad_multiple_tokens, 1, kLongestCapacityTokens);
+  expect("n_samples", facts.counts.n_samples, 0,
+         std::min(kMostSamples,
+                  kMostAbsentSamples + (kMostAbsentSamplesPerItem + 1) * std::ssize(tables.lengths_tokens)));
   if (facts.epochs >= 1 && tables.iterations.size() % static_cast<std::size_t>(facts.epochs) != 0) {
     mistakes.add("iterations", "a multiple of " + std::to_string(facts.epochs) + " epochs",
                  std::to_string(tables.iterations.size()));
@@ -60,10 +38,17 @@ void check_facts(const PlanTables& tables, Mistakes& mistakes) {
 
 void check_groups(const PlanTables& tables, Mistakes& mistakes) {
   if (tables.groups.empty()) mistakes.add("groups", "at least one", "none");
+  if (tables.groups.size() > kMostPlanGroups) {
+    return mistakes.add("groups", "at most " + std::to_string(kMostPlanGroups),
+                        std::to_string(tables.groups.size()));
+  }
   std::uint64_t n_packs = 0;
   for (std::size_t g = 0; g < tables.groups.size(); ++g) {
     const PlanGroup& group = tables.groups[g];
-    if (group.capacity_tokens < 1) mistakes.add("groups.capacity_tokens", g, ">= 1", group.capacity_tokens);
+    if (group.capacity_tokens < 1 || group.capacity_tokens > kLongestCapacityTokens) {
+      mistakes.add("groups.capacity_tokens", g, "1.." + std::to_string(kLongestCapacityTokens),
+                   group.capacity_tokens);
+    }
     if (group.first_pack != n_packs)
       mistakes.add("groups.first_pack", g, std::to_string(n_packs), group.first_pack);
     n_packs += group.n_packs;
@@ -73,16 +58,26 @@ void check_groups(const PlanTables& tables, Mistakes& mistakes) {
       mistakes.add("groups.sp_degree * cp_degree", g, "a divisor of " + std::to_string(n_gpus) + " GPUs",
                    gpus);
     }
-    constexpr auto kMost = static_cast<std::uint32_t>(std::numeric_limits<int>::max());
-    if (group.gc_layers > kMost) mistakes.add("groups.gc_layers", g, "a number of layers", group.gc_layers);
-    if (group.micro_batches_per_rank < 1 || group.micro_batches_per_rank > kMost)
-      mistakes.add("groups.micro_batches_per_rank", g, ">= 1", group.micro_batches_per_rank);
+    if (group.gc_layers > kMostPlanLayers) {
+      mistakes.add("groups.gc_layers", g, "0.." + std::to_string(kMostPlanLayers) + " layers",
+                   group.gc_layers);
+    }
+    if (group.micro_batches_per_rank < 1 ||
+        group.micro_batches_per_rank > static_cast<std::uint32_t>(kMostMicroBatches)) {
+      mistakes.add("groups.micro_batches_per_rank", g, "1.." + std::to_string(kMostMicroBatches),
+                   group.micro_batches_per_rank);
+    }
+    if (group.reserved != 0) mistakes.add("groups.reserved", g, "0", group.reserved);
   }
   mistakes.expect_size("pack_offsets", tables.pack_offsets.size(), n_packs + 1);
 }
 
 void check_items(const PlanTables& tables, Mistakes& mistakes) {
   const std::size_t n_items = tables.lengths_tokens.size();
+  constexpr std::size_t kMostItems = std::numeric_limits<std::uint32_t>::max();  // indices have 32 bits
+  if (n_items > kMostItems)
+    mistakes.add("lengths_tokens", "at most " + std::to_string(kMostItems) + " elements",
+                 std::to_string(n_items));
   const auto offsets = tables.pack_offsets;
   if (!offsets.empty()) {
     if (offsets.front() != 0) mistakes.add("pack_offsets", 0, "0", offsets.front());
@@ -90,6 +85,10 @@ void check_items(const PlanTables& tables, Mistakes& mistakes) {
         "pack_offsets", offsets, "more than the one before",
         [&](std::size_t i, std::uint64_t offset) { return i > 0 && offset <= offsets[i - 1]; });
     mistakes.expect_size("pack_items", tables.pack_items.size(), offsets.back());
+  }
+  if (tables.pack_items.size() > n_items) {
+    mistakes.add("pack_items", "at most " + std::to_string(n_items) + " elements, each item once",
+                 std::to_string(tables.pack_items.size()));
   }
   mistakes.add_first("pack_items", tables.pack_items, "an item of " + std::to_string(n_items),
                      [&](std::size_t, std::uint32_t item) { return item >= n_items; });
@@ -119,62 +118,106 @@ void check_items(const PlanTables& tables, Mistakes& mistakes) {
                      });
 }
 
-// Also finds iterations that share some of their packs: all iterations are cells of one division of the
-// placed packs, as an epoch repeats an iteration or does not.
+// [n_placed] of the iteration that begins at each placed pack; 0: none does. Empty where iterations share
+// some of their packs: all iterations are cells of one division of the placed packs, as an epoch repeats an
+// iteration or does not.
+std::vector<std::uint32_t> division_of_placed(const PlanTables& tables, Mistakes& mistakes) {
+  const std::size_t n_placed = tables.placed.size();
+  std::vector<std::uint32_t> n_placed_from(n_placed);
+  for (std::size_t i = 0; i < tables.iterations.size(); ++i) {
+    const PlanIteration& iteration = tables.iterations[i];
+    if (iteration.n_placed == 0 || iteration.first_placed >= n_placed ||
+        iteration.n_placed > n_placed - iteration.first_placed) {
+      mistakes.add("iterations", i, "packs of " + std::to_string(n_placed) + " placed ones",
+                   iteration.first_placed);
+      return {};
+    }
+    std::uint32_t& known = n_placed_from[iteration.first_placed];
+    if (known != 0 && known != iteration.n_placed) {
+      mistakes.add("iterations.n_placed", i, std::to_string(known), iteration.n_placed);
+      return {};
+    }
+    known = iteration.n_placed;
+  }
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < n_placed; ++i) {
+    if (i == next && n_placed_from[i] == 0) {
+      mistakes.add("placed", i, "one of an iteration", i);
+      return {};
+    }
+    if (i != next && n_placed_from[i] != 0) {
+      mistakes.add("placed", i, "one of one iteration", n_placed_from[i]);
+      return {};
+    }
+    if (i == next) next += n_placed_from[i];
+  }
+  return n_placed_from;
+}
+
+// The GPUs of a placed pack.
+struct GpusOfPack {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  std::size_t placed = 0;
+};
+
+// Whether no GPU has two packs of the round. Looks at packs, not at GPUs, of which a file may say any number.
+bool share_no_gpu(std::vector<GpusOfPack>& round, Mistakes& mistakes) {
+  const auto are_apart = [](const GpusOfPack& one, const GpusOfPack& next) { return one.end <= next.begin; };
+  if (std::ranges::adjacent_find(round, std::not_fn(are_apart)) == round.end()) return true;
+  std::ranges::sort(round, {}, [](const GpusOfPack& pack) { return std::pair(pack.begin, pack.placed); });
+  const auto both = std::ranges::adjacent_find(round, std::not_fn(are_apart));
+  if (both == round.end()) return true;
+  mistakes.add("placed", std::max(both->placed, (both + 1)->placed),
+               "a GPU without another pack in the round", (both + 1)->begin);
+  return false;
+}
+
+// Whether the numbers of a placed pack can be, beside the one before it in the iteration.
+bool can_be(const PlanTables& tables, std::size_t i, std::uint16_t earlier_round, Mistakes& mistakes) {
+  const PlanPlacedPack& placed = tables.placed[i];
+  const auto refuse = [&](const char* column, const std::string& expected, std::uint64_t got) {
+    mistakes.add(std::string("placed.") + column, i, expected, got);
+    return false;
+  };
+  if (placed.group >= tables.groups.size())
+    return refuse("group", "one of " + std::to_string(tables.groups.size()), placed.group);
+  const PlanGroup& group = tables.groups[placed.group];
+  if (placed.pack >= group.n_packs)
+    return refuse("pack", "one of " + std::to_string(group.n_packs), placed.pack);
+  const std::uint64_t gpus = group.gpus_per_pack();
+  const auto n_gpus = static_cast<std::uint64_t>(tables.facts.n_gpus);
+  if (placed.first_gpu % gpus != 0 || placed.first_gpu > n_gpus - gpus) {
+    return refuse("first_gpu", "a multiple of " + std::to_string(gpus) + " below " + std::to_string(n_gpus),
+                  placed.first_gpu);
+  }
+  if (placed.round < earlier_round) return refuse("round", "rounds ascending", placed.round);
+  if (placed.flags > PlanPlacedPack::kAfterBarrier) return refuse("flags", "0 or 1", placed.flags);
+  return true;
+}
+
 void check_iterations(const PlanTables& tables, Mistakes& mistakes) {
   const std::size_t n_placed = tables.placed.size();
   mistakes.expect_size("weights", tables.weights.size(), n_placed);
   mistakes.add_first("weights", tables.weights, "finite and >= 0",
                      [](std::size_t, double weight) { return !(weight >= 0) || std::isinf(weight); });
-  std::vector<std::uint32_t> n_placed_from(
-      n_placed);  // [n_placed] of the iteration that begins there; 0: none
-  for (std::size_t i = 0; i < tables.iterations.size(); ++i) {
-    const PlanIteration& iteration = tables.iterations[i];
-    if (iteration.n_placed == 0 || iteration.first_placed >= n_placed ||
-        iteration.n_placed > n_placed - iteration.first_placed) {
-      return mistakes.add("iterations", i, "packs of " + std::to_string(n_placed) + " placed ones",
-                          iteration.first_placed);
+  const std::vector<std::uint32_t> n_placed_from = division_of_placed(tables, mistakes);
+  if (n_placed_from.size() != n_placed) return;
+  std::vector<GpusOfPack> round;
+  for (std::size_t i = 0; i < n_placed; ++i) {
+    const bool is_first = n_placed_from[i] != 0;
+    const std::uint16_t earlier_round = is_first ? std::uint16_t{0} : tables.placed[i - 1].round;
+    if (!can_be(tables, i, earlier_round, mistakes)) return;
+    const PlanPlacedPack& placed = tables.placed[i];
+    if (is_first || placed.round != earlier_round) {
+      if (!share_no_gpu(round, mistakes)) return;
+      round.clear();
     }
-    std::uint32_t& known = n_placed_from[iteration.first_placed];
-    if (known != 0 && known != iteration.n_placed)
-      return mistakes.add("iterations.n_placed", i, std::to_string(known), iteration.n_placed);
-    known = iteration.n_placed;
+    round.push_back({.begin = placed.first_gpu,
+                     .end = placed.first_gpu + tables.groups[placed.group].gpus_per_pack(),
+                     .placed = i});
   }
-  std::vector<std::uint32_t> latest(static_cast<std::size_t>(tables.facts.n_gpus));  // [n_gpus] see below
-  for (std::size_t begin = 0; begin < n_placed;) {
-    if (n_placed_from[begin] == 0) return mistakes.add("placed", begin, "one of an iteration", begin);
-    const std::size_t end = begin + n_placed_from[begin];
-    int round = 0;
-    std::ranges::fill(latest, 0);  // one more than the round of the GPU's latest pack
-    for (std::size_t i = begin; i < end; ++i) {
-      const PlanPlacedPack& placed = tables.placed[i];
-      if (i > begin && n_placed_from[i] != 0)
-        return mistakes.add("placed", i, "one of one iteration", n_placed_from[i]);
-      if (placed.group >= tables.groups.size())
-        return mistakes.add("placed.group", i, "one of " + std::to_string(tables.groups.size()),
-                            placed.group);
-      const PlanGroup& group = tables.groups[placed.group];
-      if (placed.pack >= group.n_packs)
-        return mistakes.add("placed.pack", i, "one of " + std::to_string(group.n_packs), placed.pack);
-      const std::uint64_t gpus = group.gpus_per_pack();
-      if (placed.first_gpu % gpus != 0 || placed.first_gpu > latest.size() - gpus) {
-        return mistakes.add(
-            "placed.first_gpu", i,
-            "a multiple of " + std::to_string(gpus) + " below " + std::to_string(latest.size()),
-            placed.first_gpu);
-      }
-      if (placed.round < round) return mistakes.add("placed.round", i, "rounds ascending", placed.round);
-      round = placed.round;
-      if (placed.flags > PlanPlacedPack::kAfterBarrier)
-        return mistakes.add("placed.flags", i, "0 or 1", placed.flags);
-      for (std::uint32_t gpu = placed.first_gpu; gpu < placed.first_gpu + gpus; ++gpu) {
-        if (latest[gpu] == placed.round + 1U)
-          return mistakes.add("placed", i, "a GPU without another pack in the round", gpu);
-        latest[gpu] = placed.round + 1U;
-      }
-    }
-    begin = end;
-  }
+  share_no_gpu(round, mistakes);
 }
 
 }  // namespace
@@ -185,29 +228,6 @@ std::vector<std::string> table_mistakes(const PlanTables& tables) {
   if (!mistakes.any()) check_groups(tables, mistakes);
   check_items(tables, mistakes);
   if (!mistakes.any()) check_iterations(tables, mistakes);
-  return std::move(mistakes).take();
-}
-
-std::vector<std::string> partition_mistakes(const PlanTables& tables) {
-  Mistakes mistakes;
-  std::vector<bool> is_packed(tables.lengths_tokens.size());
-  for (std::size_t i = 0; i < tables.pack_items.size(); ++i) {
-    const std::uint32_t item = tables.pack_items[i];
-    if (is_packed[item]) {
-      mistakes.add("pack_items", i, "an item that is in no other pack", item);
-      break;
-    }
-    is_packed[item] = true;
-  }
-  const PackCounts& counts = tables.facts.counts;
-  std::int64_t n_left_out = 0;
-  for (std::size_t item = 0; item < is_packed.size(); ++item) n_left_out += is_packed[item] ? 0 : 1;
-  // Where samples are cut, those that are left out are no items.
-  const std::int64_t may_be_left_out = counts.dropped_samples + counts.empty_samples;
-  if (n_left_out > may_be_left_out) {
-    mistakes.add("pack_items", "all items but " + std::to_string(may_be_left_out) + " dropped or empty ones",
-                 std::to_string(n_left_out) + " in no pack");
-  }
   return std::move(mistakes).take();
 }
 

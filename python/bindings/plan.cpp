@@ -1,3 +1,7 @@
+#include <cerrno>
+#include <filesystem>
+
+#include "files/file_error.hpp"
 #include "files/write_file.hpp"
 #include "packing/loss/loss_bias.hpp"
 #include "packing/schedule/schedule.hpp"
@@ -14,7 +18,8 @@ namespace {
 
 using Int32Array = py::array_t<std::int32_t, py::array::c_style>;
 
-// The system's refusals are Python's OSError of that number, with the path.
+// The system's refusals are Python's OSError of that number, with the path; so are files that cannot be read
+// as they are.
 template <typename Call>
 auto with_os_errors(const std::string& path, const Call& call) {
   try {
@@ -22,6 +27,9 @@ auto with_os_errors(const std::string& path, const Call& call) {
   } catch (const std::system_error& error) {
     errno = error.code().value();
     PyErr_SetFromErrnoWithFilename(PyExc_OSError, path.c_str());
+    throw py::error_already_set();
+  } catch (const std::runtime_error& error) {
+    PyErr_SetString(PyExc_OSError, error.what());
     throw py::error_already_set();
   }
 }
@@ -157,6 +165,9 @@ void add_plan(py::module_& module) {
            [](const PlanView& plan, const std::string& path) {
              with_os_errors(path, [&] {
                const py::gil_scoped_release others_may_run;
+               // As Python's own functions, this one makes no folders.
+               const auto folder = std::filesystem::path(path).parent_path();
+               if (!folder.empty() && !std::filesystem::is_directory(folder)) throw FileError(path, ENOENT);
                write_file(path, plan.bytes());
              });
            })
@@ -164,7 +175,7 @@ void add_plan(py::module_& module) {
            [](const PlanView& plan) {
              return py::bytes(reinterpret_cast<const char*>(plan.bytes().data()), plan.bytes().size());
            })
-      .def("check", [](const PlanView& plan) { restore_plan(plan); })
+      .def("check", &PlanView::check, py::call_guard<py::gil_scoped_release>())
       .def("with_normaliser", with_normaliser, py::arg("normaliser"))
       .def("loss_bias", bias_of, py::arg("normaliser"))
       .def_property_readonly("facts", [](const PlanView& plan) { return facts_to_json(plan->facts); })

@@ -51,6 +51,7 @@ class Plan:
 
     What `packsim run --plan` prices, and what a training loop executes. Made by `make_plan()`, or opened from
     a file that this package or the command `packsim` has written. All arrays are read-only views of the file.
+    The first pack that anybody asks for, such as `PlanLoader` and the trainers, has `check()` called before.
 
     Attributes
     ----------
@@ -79,14 +80,17 @@ class Plan:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Plan:
-        """Map a plan file.
+        """Open a plan file: read it into memory, or map it, from 64 MiB on.
+
+        A mapped file is shared between processes. It must not be changed meanwhile, which `save()` never
+        does: where it is cut, the system ends the process (SIGBUS).
 
         Raises
         ------
         ValueError
             For a file that is damaged, truncated, or no plan: with the file's name and the reasons.
         OSError
-            Where the system will not open it.
+            Where the system will not open it, it is no regular file, or it changes while it is read.
         """
         name = _file_name(path)
         return cls(_core.Plan.open(name), os.path.abspath(name))
@@ -160,6 +164,8 @@ class Plan:
 
     @cached_property
     def _arrays(self) -> _Arrays:
+        # Whoever trains needs these, and nobody is to train what is not true.
+        self.check()
         return _Arrays(self._core)
 
     def micro_batches(self, iteration: int) -> list[MicroBatch]:
@@ -220,7 +226,12 @@ class Plan:
         return LossBias(**self._core.loss_bias(find_normaliser(normaliser or self._normaliser.name).name))
 
     def check(self) -> None:
-        """ValueError where a sample is in two packs, or in none without being counted."""
+        """ValueError unless all is true that docs/plan_files.md promises: with everything that is not.
+
+        Every sample is in one pack or counted, packs fit and are trained once an epoch or counted, and facts
+        and weights are what the tables give. Takes its time once: a plan that has passed is not looked
+        through again.
+        """
         self._core.check()
 
     def check_lengths(self, lengths_tokens: LengthsLike) -> None:

@@ -1,19 +1,26 @@
 // Plan files through the program: what was priced when it was written is priced again, to the last bit.
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 
+#include "cli/shared/bus_error_guard.hpp"
 #include "experiment/compare_strategies.hpp"
 #include "experiment/plans/keep_strategies.hpp"
 #include "experiment/plans/plan_of_file.hpp"
+#include "files/file_bytes.hpp"
 #include "files/write_file.hpp"
+#include "plan_files/plan_view.hpp"
 #include "reports/formats/json_format.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/experiment/thinned_scenarios.hpp"
 #include "tests/paths.hpp"
+#include "tests/plan_files/damaged_plans.hpp"
 
 using namespace packsim;
 using namespace packsim_test;
@@ -114,6 +121,9 @@ TEST_CASE("The program writes, shows and replays plans") {
   CHECK(run.exit_code == 0);
   CHECK_THAT(run.out, Contains("a.plan: bfd on 4 GPUs, 3 iterations in 3 epochs, 8 samples of 3,600 tokens"));
   CHECK_THAT(run.out, Contains("loss weights in the file: token_mean"));
+  run = run_shell(folder, "packsim plan a.plan --check");
+  CHECK(run.exit_code == 0);
+  CHECK_THAT(run.out, Contains("a.plan: all that the file says is true; content hash "));
   const json shown = json::parse(run_shell(folder, "packsim plan a.plan --json").out);
   CHECK(shown["groups"] == json::parse(R"([{"capacity_tokens": 1024, "sp_degree": 1, "cp_degree": 1,
                                            "gc_layers": 2, "packs": 4, "iterations": 3}])"));
@@ -144,6 +154,14 @@ TEST_CASE("Plans that cannot be used are refused with the reason") {
   write_text(folder / "other.plan", "no plan");
   REQUIRE(run_shell(folder, "packsim pack lengths.csv --strategy bfd --capacity 1024 --gpus 4 --plan a.plan")
               .exit_code == 0);
+  // True checksums, and two numbers that are not what the tables give.
+  const std::string text = read_text(folder / "a.plan");
+  testing::Bytes false_plan(reinterpret_cast<const std::byte*>(text.data()),
+                            reinterpret_cast<const std::byte*>(text.data()) + text.size());
+  testing::replace_in_facts(false_plan, "\"n_tokens\": 300", "\"n_tokens\": 301");
+  testing::element<double>(false_plan, plan_sections::kWeights, 0) = 1e308;
+  testing::rehash(false_plan);
+  write_text(folder / "false.plan", {reinterpret_cast<const char*>(false_plan.data()), false_plan.size()});
   struct Row {
     const char* command;
     int exit_code;
@@ -152,6 +170,12 @@ TEST_CASE("Plans that cannot be used are refused with the reason") {
   const Row rows[] = {
       {"packsim plan other.plan", 2, "other.plan: header: expected a plan file, got a file of 7 other bytes"},
       {"packsim plan none.plan", 3, "none.plan: No such file or directory"},
+      {"mkfifo pipe.plan && packsim plan pipe.plan", 2,
+       "pipe.plan: expected a regular file, got a pipe"},
+      {"packsim plan false.plan", 2, "false.plan: facts: /n_tokens: expected 300, the sum of lengths_tokens"},
+      {"packsim plan false.plan --check", 2, "false.plan: weights[0]: expected "},
+      {"packsim run qwen2.5-7b-short-sft-8k --plan false.plan", 2,
+       "false.plan: facts: /n_tokens: expected 300"},
       {"packsim run llama3.1-8b-hybrid-128k --plan a.plan", 2,
        "a.plan: n_gpus (over tensor-parallel groups and pipelines): expected 32, as "},
       {"packsim run llama3.1-8b-hybrid-128k", 2, "expected --strategy or --plan, got neither"},
@@ -171,6 +195,28 @@ TEST_CASE("Plans that cannot be used are refused with the reason") {
     CHECK(run.exit_code == row.exit_code);
     CHECK_THAT(run.err, Contains(row.expected));
   }
+}
+
+TEST_CASE("A mapped plan that is cut ends the program with a message, and not with a signal") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "a.plan";
+  write_text(path, std::string(1 << 20, 'a'));
+  const std::string message = folder / "stderr.txt";
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    if (std::freopen(message.c_str(), "w", stderr) == nullptr) _exit(100);
+    const FileBytes mapped(RegularFile(path), 0);
+    std::filesystem::resize_file(path, 10);
+    const BusErrorGuard guard(path);
+    _exit(mapped.bytes().back() == std::byte{'a'} ? 101 : 102);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 3);
+  CHECK(read_text(message) ==
+        "packsim: " + path + ": the file was cut, or its disk failed, while it was being read\n");
 }
 
 TEST_CASE("A plan that does not fit in memory is not written for a trainer") {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <random>
 #include <string_view>
 #include <vector>
@@ -18,9 +19,11 @@ struct MadePlan {
   Packing packing;
   Schedule schedule;
   std::vector<std::int32_t> loss_tokens;  // empty: not said
+  PlanFacts facts;
 
   PlanContent content() const {
-    return {.packing = packing, .schedule = schedule, .sequence = {}, .loss_tokens = loss_tokens, .facts = {}};
+    return {
+        .packing = packing, .schedule = schedule, .sequence = {}, .loss_tokens = loss_tokens, .facts = facts};
   }
   std::vector<std::byte> bytes() const { return plan_bytes(content()); }
 };
@@ -34,6 +37,13 @@ struct MakePlan {
   int epochs = 2;
   bool says_loss_tokens = false;
   unsigned seed = 1;
+  Empty empty = Empty::drop;
+  int one_empty_in = 0;                 // so many samples; 0: none is empty
+  std::optional<PackOrder> order = {};  // the strategy's own
+  LastIteration last_iteration = LastIteration::repeat;
+  int curriculum_iterations = 0;
+  Padding padding = Padding::none;
+  std::string_view normaliser = "stable";
 };
 
 inline MadePlan make_plan(const MakePlan& how) {
@@ -42,11 +52,15 @@ inline MadePlan make_plan(const MakePlan& how) {
   for (std::size_t i = 0; i < how.n_samples; ++i)
     made.lengths_tokens.push_back(
         1 + static_cast<std::int32_t>(draw() % static_cast<unsigned>(how.longest_tokens)));
+  for (std::size_t i = 0; how.one_empty_in > 0 && i < how.n_samples; ++i) {
+    if (draw() % static_cast<unsigned>(how.one_empty_in) == 0) made.lengths_tokens[i] = 0;
+  }
   const Strategy& strategy = *find_strategy(how.strategy);
   const bool has_groups = strategy.pack_groups != nullptr;
   PackRequest request{.lengths_tokens = made.lengths_tokens, .capacities_tokens = {100}};
   if (has_groups) request.capacities_tokens = {50, 100};
   request.over_long = how.over_long;
+  request.empty = how.empty;
   const int n_gpus = 4;
   BatchSetting setting{.groups = {}, .n_gpus = n_gpus, .tokens_per_iteration = 400};
   for (const std::int64_t capacity : request.capacities_tokens)
@@ -59,14 +73,25 @@ inline MadePlan make_plan(const MakePlan& how) {
   std::vector<std::vector<MicroBatch>> batches;
   std::vector<GroupParallelism> parallelism;
   for (std::size_t g = 0; g < made.packing.groups.size(); ++g) {
-    batches.push_back(micro_batches(made.packing, g, Padding::none));
+    batches.push_back(micro_batches(made.packing, g, how.padding));
     parallelism.push_back({.gpus_per_pack = how.gpus_per_pack, .gc_layers = static_cast<int>(g) + 3});
   }
-  const ScheduleOptions options{
-      .n_gpus = n_gpus, .micro_batches_per_rank = 2, .order = strategy.default_order, .epochs = how.epochs};
+  const ScheduleOptions options{.n_gpus = n_gpus,
+                                .micro_batches_per_rank = 2,
+                                .order = how.order.value_or(strategy.default_order),
+                                .last_iteration = how.last_iteration,
+                                .curriculum_iterations = how.curriculum_iterations,
+                                .epochs = how.epochs};
   made.schedule = strategy.plan_batches != nullptr
                       ? make_schedule(made.packing.planned, batches, parallelism, options)
                       : make_schedule(batches, made.packing.capacities_tokens, parallelism, options);
+  made.facts.lengths_hash = hash_of_lengths(made.lengths_tokens);
+  made.facts.normaliser = how.normaliser;
+  made.facts.over_long = how.over_long;
+  made.facts.empty = how.empty;
+  made.facts.padding = how.padding;
+  made.facts.order = options.order;
+  made.facts.last_iteration = options.last_iteration;
   if (how.says_loss_tokens) {
     for (const std::int32_t length : made.packing.lengths_tokens)
       made.loss_tokens.push_back(static_cast<std::int32_t>(draw() % static_cast<unsigned>(length + 1)));

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,10 @@ import pytest
 from cases import CAPACITY_TOKENS, arguments_of, heavy_tailed, rows
 
 import packsim
+from packsim._rank_schedule import RankSchedule
 
 ROWS = pytest.mark.parametrize("row", rows(), ids=lambda row: row.name)
+ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(sys.executable).with_name("packsim")
 
 
@@ -209,6 +213,34 @@ def test_arrays_are_views_that_keep_the_plan(tmp_path: Path) -> None:
     assert placed["first_gpu"].tolist() == [0, 1]
 
 
+@pytest.mark.parametrize(
+    "train",
+    [
+        packsim.Plan.check,
+        lambda plan: plan.micro_batches(0),
+        lambda plan: RankSchedule(plan, 0, 1).turns(0),
+        lambda plan: plan.with_normaliser("sum"),
+        packsim.Plan.loss_bias,
+    ],
+)
+def test_a_plan_that_is_not_true_is_opened_and_not_trained(train: Callable[[packsim.Plan], Any]) -> None:
+    # Its checksums are true, and its first weight is 1e308.
+    plan = packsim.Plan.open(ROOT / "tests" / "fuzz" / "corpus" / "plan_file" / "false_weight.plan")
+    assert plan.weights[0] == 1e308
+    with pytest.raises(
+        ValueError, match=r"false_weight\.plan: weights\[0\]: expected 0\.\d+, that of the normal"
+    ):
+        train(plan)
+
+
+def test_a_plan_that_was_read_stays_as_it_is_when_its_file_is_cut(tmp_path: Path) -> None:
+    path = tmp_path / "a.plan"
+    small_plan().save(path)
+    plan = packsim.Plan.open(path)
+    os.truncate(path, 10)
+    assert plan.to_bytes() == small_plan().to_bytes()
+
+
 def test_files_that_are_no_plans_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.plan"
     whole = small_plan().to_bytes()
@@ -223,6 +255,9 @@ def test_files_that_are_no_plans_are_refused(tmp_path: Path) -> None:
         packsim.Plan.open(path)
     with pytest.raises(FileNotFoundError):
         packsim.Plan.open(tmp_path / "none.plan")
+    os.mkfifo(tmp_path / "pipe.plan")
+    with pytest.raises(ValueError, match=r"pipe\.plan: expected a regular file, got a pipe"):
+        packsim.Plan.open(tmp_path / "pipe.plan")
     with pytest.raises(OSError, match="none"):
         small_plan().save(tmp_path / "none" / "a.plan")
 

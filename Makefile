@@ -5,7 +5,7 @@ DEMO_SCENARIO := llama3.1-8b-real-mixture-128k
 DEMO_OUT := packsim-report
 export JOBS
 
-.PHONY: help deps build demo check check-all python wheels bench microbench profile hardware-profiles plans format clean
+.PHONY: help deps build demo check check-all fuzz python wheels bench microbench profile hardware-profiles plans format clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 22
@@ -39,6 +39,12 @@ bench: ## Build and run the benchmarks
 	build/tests/bench/packsim_bench --benchmark_min_time=0.5
 	for strategy in ffd bfd hbp; do build/tests/bench/packsim_packing_memory $$strategy; done
 
+fuzz: ## Run every fuzz target for FUZZ_SECONDS (60) with clang; what it finds is left in build-fuzz
+	@cmake/install_deps.sh fuzz
+	@cmake --preset fuzz >build.log 2>&1 || { cat build.log; exit 1; }
+	cmake --build --preset fuzz -j $(JOBS)
+	tests/fuzz/run.sh build-fuzz $(or $(FUZZ_SECONDS),60)
+
 microbench: ## Build the program that measures a GPU, at build-cuda/packsim_microbench; needs nvcc
 	@cmake/install_cuda.sh
 	@cmake -S calibration/microbench -B build-cuda >build.log 2>&1 || { cat build.log; exit 1; }
@@ -62,4 +68,4 @@ format: ## Format the C++ sources
 	git ls-files '*.cpp' '*.hpp' '*.cc' | xargs clang-format-14 -i
 
 clean: ## Remove everything that was built
-	rm -rf build build-dev build-asan build-tsan build-cuda build-wheel build.log $(DEMO_OUT)
+	rm -rf build build-dev build-asan build-tsan build-fuzz build-cuda build-wheel build.log $(DEMO_OUT)

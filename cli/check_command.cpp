@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "cli/commands.hpp"
+#include "cli/shared/print.hpp"
 #include "experiment/costs/price_basis.hpp"
 #include "experiment/costs/warnings.hpp"
 #include "experiment/plans/check_strategies.hpp"
@@ -15,6 +16,7 @@
 #include "experiment/search/base_plans.hpp"
 #include "packing/planner/options.hpp"
 #include "packing/schedule/schedule.hpp"
+#include "reports/text/escape.hpp"
 #include "reports/text/network_text.hpp"
 #include "reports/text/plan_text.hpp"
 #include "reports/text/reliability_text.hpp"
@@ -29,6 +31,7 @@ using formats_detail::failures_text;
 using formats_detail::network_text;
 using formats_detail::plan_text;
 using formats_detail::printable;
+using formats_detail::printable_name;
 using formats_detail::sequence_text;
 using formats_detail::variability_text;
 
@@ -36,15 +39,15 @@ constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
 
 void print_data(const Scenario& scenario, const DrawnLengths& drawn) {
   const LengthSummary summary = summarize_lengths(drawn.lengths_tokens);
-  fmt::print("data: {} samples, {} tokens; median {}, mean {:.0f}, p99 {}, longest {} tokens\n",
-             summary.n_samples, summary.n_tokens, summary.median_tokens, summary.mean_tokens,
-             summary.p99_tokens, summary.longest_tokens);
+  print_out("data: {} samples, {} tokens; median {}, mean {:.0f}, p99 {}, longest {} tokens\n",
+            summary.n_samples, summary.n_tokens, summary.median_tokens, summary.mean_tokens,
+            summary.p99_tokens, summary.longest_tokens);
   for (std::size_t i = 0; i < drawn.sources.size(); ++i) {
-    fmt::print("  {}: {} samples, {} tokens{}\n", scenario.lengths.mix[i].source, drawn.sources[i].n_samples,
-               drawn.sources[i].n_tokens,
-               drawn.sources[i].repeated_samples > 0
-                   ? fmt::format(", {} of the samples drawn again", drawn.sources[i].repeated_samples)
-                   : "");
+    print_out("  {}: {} samples, {} tokens{}\n", printable(scenario.lengths.mix[i].source),
+              drawn.sources[i].n_samples, drawn.sources[i].n_tokens,
+              drawn.sources[i].repeated_samples > 0
+                  ? fmt::format(", {} of the samples drawn again", drawn.sources[i].repeated_samples)
+                  : "");
   }
 }
 
@@ -66,7 +69,7 @@ PlannedGroup planned_group(const Scenario& scenario, const StrategySpec& spec, c
 // What the prices of the strategy's largest packs rest on; where its plan is searched, what is in doubt.
 void print_prices(const Scenario& scenario, const StrategySpec& spec) {
   if (spec.groups.empty()) {
-    for (const std::string& warning : extrapolation_warnings(scenario)) fmt::print("in doubt: {}\n", warning);
+    for (const std::string& warning : extrapolation_warnings(scenario)) print_out("in doubt: {}\n", warning);
     return;
   }
   const GroupSpec& group = spec.groups.back();
@@ -75,20 +78,20 @@ void print_prices(const Scenario& scenario, const StrategySpec& spec) {
       price_basis_of_full_packs(scenario, group_plan(base_plan(scenario, spec), group, planned.gc_layers),
                                 group.capacity_tokens, planned.micro_batches_per_rank.value_or(1));
   const EvidenceShares& share = basis.evidence;
-  fmt::print(
+  print_out(
       "prices of full packs of {}: {:.0f} % measured or interpolated, {:.0f} % extrapolated, {:.0f} % scaled "
       "from other GPUs or links, {:.0f} % by rules\n",
-      printable(spec.name), 100 * share.measured, 100 * share.extrapolated, 100 * share.transferred,
+      printable_name(spec.name), 100 * share.measured, 100 * share.extrapolated, 100 * share.transferred,
       100 * share.missing);
-  fmt::print("  90 % interval of times: {:+.0f} to {:+.0f} %\n", 100 * (basis.uncertainty.low() - 1),
-             100 * (basis.uncertainty.high() - 1));
+  print_out("  90 % interval of times: {:+.0f} to {:+.0f} %\n", 100 * (basis.uncertainty.low() - 1),
+            100 * (basis.uncertainty.high() - 1));
   constexpr std::size_t kShown = 3;
   constexpr double kLeastShown = 0.005;
   const std::vector<UncertaintySource>& sources = basis.uncertainty.sources;
   for (std::size_t i = 0; i < std::min(kShown, sources.size()); ++i) {
     if (sources[i].relative_error < kLeastShown) break;
-    fmt::print("  in doubt by {:.0f} % (one standard deviation): {}\n", 100 * sources[i].relative_error,
-               sources[i].reason);
+    print_out("  in doubt by {:.0f} % (one standard deviation): {}\n", 100 * sources[i].relative_error,
+              sources[i].reason);
   }
 }
 
@@ -96,7 +99,7 @@ void print_group(const Scenario& scenario, const StrategySpec& spec, const Group
   const int n_dp_ranks = n_dp_ranks_of(scenario, spec, group);
   const PlannedGroup plan = planned_group(scenario, spec, group);
   const int micro_batches = micro_batches_of(scenario, spec, group);
-  fmt::print(
+  print_out(
       "    up to {} tokens, SP {} x {} DP ranks, {} micro-batch{} a rank, {} of {} layers checkpointed, "
       "{:.1f} of {:.1f} GiB when full: {}\n",
       group.capacity_tokens, sequence_text(group.sequence), n_dp_ranks, micro_batches,
@@ -113,41 +116,43 @@ void print_choice(const Scenario& scenario, const StrategySpec& spec) {
   const std::int64_t window = spec.options[kWindowIterations].value_or(0);
   const std::string window_text =
       window == 0 ? "the whole data set" : fmt::format("{} iteration{}", window, window == 1 ? "" : "s");
-  fmt::print(
-      "    {} pack lengths, SP degrees and checkpointed layers; ZeRO stage {}; samples of up to {}{}\n",
-      is_planner ? "chooses" : "searches", fmt::join(stages, " or "),
-      spec.longest_tokens ? fmt::format("{} tokens", *spec.longest_tokens)
-                          : "as many tokens as fit in memory",
-      is_planner ? "; window: " + window_text : "");
+  print_out("    {} pack lengths, SP degrees and checkpointed layers; ZeRO stage {}; samples of up to {}{}\n",
+            is_planner ? "chooses" : "searches", fmt::join(stages, " or "),
+            spec.longest_tokens ? fmt::format("{} tokens", *spec.longest_tokens)
+                                : "as many tokens as fit in memory",
+            is_planner ? "; window: " + window_text : "");
 }
 
 void check(const std::string& path, const CommandContext& context) {
   const Scenario scenario = load_scenario(path, {.root = context.data_root});
   const DrawnLengths drawn = draw_lengths(scenario.lengths, scenario.seed);
   check_strategies(scenario, drawn.lengths_tokens);
-  fmt::print("{}: valid\n{}: {}\n", scenario.path, printable(scenario.name), printable(scenario.description));
+  print_out("{}: valid\n{}: {}\n", scenario.path, printable_name(scenario.name),
+            printable(scenario.description));
   const Cluster& cluster = scenario.cluster;
-  fmt::print("train {} ({:.2f} G parameters) on {} GPU{}: {} node{} x {} of {}\n", scenario.model.name,
-             scenario.model.parameters() / 1e9, cluster.n_gpus(), cluster.n_gpus() == 1 ? "" : "s",
-             cluster.nodes, cluster.nodes == 1 ? "" : "s", cluster.gpus_per_node, cluster.name);
-  fmt::print("{}", network_text(cluster));
-  fmt::print("{} tokens an iteration, {} epoch{}, profile {} on {}, seed {}\n",
-             scenario.training.tokens_per_iteration, scenario.training.epochs,
-             scenario.training.epochs == 1 ? "" : "s", scenario.profile.name, scenario.hardware.name,
-             scenario.seed);
-  fmt::print("plan: {}\n", plan_text(scenario.plan));
-  if (scenario.variability.any()) fmt::print("variability: {}\n", variability_text(scenario.variability));
-  if (scenario.failures) fmt::print("failures: {}\n", failures_text(*scenario.failures));
+  print_out("train {} ({:.2f} G parameters) on {} GPU{}: {} node{} x {} of {}\n",
+            printable_name(scenario.model.name), scenario.model.parameters() / 1e9, cluster.n_gpus(),
+            cluster.n_gpus() == 1 ? "" : "s", cluster.nodes, cluster.nodes == 1 ? "" : "s",
+            cluster.gpus_per_node, printable_name(cluster.name));
+  print_out("{}", network_text(cluster));
+  print_out("{} tokens an iteration, {} epoch{}, profile {} on {}, seed {}\n",
+            scenario.training.tokens_per_iteration, scenario.training.epochs,
+            scenario.training.epochs == 1 ? "" : "s", printable_name(scenario.profile.name),
+            printable_name(scenario.hardware.name), scenario.seed);
+  print_out("plan: {}\n", plan_text(scenario.plan));
+  if (scenario.variability.any()) print_out("variability: {}\n", variability_text(scenario.variability));
+  if (scenario.failures) print_out("failures: {}\n", failures_text(*scenario.failures));
   const auto baseline = std::ranges::find(scenario.strategies, scenario.baseline, &StrategySpec::name);
   if (baseline != scenario.strategies.end()) print_prices(scenario, *baseline);
   print_data(scenario, drawn);
-  fmt::print("would compare {} strateg{}, speed-ups over {}:\n", scenario.strategies.size(),
-             scenario.strategies.size() == 1 ? "y" : "ies", scenario.baseline);
+  print_out("would compare {} strateg{}, speed-ups over {}:\n", scenario.strategies.size(),
+            scenario.strategies.size() == 1 ? "y" : "ies", printable_name(scenario.baseline));
   for (const StrategySpec& spec : scenario.strategies) {
-    fmt::print(
-        "  {}: {}, packs {}, over-long samples: {}, last iteration: {}, padding: {}\n", printable(spec.name),
-        spec.strategy, policy_name(kPackOrderNames, spec.order), policy_name(kOverLongNames, spec.over_long),
-        policy_name(kLastIterationNames, spec.last_iteration), policy_name(kPaddingNames, spec.padding));
+    print_out("  {}: {}, packs {}, over-long samples: {}, last iteration: {}, padding: {}\n",
+              printable_name(spec.name), spec.strategy, policy_name(kPackOrderNames, spec.order),
+              policy_name(kOverLongNames, spec.over_long),
+              policy_name(kLastIterationNames, spec.last_iteration),
+              policy_name(kPaddingNames, spec.padding));
     for (const GroupSpec& group : spec.groups) print_group(scenario, spec, group);
     if (has_open_groups(spec)) print_choice(scenario, spec);
   }

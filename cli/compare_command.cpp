@@ -10,6 +10,7 @@
 #include "cli/commands.hpp"
 #include "cli/shared/bus_error_guard.hpp"
 #include "cli/shared/normaliser_option.hpp"
+#include "cli/shared/print.hpp"
 #include "cli/shared/progress.hpp"
 #include "experiment/compare_strategies.hpp"
 #include "experiment/plans/keep_strategies.hpp"
@@ -81,14 +82,14 @@ void compare(const CompareArguments& arguments, const CommandContext& context) {
   write_report(report, arguments.out);
 
   if (arguments.json) {
-    fmt::print("{}\n", to_json(report));
+    print_exact(to_json(report) + "\n");
   } else if (!arguments.quiet) {
     constexpr int kWidthColumns = 180;
-    fmt::print("{}", to_terminal(report, kWidthColumns));
-    fmt::print("\nTook {:.1f} s on {} thread{}, peak memory {:.0f} MB.\n", report.total_s, arguments.threads,
-               arguments.threads == 1 ? "" : "s", static_cast<double>(report.peak_memory_bytes) / 1e6);
-    fmt::print("Report: {0}/report.html (open in a browser), {0}/report.json, {0}/report.csv\n",
-               arguments.out);
+    print_out("{}", to_terminal(report, kWidthColumns));
+    print_out("\nTook {:.1f} s on {} thread{}, peak memory {:.0f} MB.\n", report.total_s, arguments.threads,
+              arguments.threads == 1 ? "" : "s", static_cast<double>(report.peak_memory_bytes) / 1e6);
+    print_out("Report: {0}/report.html (open in a browser), {0}/report.json, {0}/report.csv\n",
+              arguments.out);
   }
 }
 

@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "cli/commands.hpp"
+#include "cli/shared/print.hpp"
 #include "cli/support/support_text.hpp"
 #include "cli/support/table_width.hpp"
 #include "packing/strategy.hpp"
+#include "reports/text/escape.hpp"
 #include "scenarios/loader/list_files.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 
@@ -46,7 +48,9 @@ std::vector<ListRow> option_rows() {
 
 std::vector<ListRow> file_rows(const std::vector<ListedFile>& files) {
   std::vector<ListRow> rows;
-  for (const ListedFile& file : files) rows.push_back({file.name, file.description});
+  for (const ListedFile& file : files) {
+    rows.push_back({formats_detail::printable_name(file.name), formats_detail::printable(file.description)});
+  }
   return rows;
 }
 
@@ -82,7 +86,7 @@ void print_rows(const std::vector<ListRow>& rows) {
     while (begin < row.text.size()) {
       const std::size_t end = std::min(row.text.find(' ', begin), row.text.size());
       if (column + 2 + (end - begin) > kTableWidthColumns) {
-        fmt::print("{}\n", line);
+        print_out("{}\n", line);
         line = std::string(name_width + 1, ' ');
         column = name_width;
       }
@@ -90,14 +94,13 @@ void print_rows(const std::vector<ListRow>& rows) {
       column += 1 + (end - begin);
       begin = end + 1;
     }
-    fmt::print("{}\n", line);
+    print_out("{}\n", line);
   }
 }
 
 void print_strategies(const DataPaths&) {
   print_rows(strategy_rows());
-  fmt::print(
-      "O(...) is the running time for N samples, M packs and a pack length of S tokens.\n\nOptions:\n");
+  print_out("O(...) is the running time for N samples, M packs and a pack length of S tokens.\n\nOptions:\n");
   print_rows(option_rows());
 }
 
@@ -116,7 +119,7 @@ constexpr Listing kListings[] = {
     {"scenarios", [](const DataPaths& data) { print_rows(file_rows(list_scenarios(data))); }},
     {"profiles", [](const DataPaths& data) { print_rows(file_rows(list_profiles(data))); }},
     {"hardware-profiles", [](const DataPaths& data) { print_rows(file_rows(list_hardware_profiles(data))); }},
-    {"support", [](const DataPaths& data) { fmt::print("{}", support_text(data)); }},
+    {"support", [](const DataPaths& data) { print_out("{}", support_text(data)); }},
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/shared/normaliser_option.hpp"
+#include "cli/shared/print.hpp"
 #include "cli/shared/progress.hpp"
 #include "cli/strategy_options.hpp"
 #include "experiment/plans/stopwatch.hpp"
@@ -156,10 +157,10 @@ nlohmann::ordered_json to_json(const PackArguments& arguments, const PackOutcome
 void print_table(const PackArguments& arguments, const PackOutcome& outcome) {
   const PackCounts& counts = outcome.packing.counts;
   const auto row = [](const char* name, const std::string& value, const char* meaning) {
-    fmt::print("  {:<18} {:>14}  {}\n", name, value, meaning);
+    print_out("  {:<18} {:>14}  {}\n", name, value, meaning);
   };
-  fmt::print("{}: {} samples, {} tokens, packed by {} in {:.3f} s\n", arguments.lengths, counts.n_samples,
-             counts.n_tokens, arguments.strategy, outcome.packing_s);
+  print_out("{}: {} samples, {} tokens, packed by {} in {:.3f} s\n", arguments.lengths, counts.n_samples,
+            counts.n_tokens, arguments.strategy, outcome.packing_s);
   row("packs", fmt::format("{}", outcome.statistics.n_packs), "");
   const double fill = outcome.statistics.fill_fraction;
   row("fill", std::isnan(fill) ? "-" : fmt::format("{:.4f}", fill),
@@ -257,11 +258,11 @@ void run_pack(const PackArguments& arguments, const CommandContext& context) {
     write_plan(arguments, outcome, lengths_tokens, context);
   }
   if (arguments.json) {
-    fmt::print("{}", summary);
+    print_exact(summary);
   } else if (!arguments.quiet) {
     print_table(arguments, outcome);
-    if (!arguments.plan.empty()) fmt::print("Plan: {}\n", arguments.plan);
-    if (!arguments.out.empty()) fmt::print("Packs: {0}/packs.csv, {0}/packs.json\n", arguments.out);
+    if (!arguments.plan.empty()) print_out("Plan: {}\n", arguments.plan);
+    if (!arguments.out.empty()) print_out("Packs: {0}/packs.csv, {0}/packs.json\n", arguments.out);
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/shared/bus_error_guard.hpp"
+#include "cli/shared/print.hpp"
 #include "experiment/costs/loss_biases.hpp"
 #include "plan_files/restore_plan.hpp"
 #include "reports/text/numbers.hpp"
@@ -37,40 +38,40 @@ std::string counted(std::int64_t n, std::string_view word) {
 
 void print_plan(const std::string& path, const PlanView& plan, const RestoredPlan& restored) {
   const PlanFacts& facts = plan->facts;
-  fmt::print("{}: {} on {}, {} in {}, {} of {}\n", path, facts.name, counted(facts.n_gpus, "GPU"),
-             counted(static_cast<std::int64_t>(plan->iterations.size()), "iteration"),
-             counted(facts.epochs, "epoch"), counted(facts.counts.n_samples, "sample"),
-             counted(facts.counts.n_tokens, "token"));
-  fmt::print("  made by packsim {}{}; lengths {}\n", facts.version,
-             facts.scenario.empty() ? "" : " from scenario " + facts.scenario, facts.lengths_hash);
+  print_out("{}: {} on {}, {} in {}, {} of {}\n", path, facts.name, counted(facts.n_gpus, "GPU"),
+            counted(static_cast<std::int64_t>(plan->iterations.size()), "iteration"),
+            counted(facts.epochs, "epoch"), counted(facts.counts.n_samples, "sample"),
+            counted(facts.counts.n_tokens, "token"));
+  print_out("  made by packsim {}{}; lengths {}\n", facts.version,
+            facts.scenario.empty() ? "" : " from scenario " + facts.scenario, facts.lengths_hash);
   if (facts.tp_degree * facts.pp_degree > 1) {
-    fmt::print("  each GPU of the plan stands for {}: tensor parallelism over {}, pipelines of {} stages\n",
-               facts.tp_degree * facts.pp_degree, facts.tp_degree, facts.pp_degree);
+    print_out("  each GPU of the plan stands for {}: tensor parallelism over {}, pipelines of {} stages\n",
+              facts.tp_degree * facts.pp_degree, facts.tp_degree, facts.pp_degree);
   }
-  fmt::print("\n  {:>12} {:>4} {:>4} {:>10} {:>10} {:>11}\n", "pack tokens", "SP", "ring", "recomputed",
-             "packs", "iterations");
+  print_out("\n  {:>12} {:>4} {:>4} {:>10} {:>10} {:>11}\n", "pack tokens", "SP", "ring", "recomputed",
+            "packs", "iterations");
   for (std::size_t g = 0; g < plan->groups.size(); ++g) {
     const PlanGroup& group = plan->groups[g];
-    fmt::print("  {:>12} {:>4} {:>4} {:>10} {:>10} {:>11}\n", grouped(group.capacity_tokens), group.sp_degree,
-               group.cp_degree, group.gc_layers, grouped(group.n_packs),
-               grouped(iterations_of_group(restored.schedule, g)));
+    print_out("  {:>12} {:>4} {:>4} {:>10} {:>10} {:>11}\n", grouped(group.capacity_tokens), group.sp_degree,
+              group.cp_degree, group.gc_layers, grouped(group.n_packs),
+              grouped(iterations_of_group(restored.schedule, g)));
   }
   const PackCounts& counts = facts.counts;
-  fmt::print(
+  print_out(
       "\n  an epoch drops {} over-long and {} empty samples, cuts {} tokens off {} samples and splits {} "
       "samples; over all epochs, last iterations leave out {} tokens and repeat {} tokens\n",
       grouped(counts.dropped_samples), grouped(counts.empty_samples), grouped(counts.truncated_tokens),
       grouped(counts.truncated_samples), grouped(counts.split_samples), grouped(facts.dropped_pack_tokens),
       grouped(facts.repeated_tokens));
-  fmt::print("\n  loss weights in the file: {}; what each normaliser would do to this plan:\n",
-             facts.normaliser);
-  fmt::print("  {:<12} {:>16} {:>16} {:>24}\n", "normaliser", "misplaced weight", "long samples",
-             "sum of weights");
+  print_out("\n  loss weights in the file: {}; what each normaliser would do to this plan:\n",
+            facts.normaliser);
+  print_out("  {:<12} {:>16} {:>16} {:>24}\n", "normaliser", "misplaced weight", "long samples",
+            "sum of weights");
   for (const LossBiasResult& bias : loss_biases(restored.packing, restored.schedule, plan->loss_tokens)) {
-    fmt::print("  {:<12} {:>15.2f}% {:>16.3f} {:>24}\n", bias.normaliser, 100 * bias.misplaced_fraction,
-               bias.long_sample_weight, fmt::format("{:.6g} to {:.6g}", bias.least_sum, bias.most_sum));
+    print_out("  {:<12} {:>15.2f}% {:>16.3f} {:>24}\n", bias.normaliser, 100 * bias.misplaced_fraction,
+              bias.long_sample_weight, fmt::format("{:.6g} to {:.6g}", bias.least_sum, bias.most_sum));
   }
-  fmt::print(
+  print_out(
       "  misplaced weight: the share of the loss weight on other tokens than if all loss tokens of an "
       "iteration weighed the same\n  long samples: the mean weight of a token of the longest samples (those "
       "with half of all loss tokens), relative to all tokens\n");
@@ -120,13 +121,13 @@ void add_plan_command(CLI::App& app, const CommandContext&) {
     const PlanView plan = PlanView::open(arguments->path);
     if (arguments->check) {
       plan.check();
-      fmt::print("{}: all that the file says is true; content hash {:016x}\n", arguments->path,
+      print_out("{}: all that the file says is true; content hash {:016x}\n", arguments->path,
                  plan.content_hash());
       return;
     }
     const RestoredPlan restored = restore_plan(plan);
     if (arguments->json) {
-      fmt::print("{}\n", to_json(plan, restored).dump(2));
+      print_exact(to_json(plan, restored).dump(2) + "\n");
     } else {
       print_plan(arguments->path, plan, restored);
     }

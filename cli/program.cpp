@@ -13,7 +13,9 @@
 #include "cli/shared/child_process.hpp"
 #include "cli/shared/data_root.hpp"
 #include "cli/shared/exit_codes.hpp"
+#include "cli/shared/print.hpp"
 #include "files/file_error.hpp"
+#include "reports/text/escape.hpp"
 #include "scenarios/loader/json/problems.hpp"
 
 namespace packsim {
@@ -28,9 +30,8 @@ std::string quoted_command_line(int argc, char** argv) {
 }
 
 int report_our_mistake(const std::exception& error, int argc, char** argv) {
-  fmt::print(stderr,
-             "packsim: internal error: {}\nPlease report it with this command, which replays it: {}\n",
-             error.what(), quoted_command_line(argc, argv));
+  print_error("packsim: internal error: {}\nPlease report it with this command, which replays it: {}\n",
+              error.what(), quoted_command_line(argc, argv));
   return kOurMistake;
 }
 
@@ -50,8 +51,8 @@ int run_commands(int argc, char** argv) {
   } catch (const CLI::Success& done) {  // --help, --version
     app.exit(done);
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "packsim: {}\nRun packsim --help for the commands, packsim COMMAND --help for one.\n",
-               error.what());
+    print_error("packsim: {}\nRun packsim --help for the commands, packsim COMMAND --help for one.\n",
+                error.what());
     return kUserMistake;
   }
   // An earlier flush that failed shows only in the stream's error indicator.
@@ -69,18 +70,20 @@ int run_program(int argc, char** argv) {
   } catch (const ExitCode& ended) {
     return ended.code;
   } catch (const ScenarioError& error) {
-    fmt::print(stderr, "{}\n", error.what());
+    // Each mistake is one line, whatever the names in it are.
+    for (const std::string& message : error.messages())
+      print_error("{}\n", formats_detail::printable(message));
     return kUserMistake;
   } catch (const std::invalid_argument& error) {
-    fmt::print(stderr, "packsim: {}\n", error.what());
+    print_error("packsim: {}\n", error.what());
     return kUserMistake;
   } catch (const std::logic_error& error) {
     return report_our_mistake(error, argc, argv);
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "packsim: out of memory\n");
+    print_error("packsim: out of memory\n");
     return kMachineFailure;
   } catch (const std::runtime_error& error) {
-    fmt::print(stderr, "packsim: {}\n", error.what());
+    print_error("packsim: {}\n", error.what());
     return kMachineFailure;
   } catch (const std::exception& error) {
     return report_our_mistake(error, argc, argv);

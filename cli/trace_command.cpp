@@ -8,6 +8,7 @@
 #include <set>
 
 #include "cli/commands.hpp"
+#include "cli/shared/print.hpp"
 #include "cli/shared/progress.hpp"
 #include "experiment/trace_strategy.hpp"
 #include "files/write_file.hpp"
@@ -62,18 +63,18 @@ void print_trace(const TraceArguments& arguments, const StrategyTrace& trace, in
                  std::size_t size_bytes) {
   const auto& [plan, iteration, step] = trace;
   const int all_ranks = step.lanes.back().rank + 1;
-  fmt::print("{}: iteration {} of {}, packs of {}: {:.3g} s\n", arguments.strategy,
-             grouped(static_cast<std::int64_t>(iteration)),
-             grouped(static_cast<std::int64_t>(plan.schedule.iterations.size())),
-             packs_text(plan, plan.schedule.iterations[iteration]), to_seconds(step.end));
+  print_out("{}: iteration {} of {}, packs of {}: {:.3g} s\n", arguments.strategy,
+            grouped(static_cast<std::int64_t>(iteration)),
+            grouped(static_cast<std::int64_t>(plan.schedule.iterations.size())),
+            packs_text(plan, plan.schedule.iterations[iteration]), to_seconds(step.end));
   const auto [fewest, most] = std::ranges::minmax(step.lanes, {}, &TracedLane::n_gpus);
   const std::string gpus = fewest.n_gpus == most.n_gpus ? fmt::format("{}", most.n_gpus)
                                                         : fmt::format("{} to {}", fewest.n_gpus, most.n_gpus);
-  fmt::print("{} operations of {} of its {} data-parallel ranks{}\n",
-             grouped(static_cast<std::int64_t>(n_shown(step, n_ranks))), n_ranks, all_ranks,
-             most.n_gpus == 1 ? "" : fmt::format("; a timeline stands for {} GPUs, which do the same", gpus));
-  fmt::print("Trace: {} ({:.1f} MB); open it at https://ui.perfetto.dev or chrome://tracing\n", arguments.out,
-             static_cast<double>(size_bytes) / 1e6);
+  print_out("{} operations of {} of its {} data-parallel ranks{}\n",
+            grouped(static_cast<std::int64_t>(n_shown(step, n_ranks))), n_ranks, all_ranks,
+            most.n_gpus == 1 ? "" : fmt::format("; a timeline stands for {} GPUs, which do the same", gpus));
+  print_out("Trace: {} ({:.1f} MB); open it at https://ui.perfetto.dev or chrome://tracing\n", arguments.out,
+            static_cast<double>(size_bytes) / 1e6);
 }
 
 void trace(const TraceArguments& arguments, const CommandContext& context) {

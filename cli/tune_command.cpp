@@ -8,6 +8,7 @@
 #include <set>
 
 #include "cli/commands.hpp"
+#include "cli/shared/print.hpp"
 #include "cli/shared/progress.hpp"
 #include "cli/tune/tune_outcome.hpp"
 #include "cli/tune/tuned_scenario.hpp"
@@ -186,7 +187,7 @@ void run_tune(const TuneArguments& arguments, const CommandContext& context) {
     if (arguments.stopwatch.empty()) {
       const TuneRequest request = simulated_request(arguments, scenario, needed);
       if (arguments.write_template) {
-        fmt::print("{}", stopwatch_template(scenario, request.lengths_tokens, request.sp_degrees));
+        print_exact(stopwatch_template(scenario, request.lengths_tokens, request.sp_degrees));
         return;
       }
       outcome = tune_by_simulation(arguments, scenario, drawn.lengths_tokens, request, progress);
@@ -195,15 +196,15 @@ void run_tune(const TuneArguments& arguments, const CommandContext& context) {
     }
   }
   if (arguments.json) {
-    fmt::print("{}\n", tune_json(scenario, outcome, context.version));
+    print_exact(tune_json(scenario, outcome, context.version) + "\n");
   } else if (!arguments.quiet) {
-    fmt::print("{}\nTook {:.1f} s.\n", tune_text(scenario, outcome), watch.seconds());
+    print_out("{}\nTook {:.1f} s.\n", tune_text(scenario, outcome), watch.seconds());
   }
   if (arguments.write_scenario.empty()) return;
   write_tuned(arguments, scenario, outcome, data);
   if (!arguments.quiet && !arguments.json)
-    fmt::print("Scenario: {0}, with strategy {1}. Compare it: packsim compare {0}\n",
-               arguments.write_scenario, kTunedStrategy);
+    print_out("Scenario: {0}, with strategy {1}. Compare it: packsim compare {0}\n", arguments.write_scenario,
+              kTunedStrategy);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/shared/child_process.hpp"
+#include "cli/shared/print.hpp"
 #include "files/read_file.hpp"
 #include "files/write_file.hpp"
 #include "scenarios/loader/json/problems.hpp"
@@ -36,7 +37,7 @@ struct ValidateArguments {
 void write_profile(std::string_view name, const std::string& text, const DataPaths& data) {
   const std::string path = fmt::format("{}/{}/{}.json", data.root, kProfileFiles.folder, name);
   write_file(path, text);
-  fmt::print("{}: written\n", path);
+  print_out("{}: written\n", path);
 }
 
 void fit_stacks(const DataPaths& data) {
@@ -73,8 +74,8 @@ void refresh_pages(const std::string& path, const std::vector<ValidationSet>& se
 void report_gate(const std::string& path, const std::vector<ValidationSet>& sets) {
   const GateFindings findings = check_gate(read_file(path), sets);
   for (const std::string& gain : findings.gains)
-    fmt::print("{}: the error is smaller than in the gate; update the gate: {}\n", path, gain);
-  for (const std::string& failure : findings.failures) fmt::print(stderr, "{}: {}\n", path, failure);
+    print_out("{}: the error is smaller than in the gate; update the gate: {}\n", path, gain);
+  for (const std::string& failure : findings.failures) print_error("{}: {}\n", path, failure);
   if (!findings.failures.empty()) throw ExitCode{kWorse};
 }
 
@@ -85,7 +86,11 @@ void validate_command(const ValidateArguments& arguments, const CommandContext& 
     return;
   }
   const std::vector<ValidationSet> sets = validate(arguments.sets, data);
-  fmt::print("{}", arguments.json ? validation_json(sets) : validation_text(sets));
+  if (arguments.json) {
+    print_exact(validation_json(sets));
+  } else {
+    print_out("{}", validation_text(sets));
+  }
   if (!arguments.markdown.empty()) refresh_pages(arguments.markdown, sets);
   if (!arguments.write_gate.empty()) write_file(arguments.write_gate, gate_json(sets));
   if (!arguments.gate.empty()) report_gate(arguments.gate, sets);

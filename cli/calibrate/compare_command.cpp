@@ -6,6 +6,7 @@
 
 #include "calibration/fit/compare_profiles.hpp"
 #include "cli/calibrate/commands.hpp"
+#include "cli/shared/print.hpp"
 #include "reports/text/text_table.hpp"
 #include "scenarios/loader/profiles/read_hardware_profile.hpp"
 
@@ -39,9 +40,9 @@ std::string libraries_of(const HardwareProfile& profile, const std::string& fami
 void print_apart(const std::vector<std::string>& keys, const std::string& where) {
   constexpr std::size_t kListed = 20;
   if (keys.empty()) return;
-  fmt::print("\n{}: {} curves\n", where, keys.size());
-  for (std::size_t i = 0; i < std::min(keys.size(), kListed); ++i) fmt::print("  {}\n", keys[i]);
-  if (keys.size() > kListed) fmt::print("  and {} more\n", keys.size() - kListed);
+  print_out("\n{}: {} curves\n", where, keys.size());
+  for (std::size_t i = 0; i < std::min(keys.size(), kListed); ++i) print_out("  {}\n", keys[i]);
+  if (keys.size() > kListed) print_out("  and {} more\n", keys.size() - kListed);
 }
 
 void compare(const CompareProfilesArguments& arguments, const CommandContext& context) {
@@ -49,19 +50,19 @@ void compare(const CompareProfilesArguments& arguments, const CommandContext& co
   const HardwareProfile first = load_hardware_profile(arguments.first, data);
   const HardwareProfile second = load_hardware_profile(arguments.second, data);
   const ProfileComparison comparison = compare_profiles(first, second);
-  fmt::print("Time of {} ({}) over time of {} ({}); over 1: slower\n\n", second.name, second.gpu, first.name,
-             first.gpu);
+  print_out("Time of {} ({}) over time of {} ({}); over 1: slower\n\n", second.name, second.gpu, first.name,
+            first.gpu);
   if (comparison.families.empty()) {
-    fmt::print("The profiles have no sizes in common.\n");
+    print_out("The profiles have no sizes in common.\n");
   } else {
-    fmt::print("{}", ratio_table(comparison.families));
+    print_out("{}", ratio_table(comparison.families));
   }
   for (const ProfileRatio& row : comparison.families) {
     const std::string one = libraries_of(first, row.key);
     const std::string other = libraries_of(second, row.key);
-    if (one != other) fmt::print("{}: {} against {}, not only two machines\n", row.key, one, other);
+    if (one != other) print_out("{}: {} against {}, not only two machines\n", row.key, one, other);
   }
-  if (arguments.curves && !comparison.curves.empty()) fmt::print("\n{}", ratio_table(comparison.curves));
+  if (arguments.curves && !comparison.curves.empty()) print_out("\n{}", ratio_table(comparison.curves));
   print_apart(comparison.only_in_a, "only in " + first.name);
   print_apart(comparison.only_in_b, "only in " + second.name);
   print_apart(comparison.no_common_size, "in both, without a common size");

@@ -7,6 +7,7 @@
 
 #include "cli/calibrate/commands.hpp"
 #include "cli/calibrate/inputs.hpp"
+#include "cli/shared/print.hpp"
 #include "cli/shared/progress.hpp"
 #include "experiment/plans/check_strategies.hpp"
 #include "experiment/plans/plan_strategy.hpp"
@@ -125,8 +126,8 @@ void print_coverage(const Coverage& covered) {
     row(family.family, family.fraction, family.fraction_by_evidence, family.relative_error);
   }
   row("all", 1, covered.fraction_by_evidence, covered.relative_error);
-  fmt::print("{}", formats_detail::text_table(table));
-  fmt::print(
+  print_out("{}", formats_detail::text_table(table));
+  print_out(
       "Shares are of the kernels' time, one after another; what is missing is guessed. Error: one standard "
       "deviation, without what is missing.\n");
 }
@@ -139,15 +140,15 @@ void print_unmeasured(const std::vector<UnmeasuredCase>& cases, const Coverage& 
     table.push_back(
         {cases[i].kernel.text(), percent(cases[i].fraction), std::string(evidence_name(cases[i].evidence))});
   }
-  fmt::print("\n{}", formats_detail::text_table(table));
-  if (cases.size() > n_listed) fmt::print("and {} more\n", cases.size() - n_listed);
+  print_out("\n{}", formats_detail::text_table(table));
+  if (cases.size() > n_listed) print_out("and {} more\n", cases.size() - n_listed);
   // Why, once a reason.
   std::vector<std::string> reasons;
   for (const CoveredUse& use : covered.uses) {
     if (use.time.evidence != Evidence::missing) continue;
     if (std::ranges::find(reasons, use.time.basis) == reasons.end()) reasons.push_back(use.time.basis);
   }
-  for (const std::string& reason : reasons) fmt::print("missing: {}\n", reason);
+  for (const std::string& reason : reasons) print_out("missing: {}\n", reason);
 }
 
 void cover(const CoverageArguments& arguments, const CommandContext& context) {
@@ -165,9 +166,9 @@ void cover(const CoverageArguments& arguments, const CommandContext& context) {
   const std::vector<UnmeasuredCase> unmeasured =
       unmeasured_cases(covered, arguments.interpolated ? Evidence::interpolated : Evidence::extrapolated);
   if (arguments.json) {
-    fmt::print("{}\n", to_json(covered));
+    print_exact(to_json(covered) + "\n");
   } else {
-    fmt::print("{} on {}: what {} knows of it\n\n", scenario.name, scenario.cluster.name, profile.name);
+    print_out("{} on {}: what {} knows of it\n\n", scenario.name, scenario.cluster.name, profile.name);
     print_coverage(covered);
     print_unmeasured(unmeasured, covered, arguments.listed);
   }
@@ -181,16 +182,16 @@ void cover(const CoverageArguments& arguments, const CommandContext& context) {
   }
   if (arguments.json) return;
   if (unmeasured.empty()) {
-    fmt::print("\nNothing is left to measure.\n");
+    print_out("\nNothing is left to measure.\n");
   } else if (arguments.plan.empty()) {
-    fmt::print(
+    print_out(
         "\nTo measure them, on that machine:\n  packsim calibrate coverage {} {}{}{} --plan missing.txt\n"
         "  packsim calibrate run --plan missing.txt --out missing.jsonl\n",
         arguments.scenario, arguments.profile,
         arguments.strategy.empty() ? "" : " --strategy " + arguments.strategy,
         arguments.interpolated ? " --interpolated" : "");
   } else {
-    fmt::print(
+    print_out(
         "\nWrote {} cases to {}. To measure them, on that machine:\n"
         "  packsim calibrate run --plan {} --out missing.jsonl\n",
         unmeasured.size(), arguments.plan, arguments.plan);

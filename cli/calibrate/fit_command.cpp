@@ -9,6 +9,7 @@
 #include "calibration/fit/steps/framework_fit.hpp"
 #include "cli/calibrate/commands.hpp"
 #include "cli/calibrate/inputs.hpp"
+#include "cli/shared/print.hpp"
 #include "files/write_file.hpp"
 #include "reports/text/numbers.hpp"
 #include "reports/text/text_table.hpp"
@@ -62,8 +63,8 @@ void print_hardware_fit(const HardwareFit& fit, int listed) {
                      grouped(family.n_outliers), percent(family.rms), left_out(family.left_out_rms),
                      left_out(family.left_out_shape_rms), percent(family.max_error)});
   }
-  fmt::print("{} ({})\n\n{}", fit.profile.name, fit.profile.gpu, formats_detail::text_table(table));
-  fmt::print(
+  print_out("{} ({})\n\n{}", fit.profile.name, fit.profile.gpu, formats_detail::text_table(table));
+  print_out(
       "rms, worst: fitted over measured, outliers apart. left out: sizes of a curve, and whole shapes or "
       "groups, predicted without them.\n");
   std::int64_t n_unused = 0;
@@ -73,19 +74,19 @@ void print_hardware_fit(const HardwareFit& fit, int listed) {
     libraries.insert(unused.library);
   }
   if (n_unused > 0) {
-    fmt::print("{} rows of {} other libraries are not used; the profile lists them. --library chooses.\n",
-               grouped(n_unused), libraries.size());
+    print_out("{} rows of {} other libraries are not used; the profile lists them. --library chooses.\n",
+              grouped(n_unused), libraries.size());
   }
-  for (const std::string& note : fit.notes) fmt::print("note: {}\n", note);
+  for (const std::string& note : fit.notes) print_out("note: {}\n", note);
   if (fit.outliers.empty()) return;
-  fmt::print("\n{} outliers, which count less and are not dropped:\n", fit.outliers.size());
+  print_out("\n{} outliers, which count less and are not dropped:\n", fit.outliers.size());
   const auto n_listed = std::min(fit.outliers.size(), static_cast<std::size_t>(listed));
   for (std::size_t i = 0; i < n_listed; ++i) {
     const FitOutlier& outlier = fit.outliers[i];
-    fmt::print("  {}: measured {}, fitted {} ({})\n", outlier.kernel, readable_time(outlier.measured_s),
-               readable_time(outlier.fitted_s), signed_percent(outlier.measured_s / outlier.fitted_s - 1));
+    print_out("  {}: measured {}, fitted {} ({})\n", outlier.kernel, readable_time(outlier.measured_s),
+              readable_time(outlier.fitted_s), signed_percent(outlier.measured_s / outlier.fitted_s - 1));
   }
-  if (fit.outliers.size() > n_listed) fmt::print("  and {} more\n", fit.outliers.size() - n_listed);
+  if (fit.outliers.size() > n_listed) print_out("  and {} more\n", fit.outliers.size() - n_listed);
 }
 
 // The GPU of all rows; a profile is of one.
@@ -136,7 +137,7 @@ void fit_hardware(const FitArguments& arguments, const Measurements& measurement
   fit.profile.missing_kernels_from = as_seen_from(arguments.hardware, arguments.missing_from);
   print_hardware_fit(fit, arguments.listed);
   write_file(arguments.hardware, hardware_profile_json(fit.profile));
-  fmt::print("\nWrote {}\n", arguments.hardware);
+  print_out("\nWrote {}\n", arguments.hardware);
 }
 
 void fit_framework(const FitArguments& arguments, const CommandContext& context, const MeasurementFile& file,
@@ -145,12 +146,12 @@ void fit_framework(const FitArguments& arguments, const CommandContext& context,
   const Cluster cluster = load_cluster_type(arguments.cluster, data);
   const std::string gpu = gpu_of(file.measurements);
   if (!gpu.empty() && gpu != cluster.gpu.driver_name) {
-    fmt::print(stderr, "packsim: warning: the steps ran on {}, --cluster {} has {}\n", gpu, arguments.cluster,
-               cluster.gpu.driver_name);
+    print_error("packsim: warning: the steps ran on {}, --cluster {} has {}\n", gpu, arguments.cluster,
+                cluster.gpu.driver_name);
   }
   if (!gpu.empty() && gpu != hardware.gpu) {
-    fmt::print(stderr, "packsim: warning: the steps ran on {}, the hardware profile {} is of {}\n", gpu,
-               hardware.name, hardware.gpu);
+    print_error("packsim: warning: the steps ran on {}, the hardware profile {} is of {}\n", gpu,
+                hardware.name, hardware.gpu);
   }
   const std::string on = arguments.on.empty() ? arguments.hardware : arguments.on;
   const FrameworkFit fit = fit_framework_profile(
@@ -158,15 +159,15 @@ void fit_framework(const FitArguments& arguments, const CommandContext& context,
       {.name = arguments.name,
        .description = arguments.description,
        .hardware = as_seen_from(arguments.framework, on)});
-  fmt::print("{}", framework_fit_text(fit));
+  print_out("{}", framework_fit_text(fit));
   write_file(arguments.framework, framework_profile_json(fit));
-  fmt::print("Wrote {}\n", arguments.framework);
+  print_out("Wrote {}\n", arguments.framework);
 }
 
 void fit_profiles(const FitArguments& arguments, const CommandContext& context) {
   check(arguments);
   const MeasurementFile file = read_measurements(arguments.files);
-  for (const std::string& warning : file.warnings) fmt::print(stderr, "packsim: warning: {}\n", warning);
+  for (const std::string& warning : file.warnings) print_error("packsim: warning: {}\n", warning);
   gpu_of(file.measurements);  // throws for several
   const DataPaths data{.root = context.data_root};
   if (!arguments.hardware.empty()) fit_hardware(arguments, file.measurements, data);

@@ -8,6 +8,7 @@
 
 #include "cli/calibrate/commands.hpp"
 #include "cli/calibrate/make_plan.hpp"
+#include "cli/shared/print.hpp"
 #include "files/write_file.hpp"
 #include "models/coverage/measurement_list.hpp"
 #include "scenarios/loader/load_scenario.hpp"
@@ -77,11 +78,11 @@ void add_calibrate_plan_command(CLI::App& calibrate, const CommandContext& conte
     std::string description;
     const std::string text = make_plan_text(*request, {.root = context.data_root}, &description);
     if (out->empty()) {
-      fmt::print("{}", text);
+      print_exact(text);
       return;
     }
     write_file(*out, text);
-    fmt::print("Wrote {}: {}\n", *out, description);
+    print_out("Wrote {}: {}\n", *out, description);
   });
 }
 

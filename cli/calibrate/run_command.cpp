@@ -8,6 +8,7 @@
 #include "cli/calibrate/commands.hpp"
 #include "cli/calibrate/make_plan.hpp"
 #include "cli/shared/child_process.hpp"
+#include "cli/shared/print.hpp"
 #include "files/write_file.hpp"
 
 namespace packsim {
@@ -81,7 +82,7 @@ std::vector<std::string> plan_files(const RunArguments& arguments, const DataPat
   std::string description;
   const std::string text = make_plan_text(arguments.request, data, &description);
   if (!arguments.dry_run) write_file(plan.string(), text);
-  fmt::print("Plan {}: {}\n", plan.string(), description);
+  print_out("Plan {}: {}\n", plan.string(), description);
   std::fflush(stdout);
   return {plan.string()};
 }
@@ -98,13 +99,13 @@ void measure_machine(const RunArguments& arguments, const CommandContext& contex
   command += " --out " + shell_quoted(arguments.out);
   for (const std::string& word : arguments.passed_on) command += " " + shell_quoted(word);
   if (arguments.dry_run) {
-    fmt::print("{}\n", command.starts_with("exec ") ? command.substr(5) : command);
+    print_out("{}\n", command.starts_with("exec ") ? command.substr(5) : command);
     return;
   }
   const int code = run_and_wait(command);
   if (code != 0) throw ExitCode{code};
-  fmt::print("Next: packsim calibrate fit {} --name MY-MACHINE --hardware MY-MACHINE.json\n",
-             shell_quoted(arguments.out));
+  print_out("Next: packsim calibrate fit {} --name MY-MACHINE --hardware MY-MACHINE.json\n",
+            shell_quoted(arguments.out));
 }
 
 }  // namespace

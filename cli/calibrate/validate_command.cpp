@@ -9,6 +9,7 @@
 #include "calibration/fit/steps/validate_steps.hpp"
 #include "cli/calibrate/commands.hpp"
 #include "cli/calibrate/inputs.hpp"
+#include "cli/shared/print.hpp"
 #include "reports/text/numbers.hpp"
 #include "reports/text/text_table.hpp"
 #include "scenarios/loader/profiles/read_hardware_profile.hpp"
@@ -93,37 +94,37 @@ void print_validation(const StepValidation& validation) {
     table.back().push_back(row.predicted.missing.empty() ? signed_percent(row.with_framework_error) : "");
     table.back().push_back(row.fit_row ? "fitted" : "held out");
   }
-  fmt::print("{}\n", formats_detail::text_table(table));
+  print_out("{}\n", formats_detail::text_table(table));
   std::vector<std::vector<std::string>> summaries = {{"error", "steps", "mean", "median", "p90", "worst"}};
   print_summary(summaries, "sum of kernels", validation.kernels_alone);
   print_summary(summaries, "with framework, fitted", validation.with_framework_fit);
   print_summary(summaries, "with framework, left out", validation.with_framework_left_out);
   print_summary(summaries, "with framework, held out", validation.with_framework_held_out);
-  fmt::print("{}", formats_detail::text_table(summaries));
+  print_out("{}", formats_detail::text_table(summaries));
   if (validation.framework) {
     for (const FittedNumber* number : {&validation.framework->kernel_factor,
                                        &validation.framework->micro_batch_s, &validation.framework->step_s}) {
       if (number->value == 0 && number->standard_error == 0) {
-        fmt::print("{}: not fitted, taken as 0: these steps do not tell it\n", number->name);
+        print_out("{}: not fitted, taken as 0: these steps do not tell it\n", number->name);
         continue;
       }
-      fmt::print("{} = {:.4g} +- {:.2g}\n", number->name, number->value, number->standard_error);
+      print_out("{} = {:.4g} +- {:.2g}\n", number->name, number->value, number->standard_error);
     }
   }
   if (validation.n_incomplete > 0) {
-    fmt::print("{} steps have kernels that the profile knows nothing of, and are not in the summaries:\n",
-               validation.n_incomplete);
+    print_out("{} steps have kernels that the profile knows nothing of, and are not in the summaries:\n",
+              validation.n_incomplete);
     std::set<std::string> missing;
     for (const StepError& row : validation.rows)
       missing.insert(row.predicted.missing.begin(), row.predicted.missing.end());
     constexpr std::size_t kListed = 10;
     std::size_t n = 0;
     for (const std::string& kernel : missing) {
-      if (n++ < kListed) fmt::print("  {}\n", kernel);
+      if (n++ < kListed) print_out("  {}\n", kernel);
     }
-    if (missing.size() > kListed) fmt::print("  and {} more\n", missing.size() - kListed);
+    if (missing.size() > kListed) print_out("  and {} more\n", missing.size() - kListed);
   }
-  for (const std::string& note : validation.notes) fmt::print("note: {}\n", note);
+  for (const std::string& note : validation.notes) print_out("note: {}\n", note);
 }
 
 void validate(const ValidateArguments& arguments, const CommandContext& context) {
@@ -142,7 +143,7 @@ void validate(const ValidateArguments& arguments, const CommandContext& context)
     files.insert(files.end(), arguments.fit_files.begin(), arguments.fit_files.end());
   }
   const MeasurementFile file = read_measurements(files);
-  for (const std::string& warning : file.warnings) fmt::print(stderr, "packsim: warning: {}\n", warning);
+  for (const std::string& warning : file.warnings) print_error("packsim: warning: {}\n", warning);
   const auto is_step = [](const Measurement& row) { return row.kernel.kernel() == "step"; };
   if (std::ranges::none_of(file.measurements.rows, is_step)) {
     throw std::invalid_argument("expected measured steps (lines with \"case\": \"step ...\"), got none");
@@ -153,8 +154,7 @@ void validate(const ValidateArguments& arguments, const CommandContext& context)
   }
   for (const std::string& gpu : gpus) {
     if (gpu == profile.gpu) continue;
-    fmt::print(stderr, "packsim: warning: steps were measured on {}, the profile is of {}\n", gpu,
-               profile.gpu);
+    print_error("packsim: warning: steps were measured on {}, the profile is of {}\n", gpu, profile.gpu);
   }
   StepValidationOptions options;
   if (!fit_steps.empty()) {
@@ -163,7 +163,7 @@ void validate(const ValidateArguments& arguments, const CommandContext& context)
   const StepValidation validation =
       validate_steps(profile, file.measurements, kernels_of_steps(data, arguments.gpus_per_node), options);
   if (arguments.json) {
-    fmt::print("{}\n", to_json(validation));
+    print_exact(to_json(validation) + "\n");
   } else {
     print_validation(validation);
   }

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "cli/shared/exit_codes.hpp"
+#include "reports/text/escape.hpp"
 
 namespace packsim {
 namespace {
@@ -23,7 +24,7 @@ extern "C" void end_with_bus_error(int) {
 }  // namespace
 
 BusErrorGuard::BusErrorGuard(const std::string& path) {
-  const std::string text = "packsim: " + path.substr(0, 4096) +
+  const std::string text = "packsim: " + formats_detail::printable(path) +
                            ": the file was cut, or its disk failed, while it was being read\n";
   n_bus_error_text = text.copy(bus_error_text.data(), bus_error_text.size());
   struct sigaction action = {};

@@ -5,7 +5,15 @@
 
 #include <cstdio>
 
+#include "reports/text/escape.hpp"
+
 namespace packsim {
+namespace {
+
+// A line that a terminal wraps cannot be written over.
+constexpr std::size_t kMostColumns = 70;
+
+}  // namespace
 
 Progress::Progress(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
 
@@ -21,10 +29,10 @@ void Progress::say(const std::string& what) {
   next_ = now + (terminal_ ? std::chrono::milliseconds(500) : std::chrono::milliseconds(2000));
   const double elapsed_s = std::chrono::duration<double>(now - start_).count();
   if (terminal_) {
-    fmt::print(stderr, "\r\x1b[K[{:.0f} s] {}", elapsed_s, what);
+    fmt::print(stderr, "\r\x1b[K[{:.0f} s] {}", elapsed_s, formats_detail::printable(what, kMostColumns));
     line_open_ = true;
   } else {
-    fmt::print(stderr, "[{:.0f} s] {}\n", elapsed_s, what);
+    fmt::print(stderr, "[{:.0f} s] {}\n", elapsed_s, formats_detail::printable(what));
   }
   std::fflush(stderr);
 }

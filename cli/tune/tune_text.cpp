@@ -5,6 +5,7 @@
 
 #include "cli/tune/tune_outcome.hpp"
 #include "planning/tune/best_case.hpp"
+#include "reports/text/escape.hpp"
 #include "reports/text/numbers.hpp"
 #include "reports/text/plan_text.hpp"
 #include "reports/text/text_table.hpp"
@@ -16,6 +17,7 @@ using formats_detail::capacity;
 using formats_detail::gibibytes;
 using formats_detail::grouped;
 using formats_detail::printable;
+using formats_detail::printable_name;
 using formats_detail::sequence_text;
 using formats_detail::text_table;
 
@@ -163,7 +165,7 @@ double tokens_per_gpu_second(const Scenario& scenario, const ProfiledCase& one) 
 std::string tune_text(const Scenario& scenario, const TuneOutcome& outcome) {
   const Tuning& tuning = outcome.tuning;
   std::string text =
-      fmt::format("{}: {} on {} GPUs, {} tokens an iteration\n{}\n\n", printable(scenario.name),
+      fmt::format("{}: {} on {} GPUs, {} tokens an iteration\n{}\n\n", printable_name(scenario.name),
                   scenario.model.name, scenario.cluster.n_gpus(),
                   grouped(scenario.training.tokens_per_iteration), source_text(scenario, outcome));
   text += case_table(scenario, outcome);

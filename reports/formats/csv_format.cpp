@@ -7,22 +7,13 @@
 #include <variant>
 
 #include "reports/tables/run_values.hpp"
+#include "reports/text/escape.hpp"
 
 namespace packsim {
 namespace {
 
-std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string cell = "\"";
-  for (const char character : text) {
-    if (character == '"') cell += '"';
-    cell += character;
-  }
-  return cell + '"';
-}
-
 std::string cell(const Value& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) return csv_field(*text);
+  if (const auto* text = std::get_if<std::string>(&value)) return formats_detail::csv_field(*text);
   if (const auto* number = std::get_if<double>(&value))
     return std::isfinite(*number) ? fmt::format("{}", *number) : "";
   if (const auto* count = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *count);

@@ -16,7 +16,7 @@
 #include "reports/tables/run_notes.hpp"
 #include "reports/tables/run_values.hpp"
 #include "reports/tables/search_rows.hpp"
-#include "reports/text/html_text.hpp"
+#include "reports/text/escape.hpp"
 #include "reports/text/numbers.hpp"
 #include "reports/text/plan_text.hpp"
 #include "reports/text/reliability_text.hpp"

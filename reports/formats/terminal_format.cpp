@@ -14,6 +14,7 @@
 #include "reports/tables/run_values.hpp"
 #include "reports/tables/search_rows.hpp"
 #include "reports/tables/shown_groups.hpp"
+#include "reports/text/escape.hpp"
 #include "reports/text/numbers.hpp"
 #include "reports/text/plan_text.hpp"
 #include "reports/text/reliability_text.hpp"
@@ -35,7 +36,7 @@ std::string labelled(std::string_view label, std::string_view text, int width_co
 std::string header(const Report& report, int width_columns) {
   const RunManifest& manifest = report.manifest;
   const LengthSummary& lengths = report.lengths;
-  std::string text = printable(manifest.scenario_name) + "\n";
+  std::string text = printable_name(manifest.scenario_name) + "\n";
   const auto line = [&](std::string_view label, std::string_view value) {
     text += labelled(label, value, width_columns);
   };
@@ -82,7 +83,7 @@ std::string run_table(const Report& report, RunTable table, const std::string& t
   }
   for (const StrategyResult& run : report.runs) {
     std::vector<std::string>& row = rows.emplace_back();
-    row.push_back(printable(run.name) + (run.name == report.baseline ? " *" : "") +
+    row.push_back(printable_name(run.name) + (run.name == report.baseline ? " *" : "") +
                   (run.differences.empty() ? "" : " !"));
     for (const Column& column : shown) row.push_back(column.text(run));
   }
@@ -92,7 +93,7 @@ std::string run_table(const Report& report, RunTable table, const std::string& t
 std::string run_notes_text(const Report& report, int width_columns) {
   std::string text;
   for (const RunNote& note : run_notes(report))
-    text += wrapped(printable(note.run + " " + note.text), width_columns, 2);
+    text += wrapped(printable(printable_name(note.run) + " " + note.text), width_columns, 2);
   return text;
 }
 
@@ -116,7 +117,7 @@ std::string bounds(const Report& report, int width_columns) {
 std::string losses(const Report& report, int width_columns) {
   std::vector<std::vector<std::string>> rows = loss_rows(report);
   if (rows.empty()) return "";
-  for (std::vector<std::string>& row : rows) row.front() = printable(row.front());
+  for (std::vector<std::string>& row : rows) row.front() = printable_name(row.front());
   return text_table(rows) + wrapped(kLossNote, width_columns, 0) + "\n";
 }
 
@@ -129,7 +130,7 @@ std::string plans(const Report& report) {
     bool is_first = true;
     for (const auto& [group, gc_layers] : shown_groups(run)) {
       rows.push_back(
-          {std::exchange(is_first, false) ? printable(run.name) : "", capacity(group.capacity_tokens),
+          {std::exchange(is_first, false) ? printable_name(run.name) : "", capacity(group.capacity_tokens),
            sequence_text(group.sequence), gc_layers, fmt::format("{}", group.zero_stage),
            fmt::format("{}", group.n_dp_ranks), micro_batches_text(group.micro_batches_per_rank),
            grouped(group.packs), grouped(group.iterations),
@@ -142,7 +143,7 @@ std::string plans(const Report& report) {
 std::string searches(const Report& report, int width_columns) {
   std::vector<std::vector<std::string>> rows = search_rows(report);
   if (rows.empty()) return "";
-  for (std::vector<std::string>& row : rows) row.front() = printable(row.front());
+  for (std::vector<std::string>& row : rows) row.front() = printable_name(row.front());
   return text_table(rows) + wrapped(kSearchNote, width_columns, 0) + "\n";
 }
 
@@ -153,7 +154,7 @@ std::string shared_policies(const Report& report, int width_columns) {
     const std::string text = printable(policies(run));
     auto found = std::ranges::find(runs_by_policies, text, &std::pair<std::string, std::string>::first);
     if (found == runs_by_policies.end()) found = runs_by_policies.insert(found, {text, ""});
-    found->second += (found->second.empty() ? "" : ", ") + printable(run.name);
+    found->second += (found->second.empty() ? "" : ", ") + printable_name(run.name);
   }
   std::string text;
   for (const auto& [policy, runs] : runs_by_policies) text += wrapped(runs + ": " + policy, width_columns, 2);
@@ -174,7 +175,7 @@ std::string sample_changes(const Report& report, int width_columns) {
     add(run.counts.dropped_samples, "over-long and left out");
     add(run.counts.own_pack_samples, "over-long and in packs of their own");
     add(run.counts.empty_samples, "without tokens and left out");
-    if (!changes.empty()) text += wrapped(printable(run.name) + ": " + changes, width_columns, 2);
+    if (!changes.empty()) text += wrapped(printable_name(run.name) + ": " + changes, width_columns, 2);
   }
   return text;
 }
@@ -187,7 +188,7 @@ std::string interval_reasons(const Report& report, int width_columns) {
     const std::string& reason = *run.times->largest_uncertainty;
     auto found = std::ranges::find(runs_by_reason, reason, &std::pair<std::string, std::string>::first);
     if (found == runs_by_reason.end()) found = runs_by_reason.insert(found, {reason, ""});
-    found->second += (found->second.empty() ? "" : ", ") + printable(run.name);
+    found->second += (found->second.empty() ? "" : ", ") + printable_name(run.name);
   }
   std::string text;
   for (const auto& [reason, runs] : runs_by_reason) {

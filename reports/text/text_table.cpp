@@ -50,11 +50,4 @@ std::string wrapped(std::string_view text, int width_columns, int indent) {
   return lines + line + "\n";
 }
 
-std::string printable(std::string_view text) {
-  std::string clean(text);
-  std::ranges::replace_if(
-      clean, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, '?');
-  return clean;
-}
-
 }  // namespace packsim::formats_detail

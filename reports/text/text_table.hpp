@@ -14,7 +14,4 @@ std::string text_table(const std::vector<std::vector<std::string>>& rows);
 /// indented by `indent` columns; the first one is as it is given.
 std::string wrapped(std::string_view text, int width_columns, int indent);
 
-/// Text from outside with control characters, which would break lines or colour the terminal, made '?'.
-std::string printable(std::string_view text);
-
 }  // namespace packsim::formats_detail

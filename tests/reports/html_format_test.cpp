@@ -7,7 +7,7 @@
 
 #include "example_report.hpp"
 #include "reports/files/embedded.hpp"
-#include "reports/text/html_text.hpp"
+#include "reports/text/escape.hpp"
 
 using namespace packsim;
 

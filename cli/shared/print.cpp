@@ -1,0 +1,16 @@
+#include "cli/shared/print.hpp"
+
+#include "reports/text/escape.hpp"
+
+namespace packsim {
+
+void print_text(std::FILE* stream, std::string_view text) {
+  const std::string printed = formats_detail::printable_lines(text);
+  std::fwrite(printed.data(), 1, printed.size(), stream);
+}
+
+void print_exact(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+}  // namespace packsim

@@ -9,6 +9,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/shared/bus_error_guard.hpp"
+#include "cli/shared/interrupts.hpp"
 #include "cli/shared/normaliser_option.hpp"
 #include "cli/shared/print.hpp"
 #include "cli/shared/progress.hpp"
@@ -65,8 +66,10 @@ Report run(const CompareArguments& arguments, const CommandContext& context) {
             "without this option)");
       }
       progress.say("writing " + arguments.write_plan);
-      write_file(arguments.write_plan,
-                 plan_file_of(scenario, spec, plan, lengths_tokens, context.version, arguments.normaliser));
+      const auto bytes =
+          plan_file_of(scenario, spec, plan, lengths_tokens, context.version, arguments.normaliser);
+      const WholeOutputs whole;
+      write_file(arguments.write_plan, bytes);
     };
   }
   return compare_strategies(scenario, options);
@@ -79,7 +82,10 @@ void compare(const CompareArguments& arguments, const CommandContext& context) {
   report.manifest.command = context.command_line;
   report.total_s = watch.seconds();
   report.peak_memory_bytes = peak_memory_bytes();
-  write_report(report, arguments.out);
+  {
+    const WholeOutputs whole;
+    write_report(report, arguments.out);
+  }
 
   if (arguments.json) {
     print_exact(to_json(report) + "\n");

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "cli/commands.hpp"
+#include "cli/shared/interrupts.hpp"
 #include "cli/shared/normaliser_option.hpp"
 #include "cli/shared/print.hpp"
 #include "cli/shared/progress.hpp"
@@ -232,11 +233,13 @@ void write_plan(const PackArguments& arguments, const PackOutcome& outcome,
   facts.order = pack_order(arguments, *outcome.packing.strategy);
   facts.last_iteration = arguments.last_iteration;
   const std::vector<std::int32_t> loss_tokens = read_loss_tokens(arguments, outcome.packing);
-  write_file(arguments.plan, plan_bytes({.packing = outcome.packing,
-                                         .schedule = outcome.schedule,
-                                         .sequence = {},
-                                         .loss_tokens = loss_tokens,
-                                         .facts = facts}));
+  const auto bytes = plan_bytes({.packing = outcome.packing,
+                                 .schedule = outcome.schedule,
+                                 .sequence = {},
+                                 .loss_tokens = loss_tokens,
+                                 .facts = facts});
+  const WholeOutputs whole;
+  write_file(arguments.plan, bytes);
 }
 
 void run_pack(const PackArguments& arguments, const CommandContext& context) {
@@ -250,7 +253,9 @@ void run_pack(const PackArguments& arguments, const CommandContext& context) {
       to_json(arguments, outcome).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
       "\n";
   if (!arguments.out.empty()) {
-    write_file(arguments.out, "packs.csv", packs_csv(outcome.packing));
+    const std::string csv = packs_csv(outcome.packing);
+    const WholeOutputs whole;
+    write_file(arguments.out, "packs.csv", csv);
     write_file(arguments.out, "packs.json", summary);
   }
   if (!arguments.plan.empty()) {

@@ -13,6 +13,7 @@
 #include "cli/shared/child_process.hpp"
 #include "cli/shared/data_root.hpp"
 #include "cli/shared/exit_codes.hpp"
+#include "cli/shared/interrupts.hpp"
 #include "cli/shared/print.hpp"
 #include "files/file_error.hpp"
 #include "reports/text/escape.hpp"
@@ -65,6 +66,7 @@ int run_commands(int argc, char** argv) {
 }  // namespace
 
 int run_program(int argc, char** argv) {
+  end_at_interrupts();
   try {
     return run_commands(argc, argv);
   } catch (const ExitCode& ended) {

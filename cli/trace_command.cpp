@@ -8,6 +8,7 @@
 #include <set>
 
 #include "cli/commands.hpp"
+#include "cli/shared/interrupts.hpp"
 #include "cli/shared/print.hpp"
 #include "cli/shared/progress.hpp"
 #include "experiment/trace_strategy.hpp"
@@ -88,7 +89,10 @@ void trace(const TraceArguments& arguments, const CommandContext& context) {
   const std::string text = to_chrome_trace(
       traced.step, fmt::format("{}, {}, iteration {}", scenario.name, arguments.strategy, traced.iteration),
       n_ranks);
-  write_file(arguments.out, text);
+  {
+    const WholeOutputs whole;
+    write_file(arguments.out, text);
+  }
   if (!arguments.quiet) print_trace(arguments, traced, n_ranks, text.size());
 }
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "cli/commands.hpp"
+#include "cli/shared/interrupts.hpp"
 #include "cli/shared/print.hpp"
 #include "cli/shared/progress.hpp"
 #include "cli/tune/tune_outcome.hpp"
@@ -169,6 +170,7 @@ void write_tuned(const TuneArguments& arguments, const Scenario& scenario, const
   if (outcome.tuning.groups.empty())
     throw std::invalid_argument(fmt::format("--write-scenario: expected groups to write to {}, found none",
                                             arguments.write_scenario));
+  const WholeOutputs whole;
   write_file(arguments.write_scenario,
              tuned_scenario(scenario, outcome.tuning.groups, arguments.write_scenario, data));
 }

@@ -8,6 +8,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/shared/child_process.hpp"
+#include "cli/shared/interrupts.hpp"
 #include "cli/shared/print.hpp"
 #include "files/read_file.hpp"
 #include "files/write_file.hpp"
@@ -36,7 +37,10 @@ struct ValidateArguments {
 
 void write_profile(std::string_view name, const std::string& text, const DataPaths& data) {
   const std::string path = fmt::format("{}/{}/{}.json", data.root, kProfileFiles.folder, name);
-  write_file(path, text);
+  {
+    const WholeOutputs whole;
+    write_file(path, text);
+  }
   print_out("{}: written\n", path);
 }
 
@@ -65,6 +69,7 @@ void refresh_pages(const std::string& path, const std::vector<ValidationSet>& se
     const std::string page = read_file(file);
     if (page.find(kTablesBegin) == std::string::npos) continue;
     has_tables = true;
+    const WholeOutputs whole;
     write_file(file, with_tables(page, sets));
   }
   if (!has_tables)
@@ -92,7 +97,10 @@ void validate_command(const ValidateArguments& arguments, const CommandContext& 
     print_out("{}", validation_text(sets));
   }
   if (!arguments.markdown.empty()) refresh_pages(arguments.markdown, sets);
-  if (!arguments.write_gate.empty()) write_file(arguments.write_gate, gate_json(sets));
+  if (!arguments.write_gate.empty()) {
+    const WholeOutputs whole;
+    write_file(arguments.write_gate, gate_json(sets));
+  }
   if (!arguments.gate.empty()) report_gate(arguments.gate, sets);
 }
 

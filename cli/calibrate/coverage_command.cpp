@@ -7,6 +7,7 @@
 
 #include "cli/calibrate/commands.hpp"
 #include "cli/calibrate/inputs.hpp"
+#include "cli/shared/interrupts.hpp"
 #include "cli/shared/print.hpp"
 #include "cli/shared/progress.hpp"
 #include "experiment/plans/check_strategies.hpp"
@@ -175,6 +176,7 @@ void cover(const CoverageArguments& arguments, const CommandContext& context) {
   if (!arguments.plan.empty()) {
     std::vector<KernelCase> cases;
     for (const UnmeasuredCase& row : unmeasured) cases.push_back(row.kernel);
+    const WholeOutputs whole;
     write_file(arguments.plan,
                measurement_list_text(
                    cases, fmt::format("What {} does not have of {}, the largest share of time first.",

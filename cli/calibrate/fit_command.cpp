@@ -9,6 +9,7 @@
 #include "calibration/fit/steps/framework_fit.hpp"
 #include "cli/calibrate/commands.hpp"
 #include "cli/calibrate/inputs.hpp"
+#include "cli/shared/interrupts.hpp"
 #include "cli/shared/print.hpp"
 #include "files/write_file.hpp"
 #include "reports/text/numbers.hpp"
@@ -136,6 +137,7 @@ void fit_hardware(const FitArguments& arguments, const Measurements& measurement
                                                         .library = chosen_libraries(arguments.libraries)});
   fit.profile.missing_kernels_from = as_seen_from(arguments.hardware, arguments.missing_from);
   print_hardware_fit(fit, arguments.listed);
+  const WholeOutputs whole;
   write_file(arguments.hardware, hardware_profile_json(fit.profile));
   print_out("\nWrote {}\n", arguments.hardware);
 }
@@ -160,6 +162,7 @@ void fit_framework(const FitArguments& arguments, const CommandContext& context,
        .description = arguments.description,
        .hardware = as_seen_from(arguments.framework, on)});
   print_out("{}", framework_fit_text(fit));
+  const WholeOutputs whole;
   write_file(arguments.framework, framework_profile_json(fit));
   print_out("Wrote {}\n", arguments.framework);
 }

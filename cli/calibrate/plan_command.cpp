@@ -8,6 +8,7 @@
 
 #include "cli/calibrate/commands.hpp"
 #include "cli/calibrate/make_plan.hpp"
+#include "cli/shared/interrupts.hpp"
 #include "cli/shared/print.hpp"
 #include "files/write_file.hpp"
 #include "models/coverage/measurement_list.hpp"
@@ -81,6 +82,7 @@ void add_calibrate_plan_command(CLI::App& calibrate, const CommandContext& conte
       print_exact(text);
       return;
     }
+    const WholeOutputs whole;
     write_file(*out, text);
     print_out("Wrote {}: {}\n", *out, description);
   });

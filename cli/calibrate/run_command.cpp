@@ -8,6 +8,7 @@
 #include "cli/calibrate/commands.hpp"
 #include "cli/calibrate/make_plan.hpp"
 #include "cli/shared/child_process.hpp"
+#include "cli/shared/interrupts.hpp"
 #include "cli/shared/print.hpp"
 #include "files/write_file.hpp"
 
@@ -81,7 +82,10 @@ std::vector<std::string> plan_files(const RunArguments& arguments, const DataPat
   const fs::path plan = fs::path(out).replace_extension(".plan.txt");
   std::string description;
   const std::string text = make_plan_text(arguments.request, data, &description);
-  if (!arguments.dry_run) write_file(plan.string(), text);
+  if (!arguments.dry_run) {
+    const WholeOutputs whole;
+    write_file(plan.string(), text);
+  }
   print_out("Plan {}: {}\n", plan.string(), description);
   std::fflush(stdout);
   return {plan.string()};

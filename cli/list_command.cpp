@@ -4,6 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "cli/commands.hpp"
@@ -14,6 +16,7 @@
 #include "reports/text/escape.hpp"
 #include "scenarios/loader/list_files.hpp"
 #include "scenarios/loader/load_scenario.hpp"
+#include "scenarios/loader/profiles/read_hardware_profile.hpp"
 
 namespace packsim {
 namespace {
@@ -44,6 +47,14 @@ std::vector<ListRow> option_rows() {
                                                 expected_of(*option), text_of(default_value(*option)))});
   }
   return rows;
+}
+
+// An empty list would hide that the data are not where packsim looks for them.
+void require_files(const NamedFiles& kind, const DataPaths& data) {
+  if (!names_of(kind, data).empty()) return;
+  throw std::invalid_argument(fmt::format(
+      "{}/{}: expected a .json file for each {}, got none (PACKSIM_DATA names the folder of the data)",
+      data.root, kind.folder, kind.what));
 }
 
 std::vector<ListRow> file_rows(const std::vector<ListedFile>& files) {
@@ -104,22 +115,35 @@ void print_strategies(const DataPaths&) {
   print_rows(option_rows());
 }
 
-// What can be listed.
+constexpr NamedFiles kSupportFiles[] = {kGpuFiles, kModelFiles, kProfileFiles, kHardwareProfileFiles};
+
+// What is listed, and the files that it is read from.
 struct Listing {
   std::string_view name;
+  std::span<const NamedFiles> files;
   void (*print)(const DataPaths& data);
 };
 
 constexpr Listing kListings[] = {
-    {"strategies", print_strategies},
-    {"models", [](const DataPaths& data) { print_rows(file_rows(list_models(data))); }},
-    {"gpus", [](const DataPaths& data) { print_rows(gpu_rows(data)); }},
-    {"clusters", [](const DataPaths& data) { print_rows(file_rows(list_clusters(data))); }},
-    {"networks", [](const DataPaths& data) { print_rows(file_rows(list_networks(data))); }},
-    {"scenarios", [](const DataPaths& data) { print_rows(file_rows(list_scenarios(data))); }},
-    {"profiles", [](const DataPaths& data) { print_rows(file_rows(list_profiles(data))); }},
-    {"hardware-profiles", [](const DataPaths& data) { print_rows(file_rows(list_hardware_profiles(data))); }},
-    {"support", [](const DataPaths& data) { print_out("{}", support_text(data)); }},
+    {"strategies", {}, print_strategies},
+    {"models", {&kModelFiles, 1}, [](const DataPaths& data) { print_rows(file_rows(list_models(data))); }},
+    {"gpus", {&kGpuFiles, 1}, [](const DataPaths& data) { print_rows(gpu_rows(data)); }},
+    {"clusters",
+     {&kClusterFiles, 1},
+     [](const DataPaths& data) { print_rows(file_rows(list_clusters(data))); }},
+    {"networks",
+     {&kNetworkFiles, 1},
+     [](const DataPaths& data) { print_rows(file_rows(list_networks(data))); }},
+    {"scenarios",
+     {&kScenarioFiles, 1},
+     [](const DataPaths& data) { print_rows(file_rows(list_scenarios(data))); }},
+    {"profiles",
+     {&kProfileFiles, 1},
+     [](const DataPaths& data) { print_rows(file_rows(list_profiles(data))); }},
+    {"hardware-profiles",
+     {&kHardwareProfileFiles, 1},
+     [](const DataPaths& data) { print_rows(file_rows(list_hardware_profiles(data))); }},
+    {"support", kSupportFiles, [](const DataPaths& data) { print_out("{}", support_text(data)); }},
 };
 
 }  // namespace
@@ -136,7 +160,9 @@ void add_list_command(CLI::App& app, const CommandContext& context) {
       ->check(CLI::IsMember(names));
   command->callback([what, context] {
     const DataPaths data{.root = context.data_root};
-    std::ranges::find(kListings, *what, &Listing::name)->print(data);
+    const Listing& listing = *std::ranges::find(kListings, *what, &Listing::name);
+    for (const NamedFiles& kind : listing.files) require_files(kind, data);
+    listing.print(data);
   });
 }
 

@@ -15,6 +15,7 @@
 #include "cli/shared/print.hpp"
 #include "cli/shared/progress.hpp"
 #include "cli/strategy_options.hpp"
+#include "experiment/plans/require_packs.hpp"
 #include "experiment/plans/stopwatch.hpp"
 #include "files/write_file.hpp"
 #include "packing/options/shared_options.hpp"
@@ -97,6 +98,7 @@ PackOutcome pack_and_measure(const PackArguments& arguments, std::span<const std
   const Stopwatch watch;
   outcome.packing = pack(arguments.strategy, request);
   outcome.packing_s = watch.seconds();
+  require_packs(outcome.packing);
   outcome.statistics = pack_statistics(outcome.packing);
 
   const std::size_t n_groups = outcome.packing.groups.size();
@@ -122,6 +124,10 @@ PackOutcome pack_and_measure(const PackArguments& arguments, std::span<const std
 
 nlohmann::ordered_json to_json(const PackArguments& arguments, const PackOutcome& outcome) {
   const PackCounts& counts = outcome.packing.counts;
+  // Of no iteration there are no ratios (docs/metrics.md).
+  const auto ratio = [&](double value) {
+    return outcome.metrics.iterations > 0 ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+  };
   return {{"format", 1},
           {"lengths", arguments.lengths},
           {"strategy", arguments.strategy},
@@ -135,14 +141,14 @@ nlohmann::ordered_json to_json(const PackArguments& arguments, const PackOutcome
           {"fill_fraction", outcome.statistics.fill_fraction},
           {"n_gpus", outcome.schedule.n_gpus},
           {"iterations", outcome.metrics.iterations},
-          {"abr", outcome.metrics.abr},
-          {"abr_slots", outcome.metrics.abr_slots},
-          {"abr_weighted", outcome.metrics.abr_weighted},
-          {"balanced_fraction", outcome.metrics.balanced_fraction},
-          {"cr", outcome.metrics.cr},
-          {"dbr", outcome.metrics.dbr},
-          {"pr", outcome.metrics.pr},
-          {"ave_t_tokens", outcome.metrics.ave_t_tokens},
+          {"abr", ratio(outcome.metrics.abr)},
+          {"abr_slots", ratio(outcome.metrics.abr_slots)},
+          {"abr_weighted", ratio(outcome.metrics.abr_weighted)},
+          {"balanced_fraction", ratio(outcome.metrics.balanced_fraction)},
+          {"cr", ratio(outcome.metrics.cr)},
+          {"dbr", ratio(outcome.metrics.dbr)},
+          {"pr", ratio(outcome.metrics.pr)},
+          {"ave_t_tokens", ratio(outcome.metrics.ave_t_tokens)},
           {"dropped_samples", counts.dropped_samples},
           {"dropped_tokens", counts.dropped_tokens + outcome.schedule.dropped_tokens},
           {"empty_samples", counts.empty_samples},
@@ -160,6 +166,9 @@ void print_table(const PackArguments& arguments, const PackOutcome& outcome) {
   const auto row = [](const char* name, const std::string& value, const char* meaning) {
     print_out("  {:<18} {:>14}  {}\n", name, value, meaning);
   };
+  const auto ratio = [&](double value, int n_digits) {
+    return outcome.metrics.iterations > 0 ? fmt::format("{:.{}f}", value, n_digits) : "-";
+  };
   print_out("{}: {} samples, {} tokens, packed by {} in {:.3f} s\n", arguments.lengths, counts.n_samples,
             counts.n_tokens, arguments.strategy, outcome.packing_s);
   row("packs", fmt::format("{}", outcome.statistics.n_packs), "");
@@ -169,14 +178,12 @@ void print_table(const PackArguments& arguments, const PackOutcome& outcome) {
   row("samples a pack", fmt::format("{:.1f}", outcome.statistics.samples_per_pack), "");
   row("iterations", fmt::format("{}", outcome.metrics.iterations),
       fmt::format("on {} GPU{}", outcome.schedule.n_gpus, outcome.schedule.n_gpus == 1 ? "" : "s").c_str());
-  row("ABR", fmt::format("{:.4f}", outcome.metrics.abr),
-      "attention imbalance over DP ranks, mean of iterations");
-  row("ABR slots", fmt::format("{:.4f}", outcome.metrics.abr_slots),
-      "the same over slots of the largest SP degree");
-  row("CR", fmt::format("{:.4f}", outcome.metrics.cr), "share of tokens with SP above 1");
-  row("DBR", fmt::format("{:.4f}", outcome.metrics.dbr), "token imbalance over DP ranks, mean of iterations");
-  row("PR", fmt::format("{:.4f}", outcome.metrics.pr), "share of padding among computed tokens");
-  row("Ave-T", fmt::format("{:.0f}", outcome.metrics.ave_t_tokens), "tokens of a DP rank in an iteration");
+  row("ABR", ratio(outcome.metrics.abr, 4), "attention imbalance over DP ranks, mean of iterations");
+  row("ABR slots", ratio(outcome.metrics.abr_slots, 4), "the same over slots of the largest SP degree");
+  row("CR", ratio(outcome.metrics.cr, 4), "share of tokens with SP above 1");
+  row("DBR", ratio(outcome.metrics.dbr, 4), "token imbalance over DP ranks, mean of iterations");
+  row("PR", ratio(outcome.metrics.pr, 4), "share of padding among computed tokens");
+  row("Ave-T", ratio(outcome.metrics.ave_t_tokens, 0), "tokens of a DP rank in an iteration");
   row("dropped tokens", fmt::format("{}", counts.dropped_tokens + outcome.schedule.dropped_tokens),
       fmt::format("{} over-long samples, {} packs of last iterations; {} empty samples left out",
                   counts.dropped_samples, outcome.schedule.dropped_packs, counts.empty_samples)

@@ -16,6 +16,7 @@
 #include "experiment/plans/keep_strategies.hpp"
 #include "experiment/plans/plan_of_file.hpp"
 #include "experiment/plans/plan_strategy.hpp"
+#include "experiment/plans/require_packs.hpp"
 #include "experiment/pricing/set_bounds.hpp"
 #include "experiment/results/job_differences.hpp"
 #include "experiment/results/length_summary.hpp"
@@ -188,6 +189,7 @@ Report compare_strategies(const Scenario& scenario, const RunOptions& options) {
   check_strategies(scenario, drawn.lengths_tokens);
   return run_plans(scenario, summarize(drawn), options, [&](const StrategySpec& spec, SharedPrices& prices) {
     FoundPlan found = find_plan(scenario, spec, drawn.lengths_tokens, prices);
+    require_packs(found.plan.packing);
     if (options.planned) options.planned(found.spec, found.plan, drawn.lengths_tokens);
     return found;
   });
@@ -204,7 +206,9 @@ Report replay_schedule_file(const Scenario& scenario, const std::string& path, c
                              .n_samples = plan->facts.counts.n_samples,
                              .n_tokens = plan->facts.counts.n_tokens});
   return run_plans(planned, lengths, options, [&](const StrategySpec& spec, SharedPrices&) {
-    return FoundPlan{.spec = spec, .plan = plan_of_file(planned, plan)};
+    FoundPlan found{.spec = spec, .plan = plan_of_file(planned, plan)};
+    require_packs(found.plan.packing);
+    return found;
   });
 }
 

@@ -10,6 +10,7 @@
 
 #include "experiment/plans/check_strategies.hpp"
 #include "experiment/plans/keep_strategies.hpp"
+#include "experiment/plans/require_packs.hpp"
 #include "experiment/pricing/price_strategy.hpp"
 #include "experiment/search/find_plan.hpp"
 #include "scenarios/loader/lengths/draw_lengths.hpp"
@@ -53,9 +54,14 @@ StrategyTrace trace_strategy(const Scenario& given, const std::string& name, con
       .plan = find_plan(scenario, scenario.strategies.front(), drawn.lengths_tokens, prices).plan,
       .iteration = 0,
       .step = {}};
-  const auto refuse = [&](const char* mistake) {
+  const auto refuse = [&](std::string_view mistake) {
     throw std::invalid_argument(fmt::format("{}: strategy {}: {}", scenario.path, name, mistake));
   };
+  try {
+    require_packs(trace.plan.packing);
+  } catch (const std::invalid_argument& error) {
+    refuse(error.what());
+  }
   if (!std::ranges::all_of(trace.plan.groups, &PlannedGroup::feasible))
     refuse("expected a plan that fits in GPU memory (see packsim check)");
   if (trace.plan.schedule.iterations.empty()) refuse("expected at least one iteration, got none");

@@ -67,6 +67,17 @@ GroupSpec whole_samples(const StrategySpec& spec, std::span<const std::int32_t> 
   return group;
 }
 
+// Whether some sample has tokens and is not dropped as over-long.
+bool trains_something(const StrategySpec& spec, std::span<const std::int32_t> lengths_tokens) {
+  std::int64_t longest_kept = kLongestCapacityTokens;
+  if (spec.over_long == OverLong::drop && !spec.groups.empty()) {
+    longest_kept = std::ranges::max(spec.groups, {}, &GroupSpec::capacity_tokens).capacity_tokens;
+  } else if (spec.over_long == OverLong::drop) {
+    longest_kept = spec.longest_tokens.value_or(longest_kept);
+  }
+  return std::ranges::any_of(lengths_tokens, [&](std::int32_t n) { return n > 0 && n <= longest_kept; });
+}
+
 }  // namespace
 
 void check_strategies(const Scenario& scenario, std::span<const std::int32_t> lengths_tokens) {
@@ -75,6 +86,13 @@ void check_strategies(const Scenario& scenario, std::span<const std::int32_t> le
     StrategySpec spec = scenario.strategies[i];
     try {
       const Strategy& strategy = *find_strategy(spec.strategy);
+      if (!trains_something(spec, lengths_tokens)) {
+        messages.push_back(
+            fmt::format("{}: /strategies/{}: {}: expected samples to train, got none: all are empty, or "
+                        "over-long and dropped",
+                        scenario.path, i, spec.name));
+        continue;
+      }
       std::ranges::move(stage_mistakes(scenario, i), std::back_inserter(messages));
       if (strategy.chooses_groups) {
         // There are no groups yet.

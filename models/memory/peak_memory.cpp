@@ -13,7 +13,7 @@
 #include "models/state_traffic.hpp"
 
 namespace packsim {
-namespace {
+namespace peak_memory_detail {  // named, as PlanMemory::Parts has them
 
 struct Job {
   const Transformer& model;
@@ -31,6 +31,19 @@ struct LayerCost {
   double made_bytes = 0;  // what its backward pass makes of weights that are there
 };
 using LayerCosts = std::array<LayerCost, 2>;
+
+// What a stage holds however many of its layers are checkpointed.
+struct StageBase {
+  MemoryPeak resting;     // states, and what is there in every moment
+  double step_bytes = 0;  // what the optimizer step adds
+  MemoryPeak held;        // from the first pass to the last, without activations
+};
+
+}  // namespace peak_memory_detail
+
+namespace {
+
+using namespace peak_memory_detail;
 
 const LayerCost& cost_of(const LayerCosts& costs, const StageLayer& layer) {
   return costs[layer.kind == LayerKind::dense ? 0 : 1];
@@ -107,19 +120,45 @@ double bucket_bytes(const Job& job, int stage) {
   return 2 * (plan.execution.fp32_gradients ? kFp32 : kBf16) * elements;
 }
 
-// Activations of so many micro-batches in one layer.
-void add_layer(const Job& job, const LayerCosts& costs, const StageLayer& layer, double n_micro_batches,
-               MemoryPeak& peak) {
+// What so many micro-batches keep of a layer, and which part of the peak that is; of layers with activations
+// on the host nothing.
+struct KeptBytes {
+  double MemoryPeak::*part = &MemoryPeak::activations_bytes;
+  double bytes = 0;
+};
+
+KeptBytes kept_bytes(const Job& job, const LayerCosts& costs, const StageLayer& layer,
+                     double n_micro_batches) {
   const LayerActivations& per_token = cost_of(costs, layer).per_token;
   const double tokens = job.tokens_per_gpu * n_micro_batches;
-  if (!layer.is_checkpointed) {
-    peak.activations_bytes += tokens * per_token.kept_bytes;
-  } else if (job.plan.checkpointing != Checkpointing::full) {
-    peak.activations_bytes += tokens * per_token.checkpointed_bytes;
-  } else if (!job.plan.offload.activations) {
-    peak.checkpoints_bytes += tokens * per_token.checkpointed_bytes;
-  }
+  if (!layer.is_checkpointed) return {&MemoryPeak::activations_bytes, tokens * per_token.kept_bytes};
+  if (job.plan.checkpointing != Checkpointing::full)
+    return {&MemoryPeak::activations_bytes, tokens * per_token.checkpointed_bytes};
+  if (!job.plan.offload.activations)
+    return {&MemoryPeak::checkpoints_bytes, tokens * per_token.checkpointed_bytes};
+  return {};
 }
+
+// The same for a layer of each kind, checkpointed or not.
+class KeptLayers {
+ public:
+  KeptLayers(const Job& job, const LayerCosts& costs, double n_micro_batches) {
+    for (const LayerKind kind : {LayerKind::dense, LayerKind::expert})
+      for (const bool is_checkpointed : {false, true})
+        kept_[index({kind, is_checkpointed})] =
+            kept_bytes(job, costs, {kind, is_checkpointed}, n_micro_batches);
+  }
+  void add(const StageLayer& layer, MemoryPeak& peak) const {
+    const KeptBytes& kept = kept_[index(layer)];
+    peak.*kept.part += kept.bytes;
+  }
+
+ private:
+  static std::size_t index(const StageLayer& layer) {
+    return (layer.kind == LayerKind::dense ? 0U : 2U) + (layer.is_checkpointed ? 1U : 0U);
+  }
+  std::array<KeptBytes, 4> kept_;
+};
 
 int gpus_of_node(const Job& job) {
   return std::min(job.cluster.gpus_per_node, job.plan.n_gpus);
@@ -145,15 +184,27 @@ OffloadedInputs offloaded_inputs(const Job& job, const LayerCosts& costs,
   return inputs;
 }
 
-// States, and what is there in every moment.
-MemoryPeak resting(const Job& job, int stage) {
-  const StateBytes states = stage_states(job.model, job.plan, stage);
+MemoryPeak resting(const Job& job, const StateBytes& states, int stage) {
   return {.weights_bytes = states.weights_bytes,
           .gradients_bytes = states.gradients_bytes,
           .optimizer_bytes = states.optimizer_bytes,
           .reserved_bytes = job.assumptions.reserved_bytes,
           .host_bytes = states.host_bytes * gpus_of_node(job),
+          .moment = PeakMoment::optimizer_step,
           .stage = stage};
+}
+
+std::vector<StageBase> stage_bases(const Job& job) {
+  std::vector<StageBase> bases;
+  for (int stage = 0; stage < job.plan.pp_degree; ++stage) {
+    const StateBytes states = stage_states(job.model, job.plan, stage);
+    StageBase base{.resting = resting(job, states, stage), .step_bytes = states.step_bytes, .held = {}};
+    base.held = base.resting;
+    base.held.bucket_bytes = bucket_bytes(job, stage);
+    add_kept_states(job, stage, base.held);
+    bases.push_back(base);
+  }
+  return bases;
 }
 
 MemoryPeak at_loss(const Job& job, const LayerCosts& costs, const LayerChunk& last_chunk, MemoryPeak peak) {
@@ -188,13 +239,19 @@ void keep_larger(const MemoryPeak& candidate, MemoryPeak& peak) {
   if (candidate.total_bytes() > peak.total_bytes()) peak = candidate;
 }
 
-MemoryPeak stage_peak(const Job& job, const LayerCosts& costs, int stage) {
-  MemoryPeak peak = resting(job, stage);
-  peak.moment = PeakMoment::optimizer_step;
-  MemoryPeak held = peak;
-  peak.optimizer_bytes += stage_states(job.model, job.plan, stage).step_bytes;
+// Whether the layer's backward pass holds no more than that of the layer behind it, whose turn is before:
+// they are alike, and fewer activations are left.
+bool holds_no_more(const LayerChunk& chunk, std::size_t index) {
+  return index + 1 < chunk.size() && chunk[index] == chunk[index + 1] &&
+         (index == 0 || chunk[index - 1].kind == chunk[index].kind);
+}
 
-  const std::vector<LayerChunk> chunks = stage_chunks(job.model, job.plan, stage);
+MemoryPeak stage_peak(const Job& job, const LayerCosts& costs, const StageBase& base, int stage,
+                      const std::vector<LayerChunk>& chunks) {
+  MemoryPeak peak = base.resting;
+  peak.optimizer_bytes += base.step_bytes;
+  MemoryPeak held = base.held;
+
   const double in_flight = micro_batches_in_flight(job.plan, stage, job.n_micro_batches);
   if (job.plan.offload.activations) {
     const OffloadedInputs inputs = offloaded_inputs(job, costs, chunks);
@@ -202,16 +259,16 @@ MemoryPeak stage_peak(const Job& job, const LayerCosts& costs, int stage) {
     peak.host_bytes += in_flight * inputs.all_bytes * gpus_of_node(job);
     held.host_bytes = peak.host_bytes;
   }
+  const KeptLayers kept(job, costs, in_flight);
   for (const LayerChunk& chunk : chunks)
-    for (const StageLayer& layer : chunk) add_layer(job, costs, layer, in_flight, held);
-  held.bucket_bytes = bucket_bytes(job, stage);
-  add_kept_states(job, stage, held);
+    for (const StageLayer& layer : chunk) kept.add(layer, held);
   if (stage == job.plan.pp_degree - 1) keep_larger(at_loss(job, costs, chunks.back(), held), peak);
+  const KeptLayers freed(job, costs, -1);
   for (const LayerChunk& chunk : chunks) {
     MemoryPeak left = held;
     for (std::size_t i = chunk.size(); i-- > 0;) {
-      keep_larger(at_backward(job, costs, chunk, i, left), peak);
-      add_layer(job, costs, chunk[i], -1, left);
+      if (!holds_no_more(chunk, i)) keep_larger(at_backward(job, costs, chunk, i, left), peak);
+      freed.add(chunk[i], left);
     }
   }
   return peak;
@@ -243,20 +300,57 @@ double MemoryPeak::total_bytes() const {
          exchange_bytes + reserved_bytes;
 }
 
-MemoryPeak peak_memory(const Transformer& model, const Cluster& cluster, const ParallelPlan& plan,
-                       const MemoryAssumptions& assumptions, double tokens_per_gpu, int n_micro_batches) {
-  const Job job{model, cluster, plan, assumptions, tokens_per_gpu, n_micro_batches};
+struct PlanMemory::Parts {
+  const Transformer& model;
+  const Cluster& cluster;
+  ParallelPlan plan;
+  MemoryAssumptions assumptions;
+  LayerCosts costs;
+  std::vector<StageBase> bases;                 // [pp_degree]
+  std::vector<std::vector<LayerChunk>> chunks;  // [pp_degree]
+
+  Job job(double tokens_per_gpu, int n_micro_batches) const {
+    return {model, cluster, plan, assumptions, tokens_per_gpu, n_micro_batches};
+  }
+};
+
+PlanMemory::PlanMemory(const Transformer& model, const Cluster& cluster, const ParallelPlan& plan,
+                       const MemoryAssumptions& assumptions)
+    : parts_(std::make_unique<Parts>(Parts{model, cluster, plan, assumptions, {}, {}, {}})) {
+  const Job job = parts_->job(0, 1);
   check(job);
-  const LayerCosts costs = layer_costs(model, plan, assumptions.fused_kernels);
-  MemoryPeak peak = stage_peak(job, costs, 0);
+  parts_->costs = layer_costs(model, plan, assumptions.fused_kernels);
+  parts_->bases = stage_bases(job);
+  set_gc_layers(plan.gc_layers);
+}
+
+PlanMemory::~PlanMemory() = default;
+
+void PlanMemory::set_gc_layers(int gc_layers) {
+  parts_->plan.gc_layers = gc_layers;
+  parts_->chunks.clear();
+  for (int stage = 0; stage < parts_->plan.pp_degree; ++stage)
+    parts_->chunks.push_back(stage_chunks(parts_->model, parts_->plan, stage));
+}
+
+MemoryPeak PlanMemory::peak(double tokens_per_gpu, int n_micro_batches) const {
+  const Job job = parts_->job(tokens_per_gpu, n_micro_batches);
+  check(job);
+  MemoryPeak peak = stage_peak(job, parts_->costs, parts_->bases[0], 0, parts_->chunks[0]);
   double host_bytes = peak.host_bytes;
-  for (int stage = 1; stage < plan.pp_degree; ++stage) {
-    const MemoryPeak other = stage_peak(job, costs, stage);
+  for (std::size_t stage = 1; stage < parts_->bases.size(); ++stage) {
+    const MemoryPeak other =
+        stage_peak(job, parts_->costs, parts_->bases[stage], static_cast<int>(stage), parts_->chunks[stage]);
     host_bytes = std::max(host_bytes, other.host_bytes);
     keep_larger(other, peak);
   }
   peak.host_bytes = host_bytes;
   return peak;
+}
+
+MemoryPeak peak_memory(const Transformer& model, const Cluster& cluster, const ParallelPlan& plan,
+                       const MemoryAssumptions& assumptions, double tokens_per_gpu, int n_micro_batches) {
+  return PlanMemory(model, cluster, plan, assumptions).peak(tokens_per_gpu, n_micro_batches);
 }
 
 bool fits(const Cluster& cluster, const MemoryPeak& peak) {
@@ -268,9 +362,11 @@ std::optional<int> fewest_gc_layers(const Transformer& model, const Cluster& clu
                                     const ParallelPlan& plan, const MemoryAssumptions& assumptions,
                                     double tokens_per_gpu, int n_micro_batches) {
   ParallelPlan tried = plan;
-  for (tried.gc_layers = 0; tried.gc_layers <= model.n_layers; ++tried.gc_layers) {
-    if (fits(cluster, peak_memory(model, cluster, tried, assumptions, tokens_per_gpu, n_micro_batches)))
-      return tried.gc_layers;
+  tried.gc_layers = 0;
+  PlanMemory memory(model, cluster, tried, assumptions);
+  for (int gc_layers = 0; gc_layers <= model.n_layers; ++gc_layers) {
+    memory.set_gc_layers(gc_layers);
+    if (fits(cluster, memory.peak(tokens_per_gpu, n_micro_batches))) return gc_layers;
   }
   return std::nullopt;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -73,6 +74,23 @@ struct MemoryPeak {
 /// model has.
 MemoryPeak peak_memory(const Transformer& model, const Cluster& cluster, const ParallelPlan& plan,
                        const MemoryAssumptions& assumptions, double tokens_per_gpu, int n_micro_batches = 1);
+
+/// peak_memory() of one plan for packs of many sizes: what is the same for all of them is computed once.
+/// Model and cluster must outlive it.
+class PlanMemory {
+ public:
+  PlanMemory(const Transformer& model, const Cluster& cluster, const ParallelPlan& plan,
+             const MemoryAssumptions& assumptions);
+  ~PlanMemory();
+
+  /// Throws as peak_memory() does.
+  MemoryPeak peak(double tokens_per_gpu, int n_micro_batches = 1) const;
+  void set_gc_layers(int gc_layers);
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
 
 /// Whether the peak fits in the memory of the GPU, and what is offloaded in that of the node. A node whose
 /// memory is not stated has room for everything.

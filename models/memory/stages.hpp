@@ -10,6 +10,8 @@ namespace packsim {
 struct StageLayer {
   LayerKind kind = LayerKind::dense;
   bool is_checkpointed = false;
+
+  bool operator==(const StageLayer&) const = default;
 };
 
 /// Layers that follow each other in the model, from the first to the last; perhaps none.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "scenarios/loader/json/suggest.hpp"
+#include "scenarios/loader/limits.hpp"
 
 namespace packsim {
 namespace {
@@ -204,6 +205,10 @@ std::vector<JsonReader> JsonReader::objects(std::string_view key) {
   std::vector<JsonReader> readers;
   const Json* elements = of_type(key, false, is_filled_array, "array of at least one object");
   if (elements == nullptr) return readers;
+  if (elements->size() > kMostObjects) {
+    refuse(key, fmt::format("at most {} objects", kMostObjects), fmt::format("{}", elements->size()));
+    return readers;
+  }
   for (std::size_t i = 0; i < elements->size(); ++i) {
     const Json& element = (*elements)[i];
     const std::string element_place = fmt::format("{}/{}", place(key), i);

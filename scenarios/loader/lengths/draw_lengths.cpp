@@ -13,6 +13,7 @@
 #include "scenarios/loader/json/file_text.hpp"
 #include "scenarios/loader/json/problems.hpp"
 #include "scenarios/loader/lengths/read_lengths.hpp"
+#include "scenarios/loader/limits.hpp"
 
 namespace packsim {
 namespace {
@@ -101,6 +102,16 @@ std::vector<std::int64_t> counts_of(const LengthSpec& spec, const std::vector<So
   return counts;
 }
 
+// Before anything is drawn: each source may be within the limit and all together far beyond memory.
+void check_total(const std::vector<std::int64_t>& counts, Problems& problems) {
+  const std::int64_t total = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  if (total <= kMostDrawnSamples) return;
+  problems.add({.file = "",
+                .place = "lengths",
+                .expected = fmt::format("at most {} samples in all sources", kMostDrawnSamples),
+                .got = fmt::format("{}", total)});
+}
+
 }  // namespace
 
 DrawnLengths draw_lengths(const LengthSpec& spec, std::uint32_t seed) {
@@ -108,6 +119,8 @@ DrawnLengths draw_lengths(const LengthSpec& spec, std::uint32_t seed) {
   const std::vector<SourceFile> files = read_sources(spec, problems);
   problems.throw_if_any();  // before counting: a source with bad rows has fewer lengths than it should
   const std::vector<std::int64_t> counts = counts_of(spec, files, problems);
+  problems.throw_if_any();
+  check_total(counts, problems);
   problems.throw_if_any();
 
   DrawnLengths result;

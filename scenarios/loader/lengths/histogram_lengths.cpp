@@ -30,9 +30,9 @@ class Bins {
       return;
     }
     const bool is_count = n_samples.is_number_unsigned() &&
-                          n_samples.get<std::uint64_t>() <= static_cast<std::uint64_t>(kMostSamples);
+                          n_samples.get<std::uint64_t>() <= static_cast<std::uint64_t>(kMostDrawnSamples);
     if (!is_count) {
-      bad_rows_.add(place(key), fmt::format("integer in 0..{}", kMostSamples), describe(n_samples));
+      bad_rows_.add(place(key), fmt::format("integer in 0..{}", kMostDrawnSamples), describe(n_samples));
       return;
     }
     bins_.push_back({*length, n_samples.get<std::int64_t>()});
@@ -40,8 +40,8 @@ class Bins {
   }
 
   std::vector<std::int32_t> lengths_tokens() {
-    if (n_samples_ > kMostSamples) {
-      bad_rows_.add("/histogram", fmt::format("at most {} samples", kMostSamples),
+    if (n_samples_ > kMostDrawnSamples) {
+      bad_rows_.add("/histogram", fmt::format("at most {} samples", kMostDrawnSamples),
                     fmt::format("{}", n_samples_));
     }
     std::vector<std::int32_t> lengths;

@@ -19,7 +19,7 @@ LengthSource read_source(JsonReader& reader, const std::string& scenario_folder,
       reader.refuse("source", file.expected, file.got);
     }
   }
-  source.count = reader.optional_integer("count", 1, kMostSamples);
+  source.count = reader.optional_integer("count", 1, kMostDrawnSamples);
   source.weight = reader.optional_positive("weight");
   if (reader.has("count") && reader.has("weight")) reader.refuse("weight", "no weight beside a count");
   return source;
@@ -34,7 +34,7 @@ void check_weights(JsonReader& spec, std::vector<JsonReader>& readers) {
     return;
   }
   if (!spec.has("count")) {
-    spec.refuse("count", fmt::format("integer in 1..{} where the sources have weights", kMostSamples));
+    spec.refuse("count", fmt::format("integer in 1..{} where the sources have weights", kMostDrawnSamples));
   }
   for (JsonReader& source : readers) {
     if (source.has("weight")) continue;
@@ -49,7 +49,7 @@ LengthSpec read_length_spec(JsonReader reader, const std::string& scenario_folde
   LengthSpec lengths;
   std::vector<JsonReader> mix = reader.objects("mix");
   for (JsonReader& source : mix) lengths.mix.push_back(read_source(source, scenario_folder, data));
-  lengths.count = reader.optional_integer("count", 1, kMostSamples);
+  lengths.count = reader.optional_integer("count", 1, kMostDrawnSamples);
   lengths.with_replacement = reader.boolean("with_replacement", false);
   lengths.shuffle = reader.boolean("shuffle", true);
   check_weights(reader, mix);

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <stdexcept>
@@ -46,12 +47,24 @@ std::int64_t peak_memory_bytes() {
   return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;  // Linux counts in KiB
 }
 
+// Before the work, and off the progress line, which is written over.
+void announce_long_work(double work_s, bool quiet) {
+  constexpr double kLong_s = 60;
+  if (quiet || work_s < kLong_s) return;
+  print_error("This may take about {:.0f} minute{}; Ctrl-C ends it.\n", std::ceil(work_s / 60),
+              work_s <= 60 ? "" : "s");
+}
+
 Report run(const CompareArguments& arguments, const CommandContext& context) {
   Scenario scenario = load_scenario(arguments.scenario, {.root = context.data_root});
   Progress progress(arguments.quiet);
   RunOptions options{.n_threads = arguments.threads,
                      .level = arguments.level == "op" ? Level::op : Level::step,
                      .progress = [&](const std::string& what) { progress.say(what); }};
+  const auto n_strategies = static_cast<double>(arguments.strategies.empty() ? scenario.strategies.size()
+                                                                             : arguments.strategies.size());
+  const double n_threads = std::min<double>(arguments.threads, n_strategies);
+  options.estimated = [&](double work_s) { announce_long_work(work_s / n_threads, arguments.quiet); };
   if (!arguments.plan.empty()) {
     const BusErrorGuard guard(arguments.plan);
     return replay_schedule_file(scenario, arguments.plan, options);

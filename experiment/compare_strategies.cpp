@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "experiment/costs/warnings.hpp"
+#include "experiment/estimate_work.hpp"
 #include "experiment/plans/check_strategies.hpp"
 #include "experiment/plans/keep_strategies.hpp"
 #include "experiment/plans/plan_of_file.hpp"
@@ -187,6 +188,8 @@ Report compare_strategies(const Scenario& scenario, const RunOptions& options) {
   if (options.progress) options.progress("reading lengths");
   const DrawnLengths drawn = draw_lengths(scenario.lengths, scenario.seed);
   check_strategies(scenario, drawn.lengths_tokens);
+  if (options.estimated)
+    options.estimated(estimated_work_s(scenario, drawn.lengths_tokens, options.level == Level::op));
   return run_plans(scenario, summarize(drawn), options, [&](const StrategySpec& spec, SharedPrices& prices) {
     FoundPlan found = find_plan(scenario, spec, drawn.lengths_tokens, prices);
     require_packs(found.plan.packing);

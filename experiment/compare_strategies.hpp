@@ -19,6 +19,9 @@ struct RunOptions {
   bool only_times = false;  ///< leaves lower bounds and the loss bias out of the results
   /// Called from any thread with progress messages, such as "hbp: simulating iteration 4096 of 8192".
   std::function<void(const std::string&)> progress = {};
+  /// Called once before packing, with estimated_work_s() on one thread. replay_schedule_file() does not call
+  /// it.
+  std::function<void(double work_s)> estimated = {};
   /// Called from any thread with the packs and the schedule of each strategy, before they are simulated.
   /// lengths_tokens: [n_samples] of the data set, before anything is cut. replay_schedule_file() does not
   /// call it.

@@ -31,6 +31,33 @@ void write_deep_job(const TemporaryFolder& folder) {
 
 }  // namespace
 
+TEST_CASE("Work of more than a minute is announced before it starts") {
+  const TemporaryFolder folder;
+  const std::string job = R"({
+    "format": 1, "name": "long", "model": "llama3.1-8b", "cluster": {"type": "h100-sxm-80gb", "nodes": 1},
+    "profile": "deepspeed-ulysses-h100", "training": {"tokens_per_iteration": 8192, "epochs": 10000, "zero_stage": 3},
+    "lengths": {"mix": [{"source": "two.csv"}]},
+    "strategies": [{"strategy": "isf", "capacity_tokens": 8192, "sp_degree": 8}]
+  })";
+  // 2 samples of 8 192 tokens are 2 iterations an epoch. At op level: 20 000 iterations of 8 GPUs x 5e-5 s =
+  // 8 s, on 64 GPUs 64 s.
+  write_text(folder / "two.csv", "tokens\n8192\n8192\n");
+  write_text(folder / "short.json", job);
+  std::string of_8_nodes = job;
+  of_8_nodes.replace(of_8_nodes.find("\"nodes\": 1"), 10, "\"nodes\": 8");
+  write_text(folder / "long.json", of_8_nodes);
+  const auto first_line = [&](const std::string& arguments) {
+    const ProgramRun run =
+        run_shell(folder, "timeout -s INT 0.5 packsim compare --level op --out report " + arguments);
+    return run.err.substr(0, run.err.find('\n'));
+  };
+  CHECK(first_line("long.json") == "This may take about 2 minutes; Ctrl-C ends it.");
+  CHECK(first_line("short.json").find("minute") == std::string::npos);
+  CHECK(first_line("long.json --quiet").find("minute") == std::string::npos);
+  // One strategy takes no less on two threads.
+  CHECK(first_line("long.json --threads 2") == "This may take about 2 minutes; Ctrl-C ends it.");
+}
+
 // Of 4 096 layers 2 843 have to be checkpointed. Finding them took 67 million layers for every pack length.
 TEST_CASE("A model of 4 096 layers is compared within a minute of CPU time", "[slow]") {
   const TemporaryFolder folder;

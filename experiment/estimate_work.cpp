@@ -6,8 +6,9 @@
 namespace packsim {
 namespace {
 
-// Measured on one core of a Xeon server in the release build: isf and hbp on 10 million samples took 9.7 s
-// together, 112 000 iterations of 4 packs at step level 3.2 s, 1 120 of them on 8 GPUs at op level 0.44 s.
+// Rounded from one run each of the release build on a shared AMD EPYC: isf and hbp on 10 million samples took
+// 9.7 s of wall time together, 112 000 iterations of 4 packs at step level 3.2 s of CPU time, 1 120 of them
+// on 8 GPUs at op level 0.48 s, start included.
 constexpr double kPacking_s = 5e-7;    // for a sample
 constexpr double kIteration_s = 3e-5;  // at step level
 constexpr double kGpuStep_s = 5e-5;    // of one GPU in one iteration at op level

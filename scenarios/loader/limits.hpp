@@ -7,8 +7,8 @@ namespace packsim {
 /// The longest sample and the longest pack.
 inline constexpr std::int64_t kMostTokens = kLongestCapacityTokens;
 
-/// The most samples of a length file, and of a scenario's mix: 400 MB of lengths, which one strategy packs in
-/// minutes. The core packs more (kMostSamples); for a simulation, draw from them.
+/// The most samples of a length file, and of a scenario's mix: 400 MB of lengths. The core packs more
+/// (kMostSamples); for a simulation, draw from them.
 inline constexpr std::int64_t kMostDrawnSamples = 100'000'000;
 
 /// The most objects in an array of a file: sources of a mix, strategies, groups.

@@ -96,7 +96,7 @@ TEST_CASE("list refuses an unknown word with the choices, and list support a pro
   CHECK(unknown.out.empty());
   const ProgramRun broken =
       run_shell(folder,
-                "mkdir -p data/calibration/profiles data/calibration/profiles/hardware && "
+                "mkdir data && cp -r \"$PACKSIM_DATA\"/models \"$PACKSIM_DATA\"/calibration data && "
                 "echo '[]' > data/calibration/profiles/hardware/broken.json && "
                 "PACKSIM_DATA=data packsim list support");
   CHECK(broken.exit_code == 2);

@@ -110,7 +110,7 @@ void replace_file(const std::string& path, const fs::path& target, const struct 
 
 }  // namespace
 
-void write_file(const std::string& path, std::span<const std::byte> bytes) {
+void write_file(const std::string& path, std::span<const std::byte> bytes, MissingFolder missing_folder) {
   if (const std::optional<int> open_descriptor = named_descriptor(path)) {
     return throw_if(write_all(*open_descriptor, bytes), path);
   }
@@ -120,7 +120,7 @@ void write_file(const std::string& path, std::span<const std::byte> bytes) {
   if (exists && S_ISDIR(status.st_mode)) fail(path, EISDIR);
   if (exists && !S_ISREG(status.st_mode)) return write_to_device(path, status.st_mode, bytes);
   const fs::path target = behind_links(path);
-  if (!exists && target.has_parent_path()) {
+  if (!exists && target.has_parent_path() && missing_folder == MissingFolder::create) {
     std::error_code error;
     fs::create_directories(target.parent_path(), error);
     throw_if(error.value(), target.parent_path());
@@ -128,8 +128,8 @@ void write_file(const std::string& path, std::span<const std::byte> bytes) {
   replace_file(path, target, exists ? &status : nullptr, bytes);
 }
 
-void write_file(const std::string& path, std::string_view text) {
-  write_file(path, std::as_bytes(std::span(text)));
+void write_file(const std::string& path, std::string_view text, MissingFolder missing_folder) {
+  write_file(path, std::as_bytes(std::span(text)), missing_folder);
 }
 
 void write_file(const std::string& directory, std::string_view name, std::string_view text) {

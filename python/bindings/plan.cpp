@@ -1,7 +1,3 @@
-#include <cerrno>
-#include <filesystem>
-
-#include "files/file_error.hpp"
 #include "files/write_file.hpp"
 #include "packing/loss/loss_bias.hpp"
 #include "packing/schedule/schedule.hpp"
@@ -166,9 +162,7 @@ void add_plan(py::module_& module) {
              with_os_errors(path, [&] {
                const py::gil_scoped_release others_may_run;
                // As Python's own functions, this one makes no folders.
-               const auto folder = std::filesystem::path(path).parent_path();
-               if (!folder.empty() && !std::filesystem::is_directory(folder)) throw FileError(path, ENOENT);
-               write_file(path, plan.bytes());
+               write_file(path, plan.bytes(), MissingFolder::refuse);
              });
            })
       .def("to_bytes",

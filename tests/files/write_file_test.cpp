@@ -66,6 +66,8 @@ TEST_CASE("a file is written with its folders, replaced, and nothing else is lef
   write_file(folder / "a/b", "c.txt", "third");
   CHECK(read_text(path) == "third");
   CHECK(names_in(folder / "a/b") == std::set<std::string>{"c.txt"});
+  CHECK_THROWS_WITH(write_file(folder / "d/e.txt", "text", MissingFolder::refuse),
+                    (folder / "d/e.txt") + ": cannot write: No such file or directory");
 }
 
 TEST_CASE("who has the old file open keeps it") {

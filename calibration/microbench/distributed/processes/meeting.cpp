@@ -77,8 +77,10 @@ std::optional<MeetingPlace> read_meeting_file(const std::string& path) {
 
 // Others never see half a file.
 void write_meeting_file(const std::string& path, const MeetingPlace& place) {
-  write_file(path, "packsim_microbench meeting\n" + place.nonce + ' ' + place.host + ' ' +
-                       std::to_string(place.port) + '\n');
+  write_file(path,
+             "packsim_microbench meeting\n" + place.nonce + ' ' + place.host + ' ' +
+                 std::to_string(place.port) + '\n',
+             MissingFolder::refuse);
 }
 
 class MeetingFile {

@@ -1,15 +1,17 @@
-"""Batches a second of PlanLoader beside those of DataLoader with DataCollatorWithFlattening of transformers.
+"""Tokens a second of PlanLoader beside those of DataLoader with DataCollatorWithFlattening of transformers.
 
 python tests/bench/loader.py [--samples 20000] [--repetitions 5]
 
-Both train the same packs of the same samples, in one process and in workers. Needs packsim, torch,
-transformers and datasets. Prints a line for each kind of data set: medians, and the ratio of the two in each
-repetition.
+Both train the same packs of the same samples, one after the other in each repetition, in one process and
+in workers. Needs packsim, torch, transformers and datasets. Prints a line for each kind of data set: medians,
+and the ratio of the two in each repetition, by the clock and in CPU time of all processes. Both include the
+start and the end of workers.
 """
 
 from __future__ import annotations
 
 import argparse
+import resource
 import statistics
 import time
 from collections.abc import Callable, Iterable
@@ -45,11 +47,18 @@ def data_sets(lengths: np.ndarray) -> dict[str, Any]:
     }
 
 
-def seconds(batches: Callable[[], Iterable[Any]]) -> float:
-    begin = time.perf_counter()
+def seconds(batches: Callable[[], Iterable[Any]]) -> tuple[float, float]:
+    """(by the clock, CPU seconds of all processes)."""
+    begin, cpu_begin = time.perf_counter(), cpu_seconds()
     for batch in batches():
         assert batch["input_ids"].shape[0] == 1
-    return time.perf_counter() - begin
+    return time.perf_counter() - begin, cpu_seconds() - cpu_begin
+
+
+def cpu_seconds() -> float:
+    """Of this process and of workers that have ended."""
+    used = [resource.getrusage(of) for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def compare(name: str, dataset: Any, lengths: np.ndarray, repetitions: int, num_workers: int) -> None:
@@ -65,17 +74,17 @@ def compare(name: str, dataset: Any, lengths: np.ndarray, repetitions: int, num_
     def planned() -> Iterable[Any]:
         return PlanLoader(plan, dataset, rank=0, world_size=1, num_workers=num_workers)
 
-    times = []
-    for _ in range(repetitions):
-        times.append((seconds(flattened), seconds(planned)))
-    flattening_s, plan_s = (statistics.median(column) for column in zip(*times, strict=True))
-    ratios = sorted(before / after for before, after in times)
-    rate = int(lengths.sum(dtype=np.int64)) / 1e6
-    print(
-        f"{name:20} workers {num_workers}: flattening {rate / flattening_s:7.2f} M tokens/s, "
-        f"PlanLoader {rate / plan_s:7.2f} M tokens/s, ratio {statistics.median(ratios):.2f} "
-        f"({ratios[0]:.2f} to {ratios[-1]:.2f})"
-    )
+    rounds = [(seconds(flattened), seconds(planned)) for _ in range(repetitions)]
+    m_tokens = int(lengths.sum(dtype=np.int64)) / 1e6
+    texts = []
+    for index, unit in enumerate(("s", "CPU s")):
+        ratios = sorted(theirs[index] / ours[index] for theirs, ours in rounds)
+        rates = [m_tokens / statistics.median(one[which][index] for one in rounds) for which in (0, 1)]
+        texts.append(
+            f"flattening {rates[0]:6.2f}, PlanLoader {rates[1]:6.2f} M tokens/{unit}, "
+            f"ratio {statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})"
+        )
+    print(f"{name:20} workers {num_workers}: {'; '.join(texts)}", flush=True)
 
 
 def main() -> None:

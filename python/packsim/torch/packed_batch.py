@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from packsim._micro_batch import MicroBatch
+from packsim.torch.batch_transfer import JoinedTensors
 
 
 class PackedBatch(dict[str, Any]):
@@ -59,3 +60,21 @@ class PackedBatch(dict[str, Any]):
             return value.to(device, non_blocking=non_blocking) if isinstance(value, torch.Tensor) else value
 
         return self.with_values({name: moved(value) for name, value in self.items()})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _joined_batch, (type(self), JoinedTensors.of(self), vars(self))
+
+    def __copy__(self) -> PackedBatch:
+        """Of the same tensors. torch copies a batch before it pins it."""
+        return _batch(type(self), self, vars(self))
+
+
+def _joined_batch(kind: type[PackedBatch], joined: JoinedTensors, attributes: dict[str, Any]) -> PackedBatch:
+    return _batch(kind, joined.parted(), attributes)
+
+
+def _batch(kind: type[PackedBatch], values: Mapping[str, Any], attributes: dict[str, Any]) -> PackedBatch:
+    batch = kind.__new__(kind)
+    batch.update(values)
+    vars(batch).update(attributes)
+    return batch

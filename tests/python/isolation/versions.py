@@ -43,7 +43,8 @@ def _cells(folder: str) -> list[Cell]:
     )
     if run.returncode != 0:
         raise RuntimeError(f"cells.py with transformers of {folder or 'the environment'}:\n{run.stderr}")
-    cells: list[Cell] = json.loads(run.stdout)
+    # In the last line: some versions import DeepSpeed where it is installed, which logs to the same place.
+    cells: list[Cell] = json.loads(run.stdout.splitlines()[-1])
     return cells
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# run.sh package|packages|steps FILE: runs one file of tests with the Python that has what they need. Exit code 77, a skip
+# run.sh package|packages|steps FILE...: runs files of tests with the Python that has what they need. Exit code 77, a skip
 # to ctest, where that is not installed (cmake/install_python.sh, install_packages.sh, install_torch.sh).
 set -euo pipefail
 needs=$1
-file=$2
+files=("${@:2}")
 root=$(cd "$(dirname "$0")/../.." && pwd)
 need() {
   [ -e "$root/$1" ] || { echo "$root/$1 is not there: skipped"; exit 77; }
@@ -12,11 +12,11 @@ cd "$root"
 case $needs in
   steps)
     need .venv-torch/.packsim-wheel
-    exec .venv-torch/bin/python -W ignore -m unittest discover -s "$(dirname "$file")" -p "$(basename "$file")" ;;
+    exec .venv-torch/bin/python -W ignore -m unittest discover -s "$(dirname "${files[0]}")" -p "$(basename "${files[0]}")" ;;
   packages)
     need .venv-python/.packsim-packages
     # Where all of it is there, a module that cannot be imported is a failure.
     if [ -e .venv-torch/.packsim-wheel ]; then export PACKSIM_TEST_NEEDS_ALL=1; fi ;;
 esac
 need .venv-python/.packsim-wheel
-exec .venv-python/bin/python -m pytest -q -p no:cacheprovider "$file"
+exec .venv-python/bin/python -m pytest -q -p no:cacheprovider "${files[@]}"

@@ -59,6 +59,7 @@ BoundPacking pack_lengths(const LengthArray& lengths_tokens, const std::string& 
   result.facts.empty = request.empty;
   {
     const py::gil_scoped_release others_may_run;
+    result.facts.lengths_hash = hash_of_lengths(request.lengths_tokens);
     result.packing = pack(strategy, request);
   }
   return result;

@@ -94,7 +94,9 @@ PlanView make_plan(const BoundPacking& bound, const py::kwargs& given) {
   facts.seed = arguments.options.seed;
   const auto lengths_tokens = bound.lengths_tokens.cast<Int32Array>();
   const py::gil_scoped_release others_may_run;
-  facts.lengths_hash = hash_of_lengths(values_of(lengths_tokens));
+  if (hash_of_lengths(values_of(lengths_tokens)) != facts.lengths_hash)
+    throw std::invalid_argument(
+        "packing: expected the lengths that pack() was given, got others: they were changed");
   const Schedule schedule = schedule_of(bound, arguments, facts.padding, facts.pad_multiple_tokens);
   return PlanView::of_bytes(plan_bytes({.packing = bound.packing,
                                         .schedule = schedule,

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from typing import Any, TypeGuard
 
 import numpy as np
+
+_MOST_INTEGERS = 1 << 16  # of an argument that has one for each group
 
 
 def described(value: object) -> str:
     """A value and its type, not longer than a line."""
+    return f"{shown(value)} ({type(value).__name__})"
+
+
+def shown(value: object, most_characters: int = 60) -> str:
+    """The beginning of a value's repr."""
     try:
-        shown = f"{value!r:.60}"
+        return repr(value)[:most_characters]
     except Exception:  # a repr of the user's that fails, or an integer too long to print
-        shown = "a value that cannot be shown"
-    return f"{shown} ({type(value).__name__})"
+        return "a value that cannot be shown"
 
 
 def nearest_hint(name: str, known: Sequence[str]) -> str:
@@ -23,6 +30,37 @@ def nearest_hint(name: str, known: Sequence[str]) -> str:
 
     nearest = difflib.get_close_matches(name, known, 1)
     return f" (did you mean {nearest[0]}?)" if nearest else ""
+
+
+def is_text(value: object) -> TypeGuard[str]:
+    """Whether it is a text that UTF-8 can write."""
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+    return True
+
+
+def index_of(name: str, value: object) -> int:
+    """The Python integer of an index, which counts further than numpy's of 8 bits. TypeError for others."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name}: expected integer, got {described(value)}")
+    return int(value)
+
+
+def has_more_than(most: int, value: Any) -> bool:
+    # Before they take memory: a range and a broadcast array are small, however long they are.
+    try:
+        return len(value) > most
+    except OverflowError:  # more than 63 bits
+        return True
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    # An integer may be too large for a float.
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
 class Problems:
@@ -52,6 +90,10 @@ class Problems:
 
     def integers(self, name: str, value: object, low: int, high: int) -> list[int]:
         """One integer, or a sequence of them."""
+        is_row = isinstance(value, range) or (isinstance(value, np.ndarray) and value.ndim == 1)
+        if is_row and has_more_than(_MOST_INTEGERS, value):
+            self.add(f"{name}: expected at most {_MOST_INTEGERS} integers, got {described(value)}")
+            return [low]
         if isinstance(value, np.ndarray) and value.ndim == 1:
             value = value.tolist()
         if not isinstance(value, Sequence) or isinstance(value, (str, bytes, bytearray)):
@@ -61,18 +103,14 @@ class Problems:
         return [self.integer(f"{name}[{i}]", member, low, high) for i, member in enumerate(value)]
 
     def fraction(self, name: str, value: object) -> float:
-        if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
-            number = float(value)
-            if 0 <= number <= 1:
-                return number
+        if _is_number(value) and 0 <= value <= 1:
+            return float(value)
         self.add(f"{name}: expected a number in 0..1, got {described(value)}")
         return 0.0
 
     def number(self, name: str, value: object, low: int, high: int) -> float:
-        if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
-            number = float(value)
-            if low <= number <= high:
-                return number
+        if _is_number(value) and low <= value <= high:
+            return float(value)
         self.add(f"{name}: expected number in {low}..{high}, got {described(value)}")
         return float(low)
 

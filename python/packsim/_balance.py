@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from packsim import _core
-from packsim._arguments import Problems, described
-from packsim._lengths_array import LengthsLike, as_lengths
+from packsim._arguments import Problems, described, index_of
+from packsim._lengths_array import MOST_SAMPLES, LengthsLike, as_lengths
 
 _MOST_RANKS = 1 << 20
 
@@ -41,6 +41,7 @@ class Balance:
 
     def micro_batch(self, rank: int, index: int) -> NDArray[np.uint32]:
         """The samples of a micro-batch of a rank."""
+        rank, index = index_of("rank", rank), index_of("index", index)
         counts = (("rank", rank, self.n_ranks), ("index", index, self.micro_batches_per_rank))
         for name, given, count in counts:
             if not 0 <= given < count:
@@ -133,6 +134,12 @@ def _as_costs(costs: ArrayLike | None, problems: Problems) -> NDArray[np.float64
         array: NDArray[Any] = np.asarray(costs)
     except Exception:  # ragged lists, or what an __array__ of others raises
         array = np.empty(0, dtype=object)
+    if isinstance(costs, np.ma.MaskedArray) and np.ma.is_masked(costs):
+        problems.add("costs: expected no masked values")
+        return np.empty(0)
+    if array.ndim == 1 and len(array) > MOST_SAMPLES:
+        problems.add(f"costs: expected at most {MOST_SAMPLES} samples, got {len(array)}")
+        return np.empty(0)
     if array.dtype.kind not in "iuf" or array.ndim != 1 or len(array) == 0:
         problems.add(f"costs: expected an array of numbers of one dimension, got {described(costs)}")
         return np.empty(0)

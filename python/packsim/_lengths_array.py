@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packsim import _core
-from packsim._arguments import described
+from packsim._arguments import described, has_more_than
 
-_MOST_SAMPLES = 2**32 - 1  # an index of a sample has 32 bits
+MOST_SAMPLES = 2**32 - 1  # an index of a sample has 32 bits
 
 
 class SupportsArray(Protocol):
@@ -41,8 +41,8 @@ def as_lengths(
         )
     if array.ndim != 1:
         raise ValueError(f"{name}: expected one dimension, got shape {array.shape}")
-    if len(array) > _MOST_SAMPLES:
-        raise ValueError(f"{name}: expected at most {_MOST_SAMPLES} samples, got {len(array)}")
+    if len(array) > MOST_SAMPLES:
+        raise ValueError(f"{name}: expected at most {MOST_SAMPLES} samples, got {len(array)}")
     if array.dtype == np.int32 and array.dtype.isnative and array.flags.c_contiguous and array.flags.aligned:
         return array
     if not array.dtype.isnative:
@@ -73,6 +73,8 @@ def _has_buffer(value: object) -> bool:
 
 
 def _of_sequence(values: Sequence[Any], name: str, first_sample: int) -> NDArray[np.int64]:
+    if isinstance(values, range):
+        _check_range(values, name)
     # numpy would take True for 1 and make floats of what is too large.
     if not isinstance(values, range) and not set(map(type, values)) <= {int}:
         for sample, value in enumerate(values, first_sample):
@@ -85,6 +87,12 @@ def _of_sequence(values: Sequence[Any], name: str, first_sample: int) -> NDArray
         most = np.iinfo(np.int32).max
         got = f"more than 64 bits at sample {sample}"
         raise ValueError(f"{name}: expected lengths in 0..{most}, got {got}") from error
+
+
+def _check_range(values: range, name: str) -> None:
+    # Its numbers would take memory before anybody counts them.
+    if has_more_than(MOST_SAMPLES, values):
+        raise ValueError(f"{name}: expected at most {MOST_SAMPLES} samples, got {values}")
 
 
 def _first_nan(array: NDArray[Any], first_sample: int) -> str:

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from packsim import _core
-from packsim._arguments import Problems, described
+from packsim._arguments import Problems, described, is_text
 from packsim._lengths_array import LengthsLike
 from packsim._loss_spans import LossSpans, losses_of_items
 from packsim._normalisers import normalisers
@@ -84,10 +84,11 @@ def make_plan(
     Raises
     ------
     ValueError
-        For arguments that are wrong, all of them at once.
+        For arguments that are wrong, all of them at once, and where the lengths were changed since `pack()`.
     """
     if not isinstance(packing, Packing) or not hasattr(packing, "_core"):
-        raise ValueError("packing: expected what pack() returned in this process, got something else")
+        got = "a copy" if isinstance(packing, Packing) else described(packing)
+        raise ValueError(f"packing: expected what pack() returned in this process, got {got}")
     row = find_strategy(packing.strategy)
     n_groups = len(packing.capacities_tokens)
     problems = Problems()
@@ -116,7 +117,12 @@ def make_plan(
     else:
         gpus = problems.integer("n_gpus", 1 if n_gpus is None else n_gpus, 1, _MOST_GPUS)
         degrees = of_groups("sp_degree", 1 if sp_degree is None else sp_degree, 1, _MOST_GPUS)
-        tokens = problems.integer("tokens_per_iteration", tokens_per_iteration or 0, 0, _MOST_TOKENS)
+        tokens = problems.integer(
+            "tokens_per_iteration",
+            0 if tokens_per_iteration is None else tokens_per_iteration,
+            0,
+            _MOST_TOKENS,
+        )
         rounds = problems.integer(
             "micro_batches_per_rank",
             1 if micro_batches_per_rank is None else micro_batches_per_rank,
@@ -149,7 +155,7 @@ def make_plan(
         "seed": problems.integer("seed", seed, 0, 2**32 - 1),
         "normaliser": problems.word("normaliser", normaliser, [one.name for one in normalisers()]),
     }
-    if name is not None and not _is_text(name):
+    if name is not None and not is_text(name):
         problems.add(f"name: expected text, got {described(name)}")
     problems.raise_if_any()
     return Plan(
@@ -167,13 +173,3 @@ def make_plan(
             **arguments,
         )
     )
-
-
-def _is_text(value: object) -> bool:
-    if not isinstance(value, str):
-        return False
-    try:
-        value.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair
-        return False
-    return True

@@ -55,7 +55,7 @@ def normalisers() -> tuple[Normaliser, ...]:
 
 def find_normaliser(name: object) -> Normaliser:
     for row in normalisers():
-        if row.name == name:
+        if isinstance(name, str) and row.name == name:
             return row
     known = ", ".join(row.name for row in normalisers())
     raise ValueError(f"normaliser: expected one of {known}, got {described(name)}")

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from packsim import _core
 from packsim._arguments import Problems, described
-from packsim._lengths_array import LengthsLike, as_lengths
+from packsim._lengths_array import MOST_SAMPLES, LengthsLike, as_lengths
 from packsim._options import DEFAULT_SEED, check_options, check_seed
 from packsim._packing import Packing
 from packsim._strategies import find_strategy
@@ -170,4 +170,6 @@ def _as_groups(group_of: ArrayLike) -> NDArray[np.int64]:
     if array.ndim != 1 or array.dtype.kind not in "iu" and len(array) > 0:
         what = "group_of: expected an array of integers of one dimension"
         raise ValueError(f"{what}, got {described(group_of)}")
+    if len(array) > MOST_SAMPLES:
+        raise ValueError(f"group_of: expected at most {MOST_SAMPLES} samples, got {len(array)}")
     return np.ascontiguousarray(array, dtype=np.int64)

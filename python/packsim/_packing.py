@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packsim import _core
+from packsim._arguments import index_of
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ class PackGroup:
 
     def pack(self, index: int) -> NDArray[np.uint32]:
         """The samples of one pack, as a view of `samples`."""
-        n_packs = len(self)
+        n_packs, index = len(self), index_of("pack", index)
         if not -n_packs <= index < n_packs:
             raise IndexError(f"pack: expected index in {-n_packs}..{n_packs - 1}, got {index}")
         index %= n_packs

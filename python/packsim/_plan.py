@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packsim import _core
-from packsim._arguments import described
+from packsim._arguments import described, index_of, is_text
 from packsim._lengths_array import LengthsLike, as_lengths
 from packsim._micro_batch import MicroBatch
 from packsim._normalisers import LossBias, Normaliser, find_normaliser
@@ -170,8 +170,7 @@ class Plan:
 
     def micro_batches(self, iteration: int) -> list[MicroBatch]:
         """The packs of an iteration on all GPUs, rounds ascending."""
-        if isinstance(iteration, bool) or not isinstance(iteration, (int, np.integer)):
-            raise TypeError(f"iteration: expected integer, got {described(iteration)}")
+        iteration = index_of("iteration", iteration)
         if not 0 <= iteration < self.n_iterations:
             raise IndexError(f"iteration: expected 0..{self.n_iterations - 1}, got {iteration}")
         first, n_placed = self._iterations[iteration].tolist()
@@ -223,7 +222,11 @@ class Plan:
 
     def loss_bias(self, normaliser: str | None = None) -> LossBias:
         """How a normaliser's loss (by default the plan's) differs from the mean over all loss tokens."""
-        return LossBias(**self._core.loss_bias(find_normaliser(normaliser or self._normaliser.name).name))
+        return LossBias(
+            **self._core.loss_bias(
+                find_normaliser(self._normaliser.name if normaliser is None else normaliser).name
+            )
+        )
 
     def check(self) -> None:
         """ValueError unless all is true that docs/plan_files.md promises: with everything that is not.
@@ -278,7 +281,10 @@ def _reopen(path: str, content_hash: str) -> Plan:
 
 
 def _file_name(path: str | os.PathLike[str]) -> str:
-    name = os.fspath(path)
-    if not isinstance(name, str) or "\0" in name:
+    try:
+        name = os.fspath(path)
+    except TypeError:
+        raise TypeError(f"path: expected text or os.PathLike, got {described(path)}") from None
+    if not is_text(name) or "\0" in name:
         raise ValueError(f"path: expected text without a null character, got {described(name)}")
     return name

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Literal
 
 from packsim import _core
-from packsim._arguments import nearest_hint
+from packsim._arguments import nearest_hint, shown
 
 
 @dataclass(frozen=True)
@@ -73,4 +73,4 @@ def find_strategy(name: object) -> Strategy:
         return _by_name()[name]
     names = list(_by_name())
     hint = nearest_hint(name, names) if isinstance(name, str) else ""
-    raise ValueError(f"strategy: expected one of {', '.join(names)}{hint}, got {name!r:.100}")
+    raise ValueError(f"strategy: expected one of {', '.join(names)}{hint}, got {shown(name, 100)}")

@@ -5,7 +5,7 @@ DEMO_SCENARIO := llama3.1-8b-real-mixture-128k
 DEMO_OUT := packsim-report
 export JOBS
 
-.PHONY: help deps build demo check check-all fuzz python wheels bench microbench profile hardware-profiles plans format clean
+.PHONY: help deps build demo check check-all python wheels bench microbench profile hardware-profiles plans fuzz mutants format clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 22
@@ -63,6 +63,15 @@ hardware-profiles: build ## Fit the shipped hardware profiles again from publish
 plans: build ## Write the shipped measurement plans again
 	build/packsim calibrate plan --quick --out calibration/plans/quick.txt
 	build/packsim calibrate plan --out calibration/plans/full.txt
+
+FOLDER ?= plan_files
+NUMBER ?= 50
+SEED ?= 1
+mutants: ## Change lines of FOLDER (plan_files, packing) and print the changes that no test sees
+	@cmake/install_deps.sh tests
+	@[ -d .venv-mutants ] || { python3 -m venv .venv-mutants && .venv-mutants/bin/pip install --quiet --no-deps universalmutator==1.14.1; }
+	@cmake --preset check >build.log 2>&1 || { cat build.log; exit 1; }
+	.venv-mutants/bin/python tests/mutation/run_mutants.py $(FOLDER) --number $(NUMBER) --seed $(SEED) --jobs $(JOBS)
 
 format: ## Format the C++ sources
 	git ls-files '*.cpp' '*.hpp' '*.cc' | xargs clang-format-14 -i

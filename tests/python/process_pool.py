@@ -19,19 +19,26 @@ class ProcessPool:
 
     def __init__(self, connections: list[Connection]) -> None:
         self._connections = connections
+        self._n_tasks = 0
 
     def run(self, function: Callable[..., Any], *arguments: Any) -> list[Any]:
         """What each rank returned."""
+        self._n_tasks += 1
         for connection in self._connections:
-            connection.send((function, arguments))
-        results = []
-        for rank, connection in enumerate(self._connections):
-            if not connection.poll(_TIMEOUT_S):
-                raise TimeoutError(f"rank {rank} has not answered for {_TIMEOUT_S} s")
-            results.append(connection.recv())
-        failures = [f"rank {rank}:\n{text}" for rank, (text, _) in enumerate(results) if text]
+            connection.send((self._n_tasks, function, arguments))
+        answers = [self._answer(rank) for rank in range(len(self._connections))]
+        failures = [f"rank {rank}:\n{text}" for rank, (text, _) in enumerate(answers) if text]
         assert not failures, "\n".join(failures)
-        return [result for _, result in results]
+        return [result for _, result in answers]
+
+    def _answer(self, rank: int) -> tuple[str, Any]:
+        """To the latest task; late ones, to tasks that were given up, are left out."""
+        connection = self._connections[rank]
+        while connection.poll(_TIMEOUT_S):
+            task, text, result = connection.recv()
+            if task == self._n_tasks:
+                return text, result
+        raise TimeoutError(f"rank {rank} has not answered for {_TIMEOUT_S} s")
 
 
 @contextmanager
@@ -65,12 +72,12 @@ def _serve(rank: int, world_size: int, meeting: str, connection: Connection) -> 
     timeout = timedelta(seconds=_TIMEOUT_S)
     dist.init_process_group("gloo", init_method=meeting, rank=rank, world_size=world_size, timeout=timeout)
     while (task := _next_task(connection)) is not None:
-        function, arguments = task
+        number, function, arguments = task
         torch.set_num_threads(1)  # each time: trainers set it, too
         try:
-            connection.send(("", function(*arguments)))
+            connection.send((number, "", function(*arguments)))
         except BaseException:
-            connection.send((traceback.format_exc(), None))
+            connection.send((number, traceback.format_exc(), None))
     dist.destroy_process_group()
 
 

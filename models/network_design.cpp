@@ -17,6 +17,8 @@ bool nest(const VertexGroup& one, const VertexGroup& other) {
   return one.every_nodes % other.every_nodes == 0 || other.every_nodes % one.every_nodes == 0;
 }
 
+constexpr std::int64_t kMostLinksOfRule = 65'536;
+
 class MistakeFinder {
  public:
   MistakeFinder(const NetworkDesign& design, int gpus_per_node)
@@ -70,6 +72,11 @@ class MistakeFinder {
     if (rule.wiring == Wiring::even && !divides) {
       add(true, index, "wiring", "all, or numbers of vertices of which one divides the other",
           counted(from) + " and " + counted(to));
+    }
+    const std::int64_t n_links = std::int64_t{from.count} * to.count;
+    if (rule.wiring == Wiring::all && n_links > kMostLinksOfRule) {
+      add(true, index, "wiring", "at most " + std::to_string(kMostLinksOfRule) + " links in a block",
+          std::to_string(n_links));
     }
     const bool skips_nic = !vertex_kind(from.kind).in_node != !vertex_kind(to.kind).in_node &&
                            from.kind != VertexKind::nic && to.kind != VertexKind::nic;

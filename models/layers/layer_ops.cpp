@@ -72,7 +72,7 @@ struct OpList {
     const int64_t heads = std::max(1, part.heads / plan.tp_degree);
     const int64_t sent_heads =
         plan.sequence.ulysses * (part.heads == model.n_heads ? shares.heads : shares.kv_heads);
-    const int64_t bytes = kBf16Bytes * gathered * part.width.on_gpu(plan.tp_degree) * sent_heads / heads;
+    const int64_t bytes = kBf16Bytes * gathered * (part.width.on_gpu(plan.tp_degree) * sent_heads / heads);
     const int nodes = nodes_of_group(plan.sequence.ulysses, plan.tp_degree, gpus_per_node);
     add({.kind = LayerOp::Kind::copy, .cause = Cause::sequence, .bytes = bytes, .nodes = nodes});
     exchange(Cause::sequence, "all_to_all", bytes, plan.sequence.ulysses, plan.tp_degree);

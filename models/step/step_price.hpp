@@ -14,10 +14,9 @@
 
 namespace packsim {
 
-/// Rounded to the nearest nanosecond.
-inline std::int64_t nanoseconds(double time_s) {
-  return std::llround(time_s * 1e9);
-}
+/// Rounded to the nearest nanosecond. Throws std::invalid_argument for a time of over 10^7 s, which 64 bits
+/// hold 900 times: no part of a step takes 116 days, unless a rate or a size of the job is far off.
+std::int64_t nanoseconds(double time_s);
 
 /// A piece of a micro-batch's work on one GPU. Times are whole nanoseconds, rounded once, here.
 struct PricedStage {

@@ -10,6 +10,7 @@
 #include "scenarios/loader/models/hf_layers.hpp"
 #include "scenarios/loader/models/hf_model_type.hpp"
 #include "scenarios/loader/models/model_limits.hpp"
+#include "scenarios/loader/models/refuse_sizes.hpp"
 
 namespace packsim {
 namespace {
@@ -111,6 +112,7 @@ Transformer read_hf_config(JsonReader reader) {
     model.experts = read_hf_experts(reader, type, model);
   }
   if (reader.n_problems() == before) check_hf_heads(reader, model);
+  if (reader.n_problems() == before) refuse_sizes(reader, model, "num_attention_heads");
   return model;
 }
 

@@ -4,6 +4,7 @@
 #include "scenarios/loader/models/read_hf_config.hpp"
 #include "scenarios/loader/models/read_latent.hpp"
 #include "scenarios/loader/models/refuse_groups.hpp"
+#include "scenarios/loader/models/refuse_sizes.hpp"
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {
@@ -83,6 +84,7 @@ Transformer read_model(JsonReader reader) {
   model.latent = read_latent_member(reader.optional_object("latent_attention"));
   model.experts = read_experts(reader.optional_object("experts"), most_layers);
   if (reader.n_problems() == before) check_heads(reader, model);
+  if (reader.n_problems() == before) refuse_sizes(reader, model, "heads");
   return model;
 }
 

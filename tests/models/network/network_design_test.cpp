@@ -94,4 +94,18 @@ TEST_CASE("every mistake in a design is found, all at once") {
                                  "vertex 0 name: vertices at an end of a link, got s without links"});
 }
 
+TEST_CASE("a rule has at most 65 536 links in a block") {
+  NetworkDesign design = node_design(1, 1);
+  design.vertices.push_back({.name = "a", .kind = VertexKind::fabric_switch, .count = 256, .every_nodes = 0});
+  design.vertices.push_back({.name = "b", .kind = VertexKind::fabric_switch, .count = 256, .every_nodes = 0});
+  const std::size_t n = design.vertices.size();
+  design.links.push_back({.from = n - 2, .to = n - 1, .wiring = Wiring::all});
+  const std::size_t before = texts(design, 1).size();
+  design.vertices.back().count = 257;
+  const std::vector<std::string> after = texts(design, 1);
+  REQUIRE(after.size() == before + 1);
+  CHECK(after[0] == "link " + std::to_string(design.links.size() - 1) +
+                        " wiring: at most 65536 links in a block, got 65792");
+}
+
 }  // namespace packsim

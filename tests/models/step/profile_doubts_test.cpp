@@ -6,6 +6,7 @@
 #include "tests/models/llama_8b.hpp"
 
 using namespace packsim;
+using namespace packsim_test;
 
 namespace {
 

@@ -1,0 +1,18 @@
+#include "models/step/step_price.hpp"
+
+#include <sstream>
+#include <stdexcept>
+
+namespace packsim {
+
+std::int64_t nanoseconds(double time_s) {
+  constexpr double kLongest_s = 1e7;
+  if (time_s <= kLongest_s) return std::llround(time_s * 1e9);  // false for a NaN
+  std::ostringstream got;
+  got << time_s;
+  throw std::invalid_argument(
+      "expected parts of a step of at most 10000000 s, got one of " + got.str() +
+      " s: a rate of the cluster, a size of the model or a factor of the profile is far off");
+}
+
+}  // namespace packsim

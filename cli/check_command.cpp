@@ -3,8 +3,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <memory>
-#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/shared/print.hpp"
@@ -21,6 +26,7 @@
 #include "reports/text/plan_text.hpp"
 #include "reports/text/reliability_text.hpp"
 #include "reports/text/text_table.hpp"
+#include "scenarios/loader/json/problems.hpp"
 #include "scenarios/loader/lengths/draw_lengths.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 
@@ -37,17 +43,23 @@ using formats_detail::variability_text;
 
 constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
 
-void print_data(const Scenario& scenario, const DrawnLengths& drawn) {
+// Nothing is printed before all is known to be right.
+template <typename... Arguments>
+void say(std::string& text, fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  fmt::format_to(std::back_inserter(text), format, std::forward<Arguments>(arguments)...);
+}
+
+void add_data(std::string& text, const Scenario& scenario, const DrawnLengths& drawn) {
   const LengthSummary summary = summarize_lengths(drawn.lengths_tokens);
-  print_out("data: {} samples, {} tokens; median {}, mean {:.0f}, p99 {}, longest {} tokens\n",
-            summary.n_samples, summary.n_tokens, summary.median_tokens, summary.mean_tokens,
-            summary.p99_tokens, summary.longest_tokens);
+  say(text, "data: {} samples, {} tokens; median {}, mean {:.0f}, p99 {}, longest {} tokens\n",
+      summary.n_samples, summary.n_tokens, summary.median_tokens, summary.mean_tokens, summary.p99_tokens,
+      summary.longest_tokens);
   for (std::size_t i = 0; i < drawn.sources.size(); ++i) {
-    print_out("  {}: {} samples, {} tokens{}\n", printable(scenario.lengths.mix[i].source),
-              drawn.sources[i].n_samples, drawn.sources[i].n_tokens,
-              drawn.sources[i].repeated_samples > 0
-                  ? fmt::format(", {} of the samples drawn again", drawn.sources[i].repeated_samples)
-                  : "");
+    say(text, "  {}: {} samples, {} tokens{}\n", printable(scenario.lengths.mix[i].source),
+        drawn.sources[i].n_samples, drawn.sources[i].n_tokens,
+        drawn.sources[i].repeated_samples > 0
+            ? fmt::format(", {} of the samples drawn again", drawn.sources[i].repeated_samples)
+            : "");
   }
 }
 
@@ -67,9 +79,9 @@ PlannedGroup planned_group(const Scenario& scenario, const StrategySpec& spec, c
 }
 
 // What the prices of the strategy's largest packs rest on; where its plan is searched, what is in doubt.
-void print_prices(const Scenario& scenario, const StrategySpec& spec) {
+void add_prices(std::string& text, const Scenario& scenario, const StrategySpec& spec) {
   if (spec.groups.empty()) {
-    for (const std::string& warning : extrapolation_warnings(scenario)) print_out("in doubt: {}\n", warning);
+    for (const std::string& warning : extrapolation_warnings(scenario)) say(text, "in doubt: {}\n", warning);
     return;
   }
   const GroupSpec& group = spec.groups.back();
@@ -78,28 +90,29 @@ void print_prices(const Scenario& scenario, const StrategySpec& spec) {
       price_basis_of_full_packs(scenario, group_plan(base_plan(scenario, spec), group, planned.gc_layers),
                                 group.capacity_tokens, planned.micro_batches_per_rank.value_or(1));
   const EvidenceShares& share = basis.evidence;
-  print_out(
+  say(text,
       "prices of full packs of {}: {:.0f} % measured or interpolated, {:.0f} % extrapolated, {:.0f} % scaled "
       "from other GPUs or links, {:.0f} % by rules\n",
       printable_name(spec.name), 100 * share.measured, 100 * share.extrapolated, 100 * share.transferred,
       100 * share.missing);
-  print_out("  90 % interval of times: {:+.0f} to {:+.0f} %\n", 100 * (basis.uncertainty.low() - 1),
-            100 * (basis.uncertainty.high() - 1));
+  say(text, "  90 % interval of times: {:+.0f} to {:+.0f} %\n", 100 * (basis.uncertainty.low() - 1),
+      100 * (basis.uncertainty.high() - 1));
   constexpr std::size_t kShown = 3;
   constexpr double kLeastShown = 0.005;
   const std::vector<UncertaintySource>& sources = basis.uncertainty.sources;
   for (std::size_t i = 0; i < std::min(kShown, sources.size()); ++i) {
     if (sources[i].relative_error < kLeastShown) break;
-    print_out("  in doubt by {:.0f} % (one standard deviation): {}\n", 100 * sources[i].relative_error,
-              sources[i].reason);
+    say(text, "  in doubt by {:.0f} % (one standard deviation): {}\n", 100 * sources[i].relative_error,
+        sources[i].reason);
   }
 }
 
-void print_group(const Scenario& scenario, const StrategySpec& spec, const GroupSpec& group) {
+void add_group(std::string& text, const Scenario& scenario, const StrategySpec& spec,
+               const GroupSpec& group) {
   const int n_dp_ranks = n_dp_ranks_of(scenario, spec, group);
   const PlannedGroup plan = planned_group(scenario, spec, group);
   const int micro_batches = micro_batches_of(scenario, spec, group);
-  print_out(
+  say(text,
       "    up to {} tokens, SP {} x {} DP ranks, {} micro-batch{} a rank, {} of {} layers checkpointed, "
       "{:.1f} of {:.1f} GiB when full: {}\n",
       group.capacity_tokens, sequence_text(group.sequence), n_dp_ranks, micro_batches,
@@ -109,53 +122,72 @@ void print_group(const Scenario& scenario, const StrategySpec& spec, const Group
 }
 
 // Prints what a strategy that chooses its own groups may choose from.
-void print_choice(const Scenario& scenario, const StrategySpec& spec) {
+void add_choice(std::string& text, const Scenario& scenario, const StrategySpec& spec) {
   std::vector<int> stages = choice_of_zero_stages(scenario, spec);
   if (stages.empty()) stages = {base_plan(scenario, spec).zero_stage};
   const bool is_planner = find_strategy(spec.strategy)->chooses_groups;
   const std::int64_t window = spec.options[kWindowIterations].value_or(0);
   const std::string window_text =
       window == 0 ? "the whole data set" : fmt::format("{} iteration{}", window, window == 1 ? "" : "s");
-  print_out("    {} pack lengths, SP degrees and checkpointed layers; ZeRO stage {}; samples of up to {}{}\n",
-            is_planner ? "chooses" : "searches", fmt::join(stages, " or "),
-            spec.longest_tokens ? fmt::format("{} tokens", *spec.longest_tokens)
-                                : "as many tokens as fit in memory",
-            is_planner ? "; window: " + window_text : "");
+  say(text, "    {} pack lengths, SP degrees and checkpointed layers; ZeRO stage {}; samples of up to {}{}\n",
+      is_planner ? "chooses" : "searches", fmt::join(stages, " or "),
+      spec.longest_tokens ? fmt::format("{} tokens", *spec.longest_tokens)
+                          : "as many tokens as fit in memory",
+      is_planner ? "; window: " + window_text : "");
+}
+
+// Runs what asks for prices or memory of a strategy, and keeps its mistake if it has a new one.
+void of_strategy(const Scenario& scenario, const StrategySpec& spec, std::vector<std::string>& messages,
+                 const std::function<void()>& run) {
+  try {
+    run();
+  } catch (const std::invalid_argument& error) {
+    std::string message = fmt::format("{}: /strategies/{}: {}: {}", scenario.path,
+                                      &spec - scenario.strategies.data(), spec.name, error.what());
+    if (std::ranges::find(messages, message) == messages.end()) messages.push_back(std::move(message));
+  }
 }
 
 void check(const std::string& path, const CommandContext& context) {
   const Scenario scenario = load_scenario(path, {.root = context.data_root});
   const DrawnLengths drawn = draw_lengths(scenario.lengths, scenario.seed);
   check_strategies(scenario, drawn.lengths_tokens);
-  print_out("{}: valid\n{}: {}\n", scenario.path, printable_name(scenario.name),
-            printable(scenario.description));
+  std::string text;
+  std::vector<std::string> messages;
+  say(text, "{}: valid\n{}: {}\n", scenario.path, printable_name(scenario.name),
+      printable(scenario.description));
   const Cluster& cluster = scenario.cluster;
-  print_out("train {} ({:.2f} G parameters) on {} GPU{}: {} node{} x {} of {}\n",
-            printable_name(scenario.model.name), scenario.model.parameters() / 1e9, cluster.n_gpus(),
-            cluster.n_gpus() == 1 ? "" : "s", cluster.nodes, cluster.nodes == 1 ? "" : "s",
-            cluster.gpus_per_node, printable_name(cluster.name));
-  print_out("{}", network_text(cluster));
-  print_out("{} tokens an iteration, {} epoch{}, profile {} on {}, seed {}\n",
-            scenario.training.tokens_per_iteration, scenario.training.epochs,
-            scenario.training.epochs == 1 ? "" : "s", printable_name(scenario.profile.name),
-            printable_name(scenario.hardware.name), scenario.seed);
-  print_out("plan: {}\n", plan_text(scenario.plan));
-  if (scenario.variability.any()) print_out("variability: {}\n", variability_text(scenario.variability));
-  if (scenario.failures) print_out("failures: {}\n", failures_text(*scenario.failures));
+  say(text, "train {} ({:.2f} G parameters) on {} GPU{}: {} node{} x {} of {}\n",
+      printable_name(scenario.model.name), scenario.model.parameters() / 1e9, cluster.n_gpus(),
+      cluster.n_gpus() == 1 ? "" : "s", cluster.nodes, cluster.nodes == 1 ? "" : "s", cluster.gpus_per_node,
+      printable_name(cluster.name));
+  say(text, "{}", network_text(cluster));
+  say(text, "{} tokens an iteration, {} epoch{}, profile {} on {}, seed {}\n",
+      scenario.training.tokens_per_iteration, scenario.training.epochs,
+      scenario.training.epochs == 1 ? "" : "s", printable_name(scenario.profile.name),
+      printable_name(scenario.hardware.name), scenario.seed);
+  say(text, "plan: {}\n", plan_text(scenario.plan));
+  if (scenario.variability.any()) say(text, "variability: {}\n", variability_text(scenario.variability));
+  if (scenario.failures) say(text, "failures: {}\n", failures_text(*scenario.failures));
   const auto baseline = std::ranges::find(scenario.strategies, scenario.baseline, &StrategySpec::name);
-  if (baseline != scenario.strategies.end()) print_prices(scenario, *baseline);
-  print_data(scenario, drawn);
-  print_out("would compare {} strateg{}, speed-ups over {}:\n", scenario.strategies.size(),
-            scenario.strategies.size() == 1 ? "y" : "ies", printable_name(scenario.baseline));
-  for (const StrategySpec& spec : scenario.strategies) {
-    print_out("  {}: {}, packs {}, over-long samples: {}, last iteration: {}, padding: {}\n",
-              printable_name(spec.name), spec.strategy, policy_name(kPackOrderNames, spec.order),
-              policy_name(kOverLongNames, spec.over_long),
-              policy_name(kLastIterationNames, spec.last_iteration),
-              policy_name(kPaddingNames, spec.padding));
-    for (const GroupSpec& group : spec.groups) print_group(scenario, spec, group);
-    if (has_open_groups(spec)) print_choice(scenario, spec);
+  if (baseline != scenario.strategies.end()) {
+    of_strategy(scenario, *baseline, messages, [&] { add_prices(text, scenario, *baseline); });
   }
+  add_data(text, scenario, drawn);
+  say(text, "would compare {} strateg{}, speed-ups over {}:\n", scenario.strategies.size(),
+      scenario.strategies.size() == 1 ? "y" : "ies", printable_name(scenario.baseline));
+  for (const StrategySpec& spec : scenario.strategies) {
+    say(text, "  {}: {}, packs {}, over-long samples: {}, last iteration: {}, padding: {}\n",
+        printable_name(spec.name), spec.strategy, policy_name(kPackOrderNames, spec.order),
+        policy_name(kOverLongNames, spec.over_long), policy_name(kLastIterationNames, spec.last_iteration),
+        policy_name(kPaddingNames, spec.padding));
+    of_strategy(scenario, spec, messages, [&] {
+      for (const GroupSpec& group : spec.groups) add_group(text, scenario, spec, group);
+      if (has_open_groups(spec)) add_choice(text, scenario, spec);
+    });
+  }
+  if (!messages.empty()) throw ScenarioError(messages);
+  print_out("{}", text);
 }
 
 }  // namespace

@@ -23,6 +23,7 @@
 #include "reports/formats/terminal_format.hpp"
 #include "reports/write_report.hpp"
 #include "scenarios/loader/json/problems.hpp"
+#include "scenarios/loader/json/suggest.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 
 namespace packsim {
@@ -48,11 +49,22 @@ std::int64_t peak_memory_bytes() {
 }
 
 // Before the work, and off the progress line, which is written over.
-void announce_long_work(double work_s, bool quiet) {
+void announce_long_work(double work_s, const std::vector<std::string>& searched) {
   constexpr double kLong_s = 60;
-  if (quiet || work_s < kLong_s) return;
-  print_error("This may take about {:.0f} minute{}; Ctrl-C ends it.\n", std::ceil(work_s / 60),
-              work_s <= 60 ? "" : "s");
+  if (work_s < kLong_s) return;
+  print_error("This may take about {:.0f} minute{}{}; Ctrl-C ends it.\n", std::ceil(work_s / 60),
+              work_s <= 60 ? "" : "s",
+              searched.empty() ? "" : fmt::format(", and the search for plans of {} longer", join(searched)));
+}
+
+// Strategies whose plans are searched, which the estimate does not count.
+std::vector<std::string> searched_strategies(const Scenario& scenario) {
+  std::vector<std::string> names;
+  for (const StrategySpec& spec : scenario.strategies) {
+    if (has_open_groups(spec) || spec.searches_plan || find_strategy(spec.strategy)->needs_prices)
+      names.push_back(spec.name);
+  }
+  return names;
 }
 
 Report run(const CompareArguments& arguments, const CommandContext& context) {
@@ -64,7 +76,9 @@ Report run(const CompareArguments& arguments, const CommandContext& context) {
   const auto n_strategies = static_cast<double>(arguments.strategies.empty() ? scenario.strategies.size()
                                                                              : arguments.strategies.size());
   const double n_threads = std::min<double>(arguments.threads, n_strategies);
-  options.estimated = [&](double work_s) { announce_long_work(work_s / n_threads, arguments.quiet); };
+  options.estimated = [&](double work_s) {
+    if (!arguments.quiet) announce_long_work(work_s / n_threads, searched_strategies(scenario));
+  };
   if (!arguments.plan.empty()) {
     const BusErrorGuard guard(arguments.plan);
     return replay_schedule_file(scenario, arguments.plan, options);

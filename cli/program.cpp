@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/shared/child_process.hpp"
@@ -17,7 +19,9 @@
 #include "cli/shared/print.hpp"
 #include "files/file_error.hpp"
 #include "reports/text/escape.hpp"
+#include "scenarios/loader/json/json_text.hpp"
 #include "scenarios/loader/json/problems.hpp"
+#include "scenarios/loader/json/suggest.hpp"
 
 namespace packsim {
 namespace {
@@ -36,6 +40,23 @@ int report_our_mistake(const std::exception& error, int argc, char** argv) {
   return kOurMistake;
 }
 
+// What is wrong with the command, or with the command of `calibrate`, as far as words name them; empty where
+// nothing is.
+std::string command_mistake(const CLI::App& app, int argc, char** argv) {
+  const CLI::App* group = &app;
+  for (int i = 1; !group->get_subcommands({}).empty(); ++i) {
+    std::vector<std::string> names;
+    for (const CLI::App* command : group->get_subcommands({})) names.push_back(command->get_name());
+    if (i == argc) return fmt::format("expected a command, got none ({})", suggest("", names));
+    const std::string word = argv[i];
+    if (word.starts_with('-')) return "";
+    if (std::ranges::find(names, word) == names.end())
+      return fmt::format("unknown command {} ({})", quote(word), suggest(word, names));
+    group = group->get_subcommand(word);
+  }
+  return "";
+}
+
 int run_commands(int argc, char** argv) {
   const CommandContext context{.command_line = quoted_command_line(argc, argv),
                                .version = PACKSIM_VERSION,
@@ -48,6 +69,8 @@ int run_commands(int argc, char** argv) {
   app.require_subcommand(1);
   for (const auto add_command : kCommands) add_command(app, context);
   try {
+    if (const std::string mistake = command_mistake(app, argc, argv); !mistake.empty())
+      throw CLI::ParseError(mistake, CLI::ExitCodes::RequiredError);
     app.parse(argc, argv);
   } catch (const CLI::Success& done) {  // --help, --version
     app.exit(done);

@@ -49,7 +49,18 @@ constexpr BadArguments kBadArguments[] = {
     {"plan missing.plan", 3, false, "packsim: missing.plan: No such file or directory\n"},
     {"plan few.csv", 2, false,
      "packsim: few.csv: header: expected a plan file, got a file of 9 other bytes\n"},
-    {"calibrate", 2, true, "packsim: A subcommand is required\n"},
+    {"", 2, true,
+     "packsim: expected a command, got none (known: compare, run, trace, pack, plan, list, check, calibrate, "
+     "tune, "
+     "validate)\n"},
+    {"compre few.json", 2, true, "packsim: unknown command \"compre\" (did you mean compare?)\n"},
+    {"few.json", 2, true,
+     "packsim: unknown command \"few.json\" (known: compare, run, trace, pack, plan, list, check, calibrate, "
+     "tune, "
+     "validate)\n"},
+    {"calibrate", 2, true,
+     "packsim: expected a command, got none (known: plan, run, fit, validate, compare, coverage)\n"},
+    {"calibrate fitt", 2, true, "packsim: unknown command \"fitt\" (did you mean fit?)\n"},
     {"calibrate fit", 2, true, "packsim: measurements is required\n"},
     {"calibrate fit missing.jsonl --name a --hardware h.json", 3, false,
      "packsim: missing.jsonl: No such file or directory\n"},

@@ -180,4 +180,21 @@ TEST_CASE("a source that went missing is the machine's error") {
   CHECK_THROWS_WITH(draw_lengths(spec, 1), "/no/such/file.csv: No such file or directory");
 }
 
+TEST_CASE("A file that many sources name is read once") {
+  // 10 000 times 20 000 lengths: read each time, the 120 kB would be 1.2 GB.
+  const TempFolder folder;
+  const std::string path = write_range(folder, "a.csv", 1, 20'000);
+  LengthSpec spec;
+  spec.mix.assign(10'000, source(path));
+  CHECK(messages_of([&] { draw_lengths(spec, 1); }) ==
+        Messages{"lengths: expected at most 100000000 samples in all sources, got 200000000"});
+  spec.mix.resize(2);
+  spec.shuffle = false;
+  const DrawnLengths drawn = draw_lengths(spec, 1);
+  REQUIRE(drawn.lengths_tokens.size() == 40'000);
+  CHECK(drawn.lengths_tokens[0] == 1);
+  CHECK(drawn.lengths_tokens[20'000] == 1);
+  CHECK(drawn.sources[1].hash == drawn.sources[0].hash);
+}
+
 }  // namespace packsim

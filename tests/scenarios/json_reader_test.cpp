@@ -114,6 +114,28 @@ TEST_CASE("keys that nobody reads are mistakes, those that are merely absent are
                  "x.json: /colour: expected no such key (known: type, nodes), got \"red\" (string)"});
 }
 
+TEST_CASE("of over 100 unread keys in an object the first 100 are said, and how many there are") {
+  std::string text = "{";
+  for (int i = 0; i < 101; ++i) text += (i == 0 ? "" : ", ") + ("\"k" + std::to_string(i)) + "\": 1";
+  const Messages messages = read_messages(text + "}", [](JsonReader&) {});
+  REQUIRE(messages.size() == 101);
+  CHECK(messages[99] == "x.json: /k99: expected no such key (known: none), got 1 (number)");
+  CHECK(messages[100] ==
+        "x.json: top level: expected no unknown keys, got 101, of which the first 100 are shown");
+}
+
+TEST_CASE("an array has at most 65536 objects") {
+  const auto array_of = [](int n) {
+    std::string text = R"({"a": [{})";
+    for (int i = 1; i < n; ++i) text += ",{}";
+    return text + "]}";
+  };
+  const auto read = [](JsonReader& reader) { reader.objects("a"); };
+  CHECK(read_messages(array_of(65'536), read).empty());
+  CHECK(read_messages(array_of(65'537), read) ==
+        Messages{"x.json: /a: expected at most 65536 objects, got 65537"});
+}
+
 TEST_CASE("unread keys can be said to be a strategy's, or let through") {
   CHECK(read_messages(R"({"a": 1})", [](JsonReader& reader) { reader.describe_as("strategy ffd"); }) ==
         Messages{"x.json: /a: expected no such key for strategy ffd (known: none), got 1 (number)"});

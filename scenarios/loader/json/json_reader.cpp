@@ -219,12 +219,19 @@ std::vector<JsonReader> JsonReader::objects(std::string_view key) {
 }
 
 void JsonReader::finish() {
+  constexpr std::int64_t kMostShown = 100;  // an object may have millions
   if (silent()) return;
+  std::int64_t n_unknown = 0;
   for (const auto& [key, member] : value_->items()) {
     if (any_keys_ || std::ranges::find(known_, key) != known_.end()) continue;
+    if (++n_unknown > kMostShown) continue;
     refuse(key,
            fmt::format("no such key{}{} ({})", kind_.empty() ? "" : " for ", kind_, suggest(key, known_)),
            describe(member));
+  }
+  if (n_unknown > kMostShown) {
+    problems_->add({document_->file, place_.empty() ? "top level" : place_, "no unknown keys",
+                    fmt::format("{}, of which the first {} are shown", n_unknown, kMostShown)});
   }
   value_ = nullptr;
 }

@@ -1,5 +1,6 @@
 #include "scenarios/loader/json/problems.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace packsim {
@@ -28,9 +29,14 @@ void Problems::add(Problem problem) {
 }
 
 void Problems::throw_if_any() const {
+  constexpr std::size_t kMostShown = 1000;  // nobody reads more, and files with millions of mistakes exist
   if (problems_.empty()) return;
   std::vector<std::string> messages;
-  for (const Problem& problem : problems_) messages.push_back(problem.message());
+  for (std::size_t i = 0; i < std::min(problems_.size(), kMostShown); ++i)
+    messages.push_back(problems_[i].message());
+  if (problems_.size() > kMostShown)
+    messages.push_back("expected no mistakes, got " + std::to_string(problems_.size()) +
+                       ", of which the first " + std::to_string(kMostShown) + " are shown");
   throw ScenarioError(std::move(messages));
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <memory>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -73,23 +75,31 @@ struct SourceFile {
   std::vector<std::int32_t> lengths_tokens;
 };
 
-std::vector<SourceFile> read_sources(const LengthSpec& spec, Problems& problems) {
-  std::vector<SourceFile> files;
+// The file of each source. One that several sources name is read once.
+std::vector<std::shared_ptr<const SourceFile>> read_sources(const LengthSpec& spec, Problems& problems) {
+  std::map<std::string, std::shared_ptr<const SourceFile>> by_path;
+  std::vector<std::shared_ptr<const SourceFile>> files;
   for (const LengthSource& source : spec.mix) {
-    const std::string bytes = read_file(source.path, kMostDataBytes);
-    files.push_back({hash_of(bytes), parse_lengths(source.path, bytes, problems)});
+    std::shared_ptr<const SourceFile>& file = by_path[source.path];
+    if (file == nullptr) {
+      const std::string bytes = read_file(source.path, kMostDataBytes);
+      file = std::make_shared<const SourceFile>(
+          SourceFile{hash_of(bytes), parse_lengths(source.path, bytes, problems)});
+    }
+    files.push_back(file);
   }
   return files;
 }
 
 // How many samples each source gives.
-std::vector<std::int64_t> counts_of(const LengthSpec& spec, const std::vector<SourceFile>& files,
+std::vector<std::int64_t> counts_of(const LengthSpec& spec,
+                                    const std::vector<std::shared_ptr<const SourceFile>>& files,
                                     Problems& problems) {
   const bool weighted = !spec.mix.empty() && spec.mix[0].weight.has_value();
   std::vector<std::int64_t> counts =
       weighted ? shares(spec.mix, spec.count.value_or(0)) : std::vector<std::int64_t>{};
   for (std::size_t i = 0; i < spec.mix.size(); ++i) {
-    const auto available = static_cast<std::int64_t>(files[i].lengths_tokens.size());
+    const auto available = static_cast<std::int64_t>(files[i]->lengths_tokens.size());
     if (!weighted) counts.push_back(spec.mix[i].count.value_or(available));
     if (counts[i] > available && !spec.with_replacement) {
       problems.add(
@@ -116,7 +126,7 @@ void check_total(const std::vector<std::int64_t>& counts, Problems& problems) {
 
 DrawnLengths draw_lengths(const LengthSpec& spec, std::uint32_t seed) {
   Problems problems;
-  const std::vector<SourceFile> files = read_sources(spec, problems);
+  const std::vector<std::shared_ptr<const SourceFile>> files = read_sources(spec, problems);
   problems.throw_if_any();  // before counting: a source with bad rows has fewer lengths than it should
   const std::vector<std::int64_t> counts = counts_of(spec, files, problems);
   problems.throw_if_any();
@@ -126,10 +136,10 @@ DrawnLengths draw_lengths(const LengthSpec& spec, std::uint32_t seed) {
   DrawnLengths result;
   for (std::size_t i = 0; i < files.size(); ++i) {
     const std::vector<std::int32_t> drawn =
-        draw(files[i].lengths_tokens, counts[i], seed + static_cast<std::uint32_t>(i));
-    const auto available = static_cast<std::int64_t>(files[i].lengths_tokens.size());
+        draw(files[i]->lengths_tokens, counts[i], seed + static_cast<std::uint32_t>(i));
+    const auto available = static_cast<std::int64_t>(files[i]->lengths_tokens.size());
     result.sources.push_back({.name = spec.mix[i].source,
-                              .hash = files[i].hash,
+                              .hash = files[i]->hash,
                               .n_samples = counts[i],
                               .n_tokens = std::accumulate(drawn.begin(), drawn.end(), std::int64_t{0}),
                               .repeated_samples = std::max<std::int64_t>(counts[i] - available, 0)});

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 
 #include "scenarios/loader/json/json_text.hpp"
 
@@ -22,6 +23,24 @@ std::optional<std::string_view> value_of(std::string_view dict, std::string_view
   const std::size_t stop = value.find(end);
   if (stop == std::string_view::npos) return std::nullopt;
   return value.substr(0, stop + end.size() - 1);
+}
+
+// Whether the header is a dict of these three members and nothing else: a second 'shape' would be the one
+// that numpy takes.
+bool has_only(std::string_view dict, std::string_view descr, std::string_view fortran_order,
+              std::string_view shape) {
+  std::string rest;
+  std::ranges::copy_if(dict, std::back_inserter(rest), [](char c) { return c != ' '; });
+  for (std::string member :
+       {fmt::format("'descr':{}", descr), fmt::format("'fortran_order':{}", fortran_order),
+        fmt::format("'shape':{})", shape)}) {
+    std::erase(member, ' ');
+    const std::size_t at = rest.find(member);
+    if (at == std::string::npos) return false;
+    rest.erase(at, member.size());
+  }
+  if (rest.ends_with('\n')) rest.pop_back();
+  return rest == "{,,}" || rest == "{,,,}";
 }
 
 // "(1000,": the only dimension of an array. "()" has none, "(10, 100" two.
@@ -43,8 +62,9 @@ std::optional<NpyHeader> parse_dict(std::string_view dict, BadRows& bad_rows) {
   const auto descr = value_of(dict, "descr", ",");
   const auto fortran_order = value_of(dict, "fortran_order", ",");
   const auto shape = value_of(dict, "shape", ")");
-  if (!descr || !fortran_order || !shape || !shape->starts_with('(')) {
-    bad_rows.add("header", "descr, fortran_order and shape", quote(dict));
+  if (!descr || !fortran_order || !shape || !shape->starts_with('(') ||
+      !has_only(dict, *descr, *fortran_order, *shape)) {
+    bad_rows.add("header", "a dict of descr, fortran_order and shape", quote(dict));
     return std::nullopt;
   }
   const std::optional<std::size_t> n_elements = only_dimension(*shape);
@@ -52,7 +72,8 @@ std::optional<NpyHeader> parse_dict(std::string_view dict, BadRows& bad_rows) {
   if (*fortran_order != "False") bad_rows.add("header", "fortran_order False", quote(*fortran_order));
   if (!n_elements || *fortran_order != "False") return std::nullopt;
   std::string dtype(*descr);
-  std::erase(dtype, '\'');
+  if (dtype.size() >= 2 && dtype.starts_with('\'') && dtype.ends_with('\''))
+    dtype = dtype.substr(1, dtype.size() - 2);
   return NpyHeader{.dtype = dtype, .n_elements = *n_elements, .data_offset = 0};
 }
 

@@ -27,8 +27,9 @@ bool is_at_least_0(const Json& value) {
 // Elements of an array member that may be empty; as readers.
 std::vector<JsonReader> objects_or_none(JsonReader& reader, std::string_view key) {
   const Json* elements = reader.value(key);
-  if (elements != nullptr && elements->is_array() && elements->empty()) return {};
-  return reader.objects(key);
+  if (elements != nullptr && elements->is_array() && !elements->empty()) return reader.objects(key);
+  if (elements == nullptr || !elements->is_array()) reader.refuse(key, "array of objects");
+  return {};
 }
 
 // [value, standard error]

@@ -336,7 +336,7 @@ TEST_CASE("The user's mistakes exit with 2 and say what was expected") {
     CHECK(run.err.find(message) != std::string::npos);
     CHECK(run.out.empty());
   };
-  fails("packsim", "subcommand");
+  fails("packsim", "expected a command, got none (known: compare, ");
   fails("packsim compare", "scenario");
   fails("packsim compare no_such_scenario", "no_such_scenario");
   fails("packsim run small.json --strategy ffd", "expected one of isf, hbp, too-big");

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -45,7 +46,17 @@ def test_ddp_under_torchrun(tmp_path: Path) -> None:
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     command = [*torchrun, str(EXAMPLES / "train_ddp.py"), *arguments]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
+
+    def run() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
+
+    done = run()
+    # Seldom (seen once) a process that has trained everything is aborted as its interpreter ends. PyTorch's
+    # threads are the likely cause: they may ask for the interpreter's lock then.
+    if "terminate called without an active exception" in done.stderr and done.stdout.count(": loss ") == 2:
+        shutil.rmtree(tmp_path)
+        tmp_path.mkdir()
+        done = run()
     assert done.returncode == 0, done.stderr
     assert done.stdout.count(": loss ") == 2
 

@@ -30,7 +30,7 @@ stage_packages() {
 }
 stage_asan() { configure --preset asan && build build-asan && run_tests build-asan --label-exclude "$not_in_check"; }
 stage_tsan() {
-  configure --preset tsan && build build-tsan --target packsim test_cli test_c_api &&
+  configure --preset tsan && build build-tsan --target packsim test_cli test_c_api test_files &&
     run_tests build-tsan --label-regex '^threads$'
 }
 stage_cuda() {

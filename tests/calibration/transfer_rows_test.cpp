@@ -238,7 +238,7 @@ Summary of_family(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("Kernels transferred to GPUs that were left out are near what was measured there") {
+TEST_CASE("Kernels transferred to GPUs that were left out are near what was measured there", "[plain]") {
   CHECK(of_family("gemm").median_error < 0.12);
   CHECK(of_family("elementwise").median_error < 0.12);
   CHECK(of_group(kLargeCollectives).median_error < 0.12);
@@ -255,7 +255,8 @@ TEST_CASE("Kernels transferred to GPUs that were left out are near what was meas
 }
 
 // What docs/accuracy/transfer.md reports as missed.
-TEST_CASE("The start of collectives, and attention of A100 and RTX PRO 6000 from each other, err by more") {
+TEST_CASE("The start of collectives, and attention of A100 and RTX PRO 6000 from each other, err by more",
+          "[plain]") {
   CHECK(of_group({"", family("collective"), 0, kMiB - 1}).median_error > 0.3);
   CHECK(of_family("attention").inside < 0.85);
 }

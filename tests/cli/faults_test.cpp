@@ -153,3 +153,25 @@ TEST_CASE("killed at any call, files are whole, and the next run leaves nothing 
   }
   CHECK(n_reached >= 20);
 }
+
+TEST_CASE("without memory, files are whole or absent, and the message says so", "[plain]") {
+  Faults faults;
+  int n_reached = 0;
+  // The allocations are many: their distance grows, by a tenth.
+  for (int n = 1;; n += 1 + n / 10) {
+    const Outcome outcome = faults.with_fault({"malloc", n, "ENOMEM"});
+    if (!outcome.is_reached) break;
+    ++n_reached;
+    CAPTURE(n, outcome.run.exit_code, outcome.run.err);
+    REQUIRE(outcome.files.size() == old_files().size());  // nothing is left over
+    for (const auto& [path, text] : outcome.files)
+      CHECK((text == "old" || text == faults.new_files().at(path)));
+    if (outcome.run.exit_code == 0) {
+      CHECK(outcome.files == faults.new_files());
+    } else {
+      CHECK(outcome.run.exit_code == 3);
+      CHECK(outcome.run.err.find("out of memory\n") != std::string::npos);
+    }
+  }
+  CHECK(n_reached >= 40);
+}

@@ -2,8 +2,10 @@
 // disk:
 //   LD_PRELOAD=libpacksim_failing_calls.so PACKSIM_FAULT=write:3:ENOSPC PACKSIM_FAULT_MARK=hit packsim ...
 // The third write to a file that the program created fails as on a full disk, and a file "hit" appears. Calls
-// are open (of files that are created), write, fsync, fchmod and rename; instead of an error, "kill" ends the
-// program as kill -9 does, "short" writes half of the bytes, and "EINTR" happens once.
+// are open (of files that are created), write, fsync, fchmod and rename, and malloc since
+// main began. Instead of an error, "kill" ends the program as kill -9 does, "short" writes half of the bytes,
+// and "EINTR" happens once.
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -26,10 +28,14 @@ bool is_ours[kMostDescriptors];  // descriptors of files that the program create
 constexpr struct {
   std::string_view name;
   int number;
-} kErrors[] = {{"ENOSPC", ENOSPC}, {"EIO", EIO},     {"EINTR", EINTR},
-               {"EACCES", EACCES}, {"EROFS", EROFS}, {"EMFILE", EMFILE}};
+} kErrors[] = {{"ENOSPC", ENOSPC}, {"EIO", EIO},       {"EINTR", EINTR},  {"EACCES", EACCES},
+               {"EROFS", EROFS},   {"EMFILE", EMFILE}, {"ENOMEM", ENOMEM}};
 
 constexpr int kShort = -1;
+
+using Main = int (*)(int, char**, char**);
+Main main_of_program;
+bool has_begun = false;  // before main nobody can say what went wrong
 
 bool is_one_of_ours(int descriptor) {
   return descriptor >= 0 && descriptor < kMostDescriptors && is_ours[descriptor];
@@ -69,6 +75,13 @@ int open_at(int folder, const char* path, int flags, mode_t mode) {
   return descriptor;
 }
 
+int main_with_faults(int argc, char** argv, char** environment) {
+  has_begun = true;
+  const int status = main_of_program(argc, argv, environment);
+  has_begun = false;
+  return status;
+}
+
 mode_t mode_of(int flags, va_list arguments) {
   return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, mode_t) : 0;
 }
@@ -76,6 +89,20 @@ mode_t mode_of(int flags, va_list arguments) {
 }  // namespace
 
 extern "C" {
+
+void* __libc_malloc(size_t n_bytes);
+
+int __libc_start_main(Main program, int argc, char** argv, void (*init)(), void (*fini)(), void (*rtld)(),
+                      void* stack) {
+  using Start = decltype(&__libc_start_main);
+  main_of_program = program;
+  return reinterpret_cast<Start>(::dlsym(RTLD_NEXT, "__libc_start_main"))(main_with_faults, argc, argv, init,
+                                                                          fini, rtld, stack);
+}
+
+void* malloc(size_t n_bytes) {
+  return has_begun && fails("malloc") ? nullptr : __libc_malloc(n_bytes);
+}
 
 int open(const char* path, int flags, ...) {
   va_list arguments;

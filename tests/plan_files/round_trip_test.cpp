@@ -1,8 +1,10 @@
 // What is written is what is read, for every strategy.
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -12,6 +14,7 @@
 #include <thread>
 
 #include "files/file_bytes.hpp"
+#include "files/file_error.hpp"
 #include "files/write_file.hpp"
 #include "packing/loss/loss_weights.hpp"
 #include "plan_files/plan_view.hpp"
@@ -168,6 +171,30 @@ TEST_CASE("A plan that is mapped is the plan that is read") {
   const RegularFile file(path);
   CHECK(std::ranges::equal(FileBytes(file, 0).bytes(), bytes));
   CHECK(std::ranges::equal(FileBytes(file).bytes(), bytes));
+  std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("A plan that cannot be mapped is refused by name", "[plain]") {
+  const std::string folder = new_folder();
+  const std::string path = folder + "/a.plan";
+  write_file(path, make_plan({}).bytes());
+  const RegularFile file(path);
+  const pid_t child = fork();  // the limit is for its process
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const rlimit no_more{.rlim_cur = 1 << 20, .rlim_max = 1 << 20};
+    if (setrlimit(RLIMIT_AS, &no_more) != 0) _exit(100);
+    try {
+      const FileBytes mapped(file, 0);
+    } catch (const FileError& error) {
+      _exit(error.what() == path + ": Cannot allocate memory" ? 0 : 102);
+    }
+    _exit(101);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
   std::filesystem::remove_all(folder);
 }
 

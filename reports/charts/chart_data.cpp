@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "reports/tables/conclusion.hpp"
+#include "reports/tables/time_parts.hpp"
 #include "reports/text/numbers.hpp"
 
 namespace packsim::formats_detail {
@@ -51,34 +52,12 @@ Json runs(const Report& report) {
   return rows;
 }
 
-struct Part {
-  std::string_view name;
-  std::optional<Cause> cause;  // none: idle
-};
-
-// In the order of the stack.
-constexpr std::array<Part, kNCauses + 1> kParts = {{{"linear layers", Cause::linear},
-                                                    {"attention", Cause::attention},
-                                                    {"recompute", Cause::recompute},
-                                                    {"sequence exchange", Cause::sequence},
-                                                    {"tensor exchange", Cause::tensor},
-                                                    {"expert exchange", Cause::expert},
-                                                    {"pipeline transfer", Cause::pipeline},
-                                                    {"gradients, weights", Cause::states},
-                                                    {"optimizer", Cause::optimizer},
-                                                    {"fixed overhead", Cause::overhead},
-                                                    {"idle", std::nullopt}}};
-
-double fraction_of(const Part& part, const StrategyResult& run) {
-  return part.cause ? run.times->shares.of(*part.cause) : run.times->shares.idle;
-}
-
 // What no run has would be an empty entry of the legend.
-std::vector<Part> parts_of(const Report& report) {
-  std::vector<Part> parts;
-  for (const Part& part : kParts) {
+std::vector<TimePart> parts_of(const Report& report) {
+  std::vector<TimePart> parts;
+  for (const TimePart& part : kTimeParts) {
     const auto has_it = [&](const StrategyResult& run) {
-      return has_time(run) && fraction_of(part, run) > 0;
+      return has_time(run) && part.fraction_of(run.times->shares) > 0;
     };
     if (std::ranges::any_of(report.runs, has_it)) parts.push_back(part);
   }
@@ -87,16 +66,17 @@ std::vector<Part> parts_of(const Report& report) {
 
 Json parts(const Report& report) {
   Json rows = Json::array();
-  for (const Part& part : parts_of(report)) rows.push_back({{"part", part.name}, {"position", rows.size()}});
+  for (const TimePart& part : parts_of(report))
+    rows.push_back({{"part", part.name}, {"position", rows.size()}});
   return rows;
 }
 
 Json time_parts(const Report& report) {
   Json rows = Json::array();
-  for (const Part& part : parts_of(report)) {
+  for (const TimePart& part : parts_of(report)) {
     for (const StrategyResult& run : report.runs) {
       if (!has_time(run)) continue;
-      const double fraction = fraction_of(part, run);
+      const double fraction = part.fraction_of(run.times->shares);
       rows.push_back({{"run", run.name},
                       {"part", part.name},
                       {"fraction", five_digits(fraction)},

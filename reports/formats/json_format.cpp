@@ -15,9 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Counts changes of the shape that a reader of older files would stumble over.
-constexpr int kFormat = 3;
-
 template <typename T>
 Json optional_json(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
@@ -260,7 +257,7 @@ Json timings(const Report& report) {
 }  // namespace
 
 std::string to_json(const Report& report) {
-  Json json = {{"format", kFormat},
+  Json json = {{"format", kReportFormat},
                {"manifest", manifest(report.manifest)},
                {"lengths", lengths_json(report.lengths)},
                {"baseline", report.baseline},

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <type_traits>
 
+#include "reports/tables/time_parts.hpp"
 #include "reports/text/numbers.hpp"
 
 namespace packsim {
@@ -354,16 +355,14 @@ Values planning_and_failures() {
 
 Values shares() {
   Values values;
-  for (std::size_t cause = 0; cause < kNCauses; ++cause) {
-    values.push_back({fmt::format("{}_fraction", cause_name(static_cast<Cause>(cause))), [=](const Run& run) {
-                        return run.times ? Value(run.times->shares.by_cause[cause]) : Value();
+  for (const TimePart& part : kTimeParts) {
+    values.push_back({fraction_key(part), [=](const Run& run) {
+                        return run.times ? Value(part.fraction_of(run.times->shares)) : Value();
                       }});
   }
   const auto evidence = [](double EvidenceShares::*member) {
     return [=](const Run& run) { return run.times ? Value(run.times->evidence.*member) : Value(); };
   };
-  values.push_back(
-      {"idle_fraction", [](const Run& run) { return run.times ? Value(run.times->shares.idle) : Value(); }});
   values.push_back({"measured_fraction", evidence(&EvidenceShares::measured)});
   values.push_back({"extrapolated_fraction", evidence(&EvidenceShares::extrapolated)});
   values.push_back({"transferred_fraction", evidence(&EvidenceShares::transferred)});

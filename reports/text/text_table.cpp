@@ -1,17 +1,12 @@
 #include "reports/text/text_table.hpp"
 
 #include <algorithm>
-#include <cstddef>
 
 namespace packsim::formats_detail {
-namespace {
-
 // Code points: right for the names that people give runs, which are rarely wide or combining.
 std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xC0) != 0x80; }));
 }
-
-}  // namespace
 
 std::string text_table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths;

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace packsim::formats_detail {
+
+/// Columns that a text takes in a terminal: its code points.
+std::size_t width_of(std::string_view text);
 
 /// Columns of text, two spaces apart: the first aligned left, the others right. Rows may be shorter than
 /// others.

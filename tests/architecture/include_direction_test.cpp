@@ -25,7 +25,7 @@ const std::map<std::string, std::set<std::string>> kAllowed = {
     {"planning", {"packing", "models", "sim"}},
     {"scenarios", {"files", "packing", "models", "sim"}},
     {"experiment", {"files", "packing", "plan_files", "models", "sim", "planning", "scenarios"}},
-    {"reports", {"files", "packing", "models", "sim", "experiment"}},
+    {"reports", {"files", "packing", "models", "sim", "scenarios", "experiment"}},
     {"calibration", {"files", "packing", "models", "scenarios"}},
     {"validation",
      {"files", "packing", "models", "sim", "scenarios", "experiment", "reports", "calibration"}},

@@ -2,36 +2,21 @@
 
 #include <catch2/catch.hpp>
 #include <filesystem>
-#include <fstream>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 
 #include "example_report.hpp"
 #include "reports/formats/formats.hpp"
+#include "tests/cli/program.hpp"
 
 using namespace packsim;
 namespace fs = std::filesystem;
+using packsim_test::read_text;
+using packsim_test::TemporaryFolder;
+using packsim_test::write_text;
 
 namespace {
-
-// An empty folder for one test, removed after it.
-struct TemporaryFolder {
-  TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "packsim-write-report-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path = name;
-  }
-  ~TemporaryFolder() { fs::remove_all(path); }
-  fs::path path;
-};
-
-std::string read(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 std::set<std::string> names_in(const fs::path& folder) {
   std::set<std::string> names;
@@ -52,13 +37,13 @@ std::string failure(const fs::path& directory) {
 
 TEST_CASE("every format is written, into a folder that is made, and replaces older files") {
   const TemporaryFolder temporary;
-  const fs::path folder = temporary.path / "new" / "report";
+  const fs::path folder = fs::path(temporary.string()) / "new" / "report";
   write_report(Report{}, folder.string());
   write_report(example_report(), folder.string());
   std::set<std::string> names;
   for (const ReportFormat& format : report_formats()) {
     names.emplace(format.file_name);
-    CHECK(read(folder / format.file_name) == format.render(example_report()));
+    CHECK(read_text(folder / format.file_name) == format.render(example_report()));
     CHECK_FALSE(format.summary.empty());
   }
   CHECK(names == std::set<std::string>{"report.csv", "report.html", "report.json"});
@@ -67,15 +52,16 @@ TEST_CASE("every format is written, into a folder that is made, and replaces old
 
 TEST_CASE("a folder that cannot be made is named with the system's reason") {
   const TemporaryFolder temporary;
-  std::ofstream(temporary.path / "file") << "text";
-  CHECK(failure(temporary.path / "file" / "report") ==
-        (temporary.path / "file" / "report" / "report.json").string() + ": cannot write: Not a directory");
+  write_text(temporary / "file", "text");
+  CHECK(failure(fs::path(temporary.string()) / "file" / "report") ==
+        (fs::path(temporary.string()) / "file" / "report" / "report.json").string() +
+            ": cannot write: Not a directory");
 }
 
 TEST_CASE("a file that cannot be written is named, and no half file stays behind") {
   const TemporaryFolder temporary;
-  fs::create_directories(temporary.path / "report.json" / "in the way");
-  CHECK(failure(temporary.path) ==
-        (temporary.path / "report.json").string() + ": cannot write: Is a directory");
-  CHECK(names_in(temporary.path) == std::set<std::string>{"report.json"});
+  fs::create_directories(fs::path(temporary.string()) / "report.json" / "in the way");
+  CHECK(failure(temporary.string()) ==
+        (fs::path(temporary.string()) / "report.json").string() + ": cannot write: Is a directory");
+  CHECK(names_in(temporary.string()) == std::set<std::string>{"report.json"});
 }

@@ -193,6 +193,7 @@ Scenario read_scenario(JsonReader reader, const std::string& folder, const DataP
   if (of_cluster.has("network") && cluster.good)
     cluster.value.design = read_named_network(of_cluster, folder, cluster.value, data, problems);
   of_cluster.value("network");  // which makes it a known key
+  read_cluster_changes(of_cluster, cluster.good, cluster.value);
   if (cluster.value.design && cluster.good && problems.size() == before)
     check_network_paths(of_cluster, of_cluster.has("network") ? "network" : "type", cluster.value);
   cluster.good = cluster.good && problems.size() == before;

@@ -3,13 +3,12 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "scenarios/loader/limits.hpp"
 #include "scenarios/loader/read_network.hpp"
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {
 namespace {
-
-constexpr int kMostGpusPerNode = 1024;
 
 double number_or(JsonReader& reader, std::string_view key, double low, double fallback) {
   return reader.value(key) == nullptr ? fallback : reader.number(key, low);

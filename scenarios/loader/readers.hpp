@@ -20,6 +20,9 @@ Gpu read_gpu(JsonReader reader);
 /// The type of a cluster, with the GPU that it names: a file of models/gpus, or a path, which may be relative
 /// to the cluster's file. How many nodes there are is the scenario's to say. problems: the reader's.
 Cluster read_cluster_type(JsonReader reader, const DataPaths& data, Problems& problems);
+/// What a scenario's cluster has in other numbers than its type: GPUs of a node, memory of a GPU, links. Its
+/// name then says so. Only the keys are looked at where the type could not be read.
+void read_cluster_changes(JsonReader& of_cluster, bool type_is_read, Cluster& cluster);
 FrameworkProfile read_profile(JsonReader reader);
 /// A hardware profile alone.
 HardwareProfile read_hardware_profile(JsonReader reader);

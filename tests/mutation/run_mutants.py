@@ -1,5 +1,5 @@
 """run_mutants.py FOLDER [--number N] [--seed S] [--jobs J]: changes one line of C++ at a time, and prints
-which changes no test of the folder sees.
+what becomes of each and which changes no test of the folder sees.
 
 FOLDER is a folder or file of `packing` or `plan_files`. Only .cpp files are changed. Needs build/, as
 `cmake --preset check` makes it; `make mutants` sets all up.
@@ -12,7 +12,7 @@ import collections
 import shutil
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from drawn_mutants import Mutant, draw_mutants
@@ -38,7 +38,7 @@ class Mutation:
         }
 
     def fate(self, mutant: Mutant) -> str:
-        """`killed by TEST`, `survived`, `equivalent` or `not compiled`."""
+        """`killed: TEST failed`, `survived`, `equivalent` or `not compiled`."""
         folder = Path(tempfile.mkdtemp(dir=self.scratch))
         try:
             changed = self.build.compiled(mutant, folder)
@@ -55,8 +55,9 @@ class Mutation:
         for file in in_order(mutant.source, self._files_for(mutant.source), self.seconds):
             if file.program not in binaries:
                 binaries[file.program] = self.build.linked(file.program, mutant, changed, folder)
-            if not file.passes(binaries[file.program], folder, limit_s=5 + 10 * self.seconds[file]):
-                return f"killed by {file.stem}"
+            failure = file.failure(binaries[file.program], folder, limit_s=5 + 10 * self.seconds[file])
+            if failure is not None:
+                return f"killed: {file.stem} {failure}"
         return "survived"
 
     def _files_for(self, source: Path) -> list[TestFile]:
@@ -81,22 +82,30 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def tell_fates(mutation: Mutation, mutants: list[Mutant], jobs: int) -> collections.Counter[str]:
+    """Prints what becomes of each mutant as soon as it is known. Returns how many there are of each kind."""
+    counts: collections.Counter[str] = collections.Counter()
+    with ThreadPoolExecutor(jobs) as pool:
+        running = {pool.submit(mutation.fate, mutant): mutant for mutant in mutants}
+        for n_done, done in enumerate(as_completed(running), start=1):
+            mutant, fate = running[done], done.result()
+            counts[fate.split(":")[0]] += 1
+            place = str(mutant) if fate == "survived" else f"{mutant.source}:{mutant.line}"
+            print(f"{n_done}/{len(mutants)} killed {counts['killed']}  {fate}: {place}", flush=True)
+    return counts
+
+
 def main() -> None:
     args = arguments()
     library = args.folder.relative_to(ROOT).parts[0]
     mutants = draw_mutants(ROOT, sources_below(args.folder), args.number, args.seed)
     began = time.monotonic()
-    counts: collections.Counter[str] = collections.Counter()
     with tempfile.TemporaryDirectory(prefix="packsim-mutants-") as scratch:
-        mutation = Mutation(library, Path(scratch), args.jobs)
-        with ThreadPoolExecutor(args.jobs) as pool:
-            for mutant, fate in zip(mutants, pool.map(mutation.fate, mutants), strict=True):
-                counts[fate.split(" by ")[0]] += 1
-                if fate == "survived":
-                    print(f"survived: {mutant}", flush=True)
+        counts = tell_fates(Mutation(library, Path(scratch), args.jobs), mutants, args.jobs)
     n_tested = counts["killed"] + counts["survived"]
     drawn = f"{len(mutants)} mutants of {args.folder.relative_to(ROOT)}, seed {args.seed}"
-    tested = f"{counts['killed']} of {n_tested} killed, {counts['survived']} survived"
+    share = f" ({counts['killed'] / n_tested:.0%})" if n_tested > 0 else ""
+    tested = f"{counts['killed']} of {n_tested} killed{share}, {counts['survived']} survived"
     others = f"{counts['equivalent']} equivalent, {counts['not compiled']} not compiled"
     print(f"{drawn}: {tested}; {others}; {time.monotonic() - began:.0f} s")
 

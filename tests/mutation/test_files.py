@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import resource
+import signal
 import subprocess
 import time
 from dataclasses import dataclass
@@ -10,7 +13,7 @@ from pathlib import Path
 
 # Tests of a folder that lie beside those of another one, which they need: those that include its headers.
 TESTED_IN = {"packing/planner": "planning"}
-LIMIT_BYTES = 8 << 30  # a mutant may ask for all memory
+LIMIT_BYTES = 4 << 30  # a mutant may ask for all memory
 
 
 @dataclass(frozen=True)
@@ -18,21 +21,30 @@ class TestFile:
     program: str
     stem: str
 
-    def passes(self, binary: Path, folder: Path, limit_s: float | None = None) -> bool:
-        """False for a failure, a crash, too much memory or too much time."""
+    def failure(self, binary: Path, folder: Path, limit_s: float | None = None) -> str | None:
+        """None where the tests pass, else how they end: `failed`, `crashed` or `hung`.
+
+        More memory than LIMIT_BYTES ends them, too.
+        """
         cases = f"[#{self.stem}]~[slow]"
-        try:
-            run = subprocess.run(
-                [str(binary), "--filenames-as-tags", "--abort", cases],
-                cwd=folder,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                timeout=limit_s,
-                preexec_fn=_limit_memory,
-            )
-        except subprocess.TimeoutExpired:
-            return False
-        return run.returncode == 0
+        with subprocess.Popen(
+            [str(binary), "--filenames-as-tags", "--abort", cases],
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # so that processes which the tests start end with them
+            preexec_fn=_limit_memory,
+        ) as run:
+            try:
+                status = run.wait(limit_s)
+            except subprocess.TimeoutExpired:
+                return "hung"
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(run.pid, signal.SIGKILL)
+        if status == 0:
+            return None
+        return "crashed" if status < 0 else "failed"
 
 
 def _limit_memory() -> None:
@@ -65,8 +77,9 @@ def _path_of(root: Path, folder: str, file: TestFile) -> Path:
 
 def seconds_of(file: TestFile, binary: Path, folder: Path) -> float:
     began = time.perf_counter()
-    if not file.passes(binary, folder):
-        raise SystemExit(f"{file.stem}: expected to pass without any mutant, but it fails")
+    failure = file.failure(binary, folder)
+    if failure is not None:
+        raise SystemExit(f"{file.stem}: expected to pass without any mutant, but it {failure}")
     return time.perf_counter() - began
 
 

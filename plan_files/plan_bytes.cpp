@@ -110,9 +110,7 @@ struct AllPacks {
   std::vector<std::uint64_t> offsets = {0};
 
   explicit AllPacks(const Packing& packing) {
-    std::size_t n_items = 0;
-    for (const PackSet& packs : packing.groups) n_items += packs.items.size();
-    items.reserve(n_items);
+    items.reserve(packing.lengths_tokens.size());
     offsets.reserve(packing.n_packs() + 1);
     for (const PackSet& packs : packing.groups) {
       const std::uint64_t base = items.size();

@@ -200,8 +200,7 @@ HashOfLengths::HashOfLengths() : state_(std::make_shared<State>()) {
 }
 
 void HashOfLengths::add(std::span<const std::int32_t> lengths_tokens) {
-  if (!lengths_tokens.empty())
-    XXH3_128bits_update(&state_->of_bytes, lengths_tokens.data(), lengths_tokens.size_bytes());
+  XXH3_128bits_update(&state_->of_bytes, lengths_tokens.data(), lengths_tokens.size_bytes());
 }
 
 std::string HashOfLengths::text() const {

@@ -163,7 +163,6 @@ std::span<const std::byte> SectionReader::find(std::string_view name, std::size_
         std::to_string(section->element_bytes));
     return {};
   }
-  if (section->n_elements == 0) return {};
   return bytes_.subspan(section->offset_bytes, section->n_elements * element_bytes);
 }
 

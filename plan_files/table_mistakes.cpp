@@ -54,7 +54,7 @@ void check_groups(const PlanTables& tables, Mistakes& mistakes) {
     n_packs += group.n_packs;
     const std::uint64_t gpus = group.gpus_per_pack();
     const auto n_gpus = static_cast<std::uint64_t>(tables.facts.n_gpus);
-    if (gpus == 0 || gpus > n_gpus || n_gpus % gpus != 0) {
+    if (gpus == 0 || n_gpus % gpus != 0) {
       mistakes.add("groups.sp_degree * cp_degree", g, "a divisor of " + std::to_string(n_gpus) + " GPUs",
                    gpus);
     }
@@ -126,8 +126,7 @@ std::vector<std::uint32_t> division_of_placed(const PlanTables& tables, Mistakes
   std::vector<std::uint32_t> n_placed_from(n_placed);
   for (std::size_t i = 0; i < tables.iterations.size(); ++i) {
     const PlanIteration& iteration = tables.iterations[i];
-    if (iteration.n_placed == 0 || iteration.first_placed >= n_placed ||
-        iteration.n_placed > n_placed - iteration.first_placed) {
+    if (iteration.n_placed == 0 || std::size_t{iteration.first_placed} + iteration.n_placed > n_placed) {
       mistakes.add("iterations", i, "packs of " + std::to_string(n_placed) + " placed ones",
                    iteration.first_placed);
       return {};
@@ -225,7 +224,7 @@ void check_iterations(const PlanTables& tables, Mistakes& mistakes) {
 std::vector<std::string> table_mistakes(const PlanTables& tables) {
   Mistakes mistakes;
   check_facts(tables, mistakes);
-  if (!mistakes.any()) check_groups(tables, mistakes);
+  check_groups(tables, mistakes);
   check_items(tables, mistakes);
   if (!mistakes.any()) check_iterations(tables, mistakes);
   return std::move(mistakes).take();

@@ -14,10 +14,12 @@ constexpr double kMostPackPairs = 4e18;
 class PackReader {
  public:
   PackReader(const PlanTables& tables, const Strategy& strategy, Mistakes& mistakes)
-      : tables_(tables), has_rows_(strategy.layout == Layout::rows), mistakes_(mistakes) {
-    for (const PlanGroup& group : tables.groups) longest_ = std::max(longest_, group.capacity_tokens);
+      : tables_(tables),
+        has_rows_(strategy.layout == Layout::rows),
+        mistakes_(mistakes),
+        longest_(std::ranges::max(tables.groups, {}, &PlanGroup::capacity_tokens).capacity_tokens) {
     lengths_.lengths_tokens = tables.lengths_tokens;
-    packed_.packs.resize(tables.pack_offsets.empty() ? 0 : tables.pack_offsets.size() - 1);
+    packed_.packs.resize(tables.pack_offsets.size() - 1);
     packed_.is_packed.resize(tables.lengths_tokens.size());
   }
 
@@ -89,8 +91,8 @@ class PackReader {
   const PlanTables& tables_;
   bool has_rows_;
   Mistakes& mistakes_;
-  std::int64_t longest_ = 0;  // pack length
-  Packing lengths_;           // that LossTokens looks into
+  std::int64_t longest_;  // pack length
+  Packing lengths_;       // that LossTokens looks into
   PackedItems packed_;
   // The first of each kind is told.
   bool is_shared_ = false;

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <numeric>
 #include <string>
 #include <string_view>
@@ -100,7 +99,11 @@ class PieceReader {
   std::int64_t n_split = 0;
   std::int64_t longest_tokens = 0;
   std::int64_t n_longest = 0;  // samples of that length
-  // The lengths of all samples, if those that have no piece have no tokens.
+  // Whether the lengths of all samples are known, if those that have no piece have no tokens.
+  bool has_hash() const {
+    return tables_.facts.counts.dropped_samples == 0 && tables_.facts.counts.truncated_samples == 0;
+  }
+  // Of the lengths of all samples.
   std::string hash() {
     hash_empty(tables_.facts.counts.n_samples);
     flush();
@@ -127,11 +130,7 @@ class PieceReader {
         mistakes_.add("lengths_tokens", i, "a piece with tokens", 0);
         return false;
       }
-      tokens += tables_.lengths_tokens[i];
-    }
-    if (tokens > std::numeric_limits<std::int32_t>::max()) {
-      mistakes_.add("lengths_tokens", begin, "a sample of less than 2^31 tokens", tokens);
-      return false;
+      tokens += tables_.lengths_tokens[i];  // below 2^31, as table_mistakes() has seen
     }
     count(sample, end - begin, tokens);
     return true;
@@ -146,22 +145,18 @@ class PieceReader {
       n_longest = 0;
     }
     n_longest += tokens == longest_tokens ? 1 : 0;
-    if (sample > next_sample_) hash_empty(sample);
+    hash_empty(sample);
     push(static_cast<std::int32_t>(tokens));
     next_sample_ = sample + std::int64_t{1};
   }
 
   // Hashes the samples without pieces before `sample`.
   void hash_empty(std::int64_t sample) {
-    if (!has_hash()) return;
+    if (!has_hash() || sample == next_sample_) return;
     static constexpr std::array<std::int32_t, 4096> kNone = {};
     flush();
     for (std::int64_t left = sample - next_sample_; left > 0; left -= std::ssize(kNone))
       hash_.add(std::span(kNone).first(static_cast<std::size_t>(std::min(left, std::ssize(kNone)))));
-  }
-
-  bool has_hash() const {
-    return tables_.facts.counts.dropped_samples == 0 && tables_.facts.counts.truncated_samples == 0;
   }
 
   void push(std::int32_t length_tokens) {
@@ -231,8 +226,7 @@ void check_cut_samples(const PlanTables& tables, const Strategy& strategy, const
         "samples of one piece, as over_long is " + std::string(policy_name(kOverLongNames, facts.over_long)),
         std::to_string(pieces.n_split) + " of several");
   mistakes.expect_fact("own_pack_samples", counts.own_pack_samples, 0, "as samples are cut");
-  const bool all_known = counts.dropped_samples == 0 && counts.truncated_samples == 0;
-  if (all_known && counts.empty_samples == left_out) expect_hash(facts, pieces.hash(), mistakes);
+  if (pieces.has_hash() && counts.empty_samples == left_out) expect_hash(facts, pieces.hash(), mistakes);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ class GpuShares {
 
   // [n packs of the iteration]
   std::span<const double> of(std::span<const PlanPlacedPack> packs) {
-    shares_.assign(packs.size(), 0);
+    shares_.resize(packs.size());
     const auto has_first_group = [&](const PlanPlacedPack& placed) {
       return placed.group == packs.front().group;
     };

@@ -126,6 +126,11 @@ inline std::vector<ForgeryRule> forged_weights() {
   add("a millionth larger", [](double weight) { return weight * (1 + 1e-6); });
   add("half", [](double weight) { return weight / 2; });
   add("denormal", [](double) { return 5e-324; });
+  rules.push_back({"the last weight is half", "weights[", [](Forgery& plan) {
+                     const std::size_t last = plan.before->weights.size() - 1;
+                     plan.weight(last) /= 2;
+                     return plan.weight(last) > 0;
+                   }});
   return rules;
 }
 
@@ -290,6 +295,11 @@ inline std::vector<ForgeryRule> forged_layouts() {
          plan.header().n_sections = ~std::uint64_t{0};
          return true;
        }},
+      {"a section more than there is room for", "header: n_sections",
+       [](Forgery& plan) {
+         plan.header().n_sections = (plan.file.size() - sizeof(PlanHeader)) / sizeof(PlanSection) + 1;
+         return true;
+       }},
       {"no sections", "section",
        [](Forgery& plan) {
          plan.header().n_sections = 0;
@@ -300,6 +310,23 @@ inline std::vector<ForgeryRule> forged_layouts() {
                   [](PlanSection& section) {
                     section.n_elements = section.element_bytes = std::uint64_t{1} << 33;
                   })},
+      {"bytes between the table of sections and the first section", "0 between sections, got 5",
+       [](Forgery& plan) {
+         PlanHeader& header = plan.header();
+         auto* const table = reinterpret_cast<PlanSection*>(plan.file.data() + sizeof(PlanHeader));
+         for (std::size_t i = 0; i < header.n_sections; ++i) table[i].offset_bytes += kSectionAlignment_bytes;
+         const auto end =
+             static_cast<std::ptrdiff_t>(sizeof(PlanHeader) + header.n_sections * sizeof(PlanSection));
+         plan.file.insert(plan.file.begin() + end, kSectionAlignment_bytes, std::byte{5});
+         return true;
+       }},
+      {"a section begins behind the end of the file", "expected one inside the file",
+       [](Forgery& plan) {
+         PlanSection& section = section_of(plan.file, plan_sections::kLengths);
+         section.n_elements = 0;
+         section.offset_bytes = (plan.file.size() / kSectionAlignment_bytes + 1) * kSectionAlignment_bytes;
+         return true;
+       }},
       {"elements without bytes", "expected one inside the file",
        of_section(sections::kLengths, [](PlanSection& section) { section.element_bytes = 0; })},
   };

@@ -44,6 +44,8 @@ struct MakePlan {
   int curriculum_iterations = 0;
   Padding padding = Padding::none;
   std::string_view normaliser = "stable";
+  int n_groups = 2;               // of strategies that have several
+  bool has_wider_groups = false;  // each group has packs of twice the GPUs of the one before
 };
 
 inline MadePlan make_plan(const MakePlan& how) {
@@ -56,15 +58,22 @@ inline MadePlan make_plan(const MakePlan& how) {
     if (draw() % static_cast<unsigned>(how.one_empty_in) == 0) made.lengths_tokens[i] = 0;
   }
   const Strategy& strategy = *find_strategy(how.strategy);
-  const bool has_groups = strategy.pack_groups != nullptr;
+  const bool has_groups = strategy.pack_groups != nullptr || how.has_wider_groups;
   PackRequest request{.lengths_tokens = made.lengths_tokens, .capacities_tokens = {100}};
-  if (has_groups) request.capacities_tokens = {50, 100};
+  for (int g = 1; has_groups && g < how.n_groups; ++g)  // 50 and 100, or 25, 50 and 100
+    request.capacities_tokens.insert(request.capacities_tokens.begin(),
+                                     request.capacities_tokens.front() / 2);
   request.over_long = how.over_long;
   request.empty = how.empty;
   const int n_gpus = 4;
   BatchSetting setting{.groups = {}, .n_gpus = n_gpus, .tokens_per_iteration = 400};
-  for (const std::int64_t capacity : request.capacities_tokens)
-    setting.groups.push_back({.capacity_tokens = capacity, .gpus_per_pack = how.gpus_per_pack, .cost = {}});
+  const auto gpus_per_pack = [&](std::size_t group) {
+    return how.has_wider_groups ? how.gpus_per_pack << group : how.gpus_per_pack;
+  };
+  for (std::size_t g = 0; g < request.capacities_tokens.size(); ++g) {
+    setting.groups.push_back(
+        {.capacity_tokens = request.capacities_tokens[g], .gpus_per_pack = gpus_per_pack(g), .cost = {}});
+  }
   LocalSearchSolver solver;
   setting.solver = &solver;
   request.options.set("costs", "published_7b");  // that need no prices
@@ -74,7 +83,7 @@ inline MadePlan make_plan(const MakePlan& how) {
   std::vector<GroupParallelism> parallelism;
   for (std::size_t g = 0; g < made.packing.groups.size(); ++g) {
     batches.push_back(micro_batches(made.packing, g, how.padding));
-    parallelism.push_back({.gpus_per_pack = how.gpus_per_pack, .gc_layers = static_cast<int>(g) + 3});
+    parallelism.push_back({.gpus_per_pack = gpus_per_pack(g), .gc_layers = static_cast<int>(g) + 3});
   }
   const ScheduleOptions options{.n_gpus = n_gpus,
                                 .micro_batches_per_rank = 2,

@@ -47,6 +47,7 @@ void check_same(const MadePlan& made, const RestoredPlan& restored) {
   CHECK(restored.schedule.repeated_packs == made.schedule.repeated_packs);
   CHECK(restored.schedule.dropped_tokens == made.schedule.dropped_tokens);
   CHECK(restored.schedule.repeated_tokens == made.schedule.repeated_tokens);
+  CHECK(restored.schedule.curriculum_iterations == made.schedule.curriculum_iterations);
   for (std::size_t g = 0; g < made.schedule.groups.size(); ++g) {
     CHECK(restored.schedule.groups[g].gpus_per_pack == made.schedule.groups[g].gpus_per_pack);
     CHECK(restored.schedule.groups[g].gc_layers == made.schedule.groups[g].gc_layers);
@@ -121,9 +122,36 @@ TEST_CASE("Facts are read as they were written, text that is no UTF-8 made reada
   CHECK(read == facts);
 }
 
-TEST_CASE("A plan without samples is a plan") {
-  const MadePlan made = make_plan({.n_samples = 0});
-  check_same(made, restore_plan(PlanView::of_bytes(made.bytes())));
+TEST_CASE("A plan without samples is a plan, and so is one of empty ones, and of thousands between others") {
+  for (const MakePlan& how :
+       {MakePlan{.n_samples = 0}, MakePlan{.n_samples = 60, .one_empty_in = 1},
+        MakePlan{.strategy = "hbp", .n_samples = 60, .over_long = OverLong::split, .one_empty_in = 1},
+        MakePlan{.strategy = "hbp", .n_samples = 9000, .over_long = OverLong::split, .one_empty_in = 1},
+        MakePlan{.strategy = "hbp",
+        .n_samples = 20000,
+        .over_long = OverLong::split,
+        .longest_tokens = 150,
+        .one_empty_in = 2}}) {
+    const MadePlan made = make_plan(how);
+    const PlanView plan = PlanView::of_bytes(made.bytes());
+    check_same(made, restore_plan(plan));
+  }
+}
+
+TEST_CASE("A plan of three groups is read as it was written") {
+  const MadePlan made = make_plan({.strategy = "hbp", .n_samples = 120, .gpus_per_pack = 2, .n_groups = 3});
+  REQUIRE(made.packing.groups.size() == 3);
+  const PlanView plan = PlanView::of_bytes(made.bytes());
+  check_same(made, restore_plan(plan));
+}
+
+TEST_CASE("A curriculum and what last iterations drop or repeat are read as they were written") {
+  for (const LastIteration last : {LastIteration::drop, LastIteration::repeat, LastIteration::shorten}) {
+    const MadePlan made = make_plan({.n_samples = 90, .last_iteration = last, .curriculum_iterations = 2});
+    const PlanView plan = PlanView::of_bytes(made.bytes());
+    check_same(made, restore_plan(plan));
+    CHECK(plan->facts.curriculum_iterations == 2);
+  }
 }
 
 TEST_CASE("The hash of lengths is that of their bytes, as xxh128sum prints it") {

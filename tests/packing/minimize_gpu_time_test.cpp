@@ -142,6 +142,22 @@ TEST_CASE("a group does not split where one of its parts would take longer than 
   CHECK(groups[0].items == std::vector<ItemIndex>{0, 1});
 }
 
+TEST_CASE("a group does not split where its parts would take more GPU time") {
+  // 1 ms a token on two GPUs, 3 ms on one: 200 tokens take 2 x 0.2 GPU-s, and 2 x 0.3 in two groups. The
+  // other group, of 1 s, leaves time enough for these.
+  Cluster cluster = cluster_of(4, 4096, {1, 2});
+  cluster.kinds[0].cost = {.fixed_s = 0, .token_s = 3e-3};
+  cluster.kinds[1].cost = {.fixed_s = 0, .token_s = 1e-3};
+  const Lengths lengths = {100, 100, 1000};
+  PlacedGroups groups = {{.kind = 1, .items = {0, 1}}, {.kind = 1, .items = {2}}};
+  minimize_gpu_time(lengths, cluster, groups);
+  CHECK(gpu_time_s(lengths, cluster, groups) == Approx(2 * 0.2 + 2 * 1.0));
+  // At 1.5 ms it is 2 x 0.15 GPU-s.
+  cluster.kinds[0].cost.token_s = 1.5e-3;
+  minimize_gpu_time(lengths, cluster, groups);
+  CHECK(gpu_time_s(lengths, cluster, groups) == Approx(2 * 0.15 + 2 * 1.0));
+}
+
 TEST_CASE(
     "minimizing the GPU time of global batches changes neither their time nor their samples, and saves GPU "
     "time") {

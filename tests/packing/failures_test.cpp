@@ -1,6 +1,7 @@
 // What pack() refuses, word for word, and what check_packing() catches.
 
 #include <catch2/catch.hpp>
+#include <cctype>
 #include <set>
 #include <stdexcept>
 
@@ -68,7 +69,11 @@ TEST_CASE("every strategy has a name of its own, a summary, a complexity, a sour
   for (const Strategy& strategy : strategies()) {
     CHECK(names.insert(strategy.name).second);
     CHECK(find_strategy(strategy.name) == &strategy);
-    CHECK(!strategy.summary.empty());
+    // The summary is written in parts; without one of them it is no sentence.
+    CHECK(strategy.summary.size() > 30);
+    CHECK(std::isupper(strategy.summary.front()) != 0);
+    CHECK(strategy.summary.ends_with('.'));
+    CHECK(strategy.summary.find("  ") == std::string_view::npos);
     CHECK(!strategy.complexity.empty());
     CHECK(!strategy.source.empty());
     const int hooks = static_cast<int>(strategy.pack != nullptr) +
@@ -97,7 +102,7 @@ TEST_CASE("pack lengths must be there, positive and ascending, and no more than 
 TEST_CASE("options out of range are refused") {
   CHECK(refusal("ffd", [](PackRequest& r) { r.window_samples = -1; }) ==
         "window_samples: expected >= 0, got -1");
-  CHECK(refusal("isf", [](PackRequest& r) { r.options.set("rounds", 0); }) == 
+  CHECK(refusal("isf", [](PackRequest& r) { r.options.set("rounds", 0); }) ==
         "rounds: expected integer in 1..1000000, got 0");
   CHECK(refusal("none", [](PackRequest& r) { r.options.set("batch_samples", 0); }) ==
         "batch_samples: expected integer in 1..1000000000, got 0");
@@ -117,9 +122,10 @@ TEST_CASE("hbp packs its groups with strategies that pack whole samples into one
     static const Lengths lengths = {1};
     PackRequest request{.lengths_tokens = lengths, .capacities_tokens = {4}};
     request.options.set("packer", packer);
-    CHECK(refusal("hbp", request) ==
-          "packer: expected one of random, isf, ffd, ffs, bfd, bfs, spfhp, lpfhp, nemo_ffs, longalign, got \"" +
-              std::string(packer) + "\"");
+    CHECK(
+        refusal("hbp", request) ==
+        "packer: expected one of random, isf, ffd, ffs, bfd, bfs, spfhp, lpfhp, nemo_ffs, longalign, got \"" +
+            std::string(packer) + "\"");
     CHECK(refusal("ffd", request) == "accepted");  // which does not read it
   }
 }

@@ -77,6 +77,17 @@ json published_case(const std::string& id) {
 
 }  // namespace
 
+TEST_CASE("Every normaliser has a name of its own, and says what it does and where it comes from") {
+  std::set<std::string_view> names;
+  for (const Normaliser& normaliser : normalisers()) {
+    CAPTURE(normaliser.name);
+    CHECK(names.insert(normaliser.name).second);
+    CHECK(find_normaliser(normaliser.name) == &normaliser);
+    CHECK(normaliser.summary.starts_with("the "));
+    CHECK(!normaliser.source.empty());
+  }
+}
+
 TEST_CASE("HBP's four normalisers on its example of two ranks with two samples each") {
   const json example = published_case("loss.hbp.four_normalizers");
   const auto tokens = example["input"]["loss_tokens"].get<std::vector<std::int32_t>>();

@@ -264,6 +264,19 @@ TEST_CASE("WLB-LLM has a queue for each part of the long lengths, and trains wha
   CHECK(packs_by_iteration(two) == std::vector<Packs>{{{2}, {0}}, {{1}, {3}}, {{4}}});
 }
 
+TEST_CASE("WLB-LLM trains at the end as many waiting samples in a step as its tokens allow") {
+  OptionValues options;
+  options.set("outlier_queues", 2);  // 50..74 and 75..100
+  options.set("outlier_threshold_tokens", 50);
+  options.set("micro_batch_tokens", 100);
+  // 90 and 60 wait, each alone in its queue. They are 150 tokens: one step of 150, two of 149. The queue of
+  // the shorter lengths is the first to go, and in a step the longest sample is.
+  CHECK(packs_by_iteration(plan_with("wlb", {90, 60}, ranks_of(100, 2, 150), options)) ==
+        std::vector<Packs>{{{0}, {1}}});
+  CHECK(packs_by_iteration(plan_with("wlb", {90, 60}, ranks_of(100, 2, 149), options)) ==
+        std::vector<Packs>{{{1}}, {{0}}});
+}
+
 TEST_CASE("WLB-LLM follows the price of packs where there is one") {
   // Tokens are free, and samples over 10 tokens cost a second more a token: 12 costs 2, 20 costs 10.
   BatchSetting setting = ranks_of(100, 2, 200);
@@ -317,6 +330,21 @@ TEST_CASE("on fourteen GPUs Megatron's schedulers leave idle what no block can u
       CHECK(plan.placed[i] == PlacedPack{.pack = i, .first_gpu = 4 * i, .group = 2, .round = 0});
     }
   }
+}
+
+TEST_CASE("Megatron's dynamic scheduler trains later what a pack of all GPUs has no room for") {
+  // Three blocks of two GPUs leave two idle, and a block of two cannot become one of eight beside two others.
+  // So all eight share a pack: of 10 tokens, two samples of 4. The third gets all GPUs in the next round.
+  BatchSetting setting;
+  setting.groups = {{.capacity_tokens = 4, .gpus_per_pack = 2}, {.capacity_tokens = 10, .gpus_per_pack = 8}};
+  setting.n_gpus = 8;
+  setting.tokens_per_iteration = 100;
+  const BatchPlan plan = plan_with("megatron_dynamic_cp", {4, 4, 4}, setting);
+  CHECK(packs_by_iteration(plan) == std::vector<Packs>{{{0, 1}, {2}}});
+  REQUIRE(plan.placed.size() == 2);
+  CHECK(plan.placed[0].group == 1);
+  CHECK(plan.placed[1].group == 1);
+  CHECK(plan.placed[1].round == 1);
 }
 
 TEST_CASE("Megatron's schedulers place blocks of any mix of degrees side by side") {

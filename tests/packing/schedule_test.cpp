@@ -422,4 +422,17 @@ TEST_CASE(
   CHECK(count_pack_uses(groups, shortened).later_micro_batches == std::vector<double>{2, 0});
 }
 
+TEST_CASE("PackUseCounts know groups and GPUs that come into use later") {
+  // GPU 0 trains a pack of the first group, and in the next iteration GPU 1 one of the second: neither is
+  // behind another one, and each group has one iteration of two ranks.
+  Schedule schedule{.groups = std::vector<GroupPlan>(2), .n_gpus = 2};
+  schedule.placed = {{.pack = 0, .first_gpu = 0, .group = 0}, {.pack = 0, .first_gpu = 1, .group = 1}};
+  schedule.iterations = {{.first_placed = 0, .n_placed = 1}, {.first_placed = 1, .n_placed = 1}};
+  const Groups groups = {packs_of_work({1}), packs_of_work({1})};
+  const PackUseCounts counts = count_pack_uses(groups, schedule);
+  CHECK(counts.iterations == std::vector<std::int64_t>{1, 1});
+  CHECK(counts.later_micro_batches == std::vector<double>{0, 0});
+  CHECK(counts.rank_steps == std::vector<double>{2, 2});
+}
+
 }  // namespace packsim::testing

@@ -133,6 +133,15 @@ TEST_CASE("hbp packs its groups with strategies that pack whole samples into one
 TEST_CASE("a strategy that forms whole iterations does not pack where GPUs are not known") {
   CHECK(refusal("wlb", [](PackRequest&) {}) ==
         "setting: expected GPUs and tokens_per_iteration for wlb, got none");
+  // One GPU and one token an iteration are enough: every sample has an iteration of its own.
+  const auto with_tokens = [](std::int64_t tokens_per_iteration) {
+    static const Lengths lengths = {3, 2};
+    const BatchSetting setting{
+        .groups = {{.capacity_tokens = 4}}, .n_gpus = 1, .tokens_per_iteration = tokens_per_iteration};
+    return refusal("wlb", {.lengths_tokens = lengths, .capacities_tokens = {4}, .setting = &setting});
+  };
+  CHECK(with_tokens(1) == "accepted");
+  CHECK(with_tokens(0) == "tokens_per_iteration: expected >= 1 for wlb, got 0");
 }
 
 TEST_CASE("lengths that break a promise are named, three at most, and counted") {

@@ -11,6 +11,7 @@
 #include "packing/planner/compose_rounds.hpp"
 #include "packing/planner/small_jobs/random_changes.hpp"
 #include "packing/planner/small_jobs/small_job.hpp"
+#include "packing/planner/sorted_packs.hpp"
 #include "planning/planned_time.hpp"
 #include "tests/planning/random_settings.hpp"
 
@@ -151,6 +152,35 @@ TEST_CASE("epochs of more samples than a small job take little more than their w
     CAPTURE(kTies[row.ties].name, row.multiple, row.window_iterations);
     CHECK(measured.time_percent == Approx(row.time_percent).margin(kLastDigit));
     CHECK(measured.n_iterations == row.n_iterations);
+  }
+}
+
+TEST_CASE("the best of all forms of sorted packs takes little more than its work divided evenly") {
+  struct Row {
+    std::size_t ties;
+    double percent;
+  };
+  for (const Row& row : {Row{0, 6.5329}, Row{4, 205.3613}, Row{5, 155.5144}}) {
+    SmallDraws draws(53);
+    Excess time;
+    for (int job = 0; job < 12; ++job) {
+      const BatchSetting setting = random_setting(draws, kTies[row.ties]);
+      const std::vector<std::int32_t> lengths = random_samples(draws, setting, 100);
+      const DegreeCosts costs(setting.groups);
+      const BatchProblem problem{
+          .items = {.lengths_tokens = lengths, .capacity_tokens = setting.groups.back().capacity_tokens},
+          .setting = setting};
+      const std::vector<ComposedIteration> iterations = sorted_packs(problem, costs, 1e9);
+      if (iterations.empty()) continue;
+      double total_s = 0;
+      for (const ComposedIteration& iteration : iterations) total_s += iteration.time_s + setting.step_s;
+      time.add(total_s, even_time_s(costs, lengths, all_of(lengths), setting.n_gpus));
+      // It is found if the others take so long or a little longer, and not if they take less.
+      CHECK(sorted_packs(problem, costs, total_s).size() == iterations.size());
+      CHECK(sorted_packs(problem, costs, total_s * (1 - 1e-6)).empty());
+    }
+    CAPTURE(kTies[row.ties].name);
+    CHECK(time.mean_percent() == Approx(row.percent).margin(kLastDigit));
   }
 }
 

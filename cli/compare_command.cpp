@@ -11,6 +11,7 @@
 #include "cli/commands.hpp"
 #include "cli/shared/bus_error_guard.hpp"
 #include "cli/shared/interrupts.hpp"
+#include "cli/shared/member_check.hpp"
 #include "cli/shared/normaliser_option.hpp"
 #include "cli/shared/print.hpp"
 #include "cli/shared/progress.hpp"
@@ -136,7 +137,7 @@ void add_report_options(CLI::App& command, CompareArguments& arguments) {
           "--level", arguments.level,
           "step: all that a rank does between two synchronisations is one operation. op: runs of kernels, "
           "collectives and transfers are operations, and transfers share links; tens of times slower")
-      ->check(CLI::IsMember({"step", "op"}))
+      ->check(member_check({"step", "op"}))
       ->capture_default_str();
   command.add_flag("--json", arguments.json, "Print report.json on stdout instead of the table");
   command.add_flag("--quiet", arguments.quiet, "Print nothing but errors, and the JSON with --json");

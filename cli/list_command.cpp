@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/commands.hpp"
+#include "cli/shared/member_check.hpp"
 #include "cli/shared/print.hpp"
 #include "cli/support/support_text.hpp"
 #include "cli/support/table_width.hpp"
@@ -157,7 +158,7 @@ void add_list_command(CLI::App& app, const CommandContext& context) {
   for (const Listing& listing : kListings) names.emplace_back(listing.name);
   command->add_option("what", *what, fmt::format("one of {}", fmt::join(names, ", ")))
       ->required()
-      ->check(CLI::IsMember(names));
+      ->check(member_check(names));
   command->callback([what, context] {
     const DataPaths data{.root = context.data_root};
     const Listing& listing = *std::ranges::find(kListings, *what, &Listing::name);

@@ -11,9 +11,11 @@
 
 #include "cli/commands.hpp"
 #include "cli/shared/interrupts.hpp"
+#include "cli/shared/member_check.hpp"
 #include "cli/shared/normaliser_option.hpp"
 #include "cli/shared/print.hpp"
 #include "cli/shared/progress.hpp"
+#include "cli/shared/token_check.hpp"
 #include "cli/strategy_options.hpp"
 #include "experiment/plans/require_packs.hpp"
 #include "experiment/plans/stopwatch.hpp"
@@ -278,13 +280,6 @@ void run_pack(const PackArguments& arguments, const CommandContext& context) {
   }
 }
 
-template <typename Enum, std::size_t N>
-std::vector<std::string> names_of(const std::array<PolicyName<Enum>, N>& names) {
-  std::vector<std::string> known;
-  for (const PolicyName<Enum>& row : names) known.emplace_back(row.name);
-  return known;
-}
-
 // An option that the strategy does not read is reported as a mistake, never ignored.
 OptionValues given_options(const PackArguments& arguments) {
   const Strategy& strategy = known_strategy(arguments.strategy);
@@ -315,7 +310,7 @@ void add_policy(CLI::App& command, const std::string& option, Enum& value,
           option,
           [&value, &names](const std::string& given) { value = policy_value(names, given).value_or(value); },
           help)
-      ->check(CLI::IsMember(names_of(names)))
+      ->check(member_check(names_in(names)))
       ->default_str(std::string(policy_name(names, value)));
 }
 
@@ -325,11 +320,14 @@ void add_pack_command(CLI::App& app, const CommandContext& context) {
   auto a = std::make_shared<PackArguments>();
   CLI::App* command = app.add_subcommand("pack", "Pack a file of lengths; no model or cluster needed");
   command->add_option("lengths", a->lengths, "CSV, JSONL, NPY or histogram JSON")->required();
-  command->add_option("--strategy", a->strategy, "See packsim list strategies")->required();
+  command->add_option("--strategy", a->strategy, "See packsim list strategies")
+      ->check(member_check(names_in(strategies())))
+      ->required();
   command
       ->add_option("--capacity", a->capacities_tokens,
                    "Pack length in tokens; strategies with several groups take several, in ascending order")
       ->delimiter(',')
+      ->transform(token_check(1, kLongestCapacityTokens))
       ->required();
   command->add_option("--gpus", a->n_gpus, "GPUs that train the packs (default: the largest SP degree)")
       ->check(CLI::Range(1, kMostGpus));
@@ -339,15 +337,15 @@ void add_pack_command(CLI::App& app, const CommandContext& context) {
   command
       ->add_option("--tokens-per-iteration", a->tokens_per_iteration,
                    "Tokens of one iteration over all GPUs (default: one pack per rank)")
-      ->check(CLI::Range(std::int64_t{0}, kMostTokensPerIteration));
+      ->transform(token_check(0, kMostTokensPerIteration));
   add_policy(*command, "--over-long", a->request.over_long, kOverLongNames,
              "Samples over the longest capacity");
   add_policy(*command, "--empty", a->request.empty, kEmptyNames, "Samples without tokens");
   add_policy(*command, "--padding", a->padding, kPaddingNames, "Padding");
   command->add_option("--pad-multiple", a->pad_multiple_tokens, "Multiple for --padding multiple")
-      ->check(CLI::Range(std::int64_t{1}, kLongestCapacityTokens));
+      ->transform(token_check(1, kLongestCapacityTokens));
   command->add_option("--order", a->order, "How packs become iterations (default: the strategy's own)")
-      ->check(CLI::IsMember(names_of(kPackOrderNames)));
+      ->check(member_check(names_in(kPackOrderNames)));
   add_policy(*command, "--last-iteration", a->last_iteration, kLastIterationNames,
              "What to do with packs that do not fill an iteration");
   command

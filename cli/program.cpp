@@ -1,6 +1,7 @@
 #include "cli/program.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -57,6 +58,32 @@ std::string command_mistake(const CLI::App& app, int argc, char** argv) {
   return "";
 }
 
+// What the command line has that no command takes: unknown options with the option that was probably meant,
+// else arguments that are one too many.
+std::string extra_mistake(CLI::App& app) {
+  const std::string where = app.get_parent() == nullptr ? "" : " of packsim " + app.get_name();
+  std::vector<std::string> options;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
+  }
+  std::vector<std::string> unknown;
+  std::vector<std::string> others;
+  for (const std::string& word : app.remaining()) {
+    const std::string name = word.substr(0, word.find('='));
+    if (!word.starts_with('-') || word == "-") {
+      others.push_back(quote(word));
+    } else {
+      unknown.push_back(fmt::format("unknown option {}{} ({})", quote(name), where, suggest(name, options)));
+    }
+  }
+  for (CLI::App* command : app.get_subcommands()) {
+    if (const std::string mistake = extra_mistake(*command); !mistake.empty()) unknown.push_back(mistake);
+  }
+  if (!unknown.empty()) return fmt::format("{}", fmt::join(unknown, "\npacksim: "));
+  if (others.empty()) return "";
+  return fmt::format("expected no more arguments{}, got {}", where, join(others));
+}
+
 int run_commands(int argc, char** argv) {
   const CommandContext context{.command_line = quoted_command_line(argc, argv),
                                .version = PACKSIM_VERSION,
@@ -75,8 +102,10 @@ int run_commands(int argc, char** argv) {
   } catch (const CLI::Success& done) {  // --help, --version
     app.exit(done);
   } catch (const CLI::ParseError& error) {
+    // An option that is missing may be there with a typing error, which is then what to tell.
+    const std::string extra = extra_mistake(app);
     print_error("packsim: {}\nRun packsim --help for the commands, packsim COMMAND --help for one.\n",
-                error.what());
+                extra.empty() ? error.what() : extra);
     return kUserMistake;
   }
   // An earlier flush that failed shows only in the stream's error indicator.

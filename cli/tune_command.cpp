@@ -9,8 +9,10 @@
 
 #include "cli/commands.hpp"
 #include "cli/shared/interrupts.hpp"
+#include "cli/shared/member_check.hpp"
 #include "cli/shared/print.hpp"
 #include "cli/shared/progress.hpp"
+#include "cli/shared/token_check.hpp"
 #include "cli/tune/tune_outcome.hpp"
 #include "cli/tune/tuned_scenario.hpp"
 #include "experiment/plans/check_strategies.hpp"
@@ -221,7 +223,7 @@ void add_tune_command(CLI::App& app, const CommandContext& context) {
       ->add_option("--lengths", arguments->lengths_tokens,
                    "Candidate pack lengths in tokens (default: 8192, 16384, ... until the data fit)")
       ->delimiter(',')
-      ->check(CLI::Range(std::int64_t{1}, kMostTokens));
+      ->transform(token_check(1, kMostTokens));
   command
       ->add_option("--sp", arguments->sp_degrees,
                    "Candidate SP degrees (default: those of 1, 2, 4, 8, 16 that the scenario can have)")
@@ -237,7 +239,7 @@ void add_tune_command(CLI::App& app, const CommandContext& context) {
           ->add_option(
               "--order", arguments->order,
               "How simulated packs become iterations: balanced, as HBP trains its groups, or shuffled")
-          ->check(CLI::IsMember({"balanced", "shuffled"}))
+          ->check(member_check({"balanced", "shuffled"}))
           ->capture_default_str();
   command
       ->add_option(

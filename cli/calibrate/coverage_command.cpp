@@ -21,6 +21,7 @@
 #include "models/kernels/transfer_profile.hpp"
 #include "reports/text/numbers.hpp"
 #include "reports/text/text_table.hpp"
+#include "scenarios/loader/json/suggest.hpp"
 #include "scenarios/loader/lengths/draw_lengths.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/profiles/read_hardware_profile.hpp"
@@ -61,9 +62,9 @@ std::vector<KernelUse> scenario_kernels(const Scenario& scenario, const std::str
   check_strategies(scenario, drawn.lengths_tokens);
   KernelUses uses;
   bool found = false;
-  std::string names;
+  std::vector<std::string> names;
   for (const StrategySpec& spec : scenario.strategies) {
-    names += (names.empty() ? "" : ", ") + spec.name;
+    names.push_back(spec.name);
     if (!only_strategy.empty() && spec.name != only_strategy) continue;
     found = true;
     progress.say(spec.name + ": packing");
@@ -71,9 +72,9 @@ std::vector<KernelUse> scenario_kernels(const Scenario& scenario, const std::str
     for (const KernelUse& use : strategy_kernels(scenario, plan)) uses.add(use.kernel, use.count, use.part);
   }
   if (!found) {
-    throw std::invalid_argument(
-        fmt::format("--strategy: expected one of {} (the strategies of {}), got \"{}\"", names, scenario.path,
-                    only_strategy));
+    throw std::invalid_argument(fmt::format("--strategy: expected a strategy of {}, {}, got \"{}\"",
+                                            scenario.path, expected_one_of(only_strategy, names),
+                                            only_strategy));
   }
   return uses.all();
 }

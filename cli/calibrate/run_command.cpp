@@ -9,6 +9,7 @@
 #include "cli/calibrate/make_plan.hpp"
 #include "cli/shared/child_process.hpp"
 #include "cli/shared/interrupts.hpp"
+#include "cli/shared/member_check.hpp"
 #include "cli/shared/print.hpp"
 #include "files/write_file.hpp"
 
@@ -124,7 +125,7 @@ void add_calibrate_run_command(CLI::App& calibrate, const CommandContext& contex
   command->add_option("--out", arguments->out, "Measurement file; what it has already is not measured again")
       ->capture_default_str();
   command->add_option("--with", arguments->with, "microbench (CUDA) or torch (any device that PyTorch has)")
-      ->check(CLI::IsMember({"microbench", "torch"}))
+      ->check(member_check({"microbench", "torch"}))
       ->capture_default_str();
   command->add_option("--program", arguments->program, "The microbenchmark, or the Python that has PyTorch");
   command->add_option("--launcher", arguments->launcher,

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <vector>
 
+#include "cli/shared/member_check.hpp"
 #include "packing/loss/normalisers.hpp"
 
 namespace packsim {
@@ -18,7 +19,7 @@ CLI::Option* add_normaliser_option(CLI::App& command, std::string& normaliser) {
   }
   normaliser = names.front();
   return command.add_option("--normaliser", normaliser, help)
-      ->check(CLI::IsMember(names))
+      ->check(member_check(names))
       ->capture_default_str();
 }
 

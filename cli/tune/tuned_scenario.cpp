@@ -77,7 +77,7 @@ Json group_json(const Scenario& scenario, const TunedGroup& group) {
 std::string tuned_scenario(const Scenario& scenario, std::span<const TunedGroup> groups,
                            const std::string& path, const DataPaths& data) {
   Problems none;
-  Json root = *read_json(scenario.path, none).root;
+  Json root = *read_json(scenario.path, none, Comments::allowed).root;
   move_paths(root, scenario, path, data);
   Json strategy = {{"name", kTunedStrategy}, {"strategy", "hbp"}, {"groups", Json::array()}};
   for (const TunedGroup& group : groups) {

@@ -5,17 +5,19 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "scenarios/loader/json/suggest.hpp"
+
 namespace packsim {
 
 void keep_strategies(Scenario& scenario, const std::vector<std::string>& names) {
   if (names.empty()) return;
-  std::string known;
-  for (const StrategySpec& spec : scenario.strategies) known += (known.empty() ? "" : ", ") + spec.name;
+  std::vector<std::string> known;
+  for (const StrategySpec& spec : scenario.strategies) known.push_back(spec.name);
   for (const std::string& name : names) {
     if (std::ranges::none_of(scenario.strategies,
                              [&](const StrategySpec& spec) { return spec.name == name; })) {
-      throw std::invalid_argument(fmt::format(
-          "strategy: expected one of {} (the strategies of {}), got \"{}\"", known, scenario.path, name));
+      throw std::invalid_argument(fmt::format("strategy: expected a strategy of {}, {}, got \"{}\"",
+                                              scenario.path, expected_one_of(name, known), name));
     }
   }
   std::erase_if(scenario.strategies,

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "packing/options/token_count.hpp"
+
 namespace packsim {
 namespace {
 
@@ -15,14 +17,16 @@ std::optional<T> number_of(std::string_view text) {
   return number;
 }
 
-std::optional<OptionValue> typed_value(OptionType type, std::string_view text) {
-  switch (type) {
+std::optional<OptionValue> typed_value(const Option& option, std::string_view text) {
+  switch (option.type) {
     case OptionType::boolean:
       if (text == "true") return OptionValue(true);
       if (text == "false") return OptionValue(false);
       return std::nullopt;
     case OptionType::integer:
-      if (const auto number = number_of<std::int64_t>(text)) return OptionValue(*number);
+      if (const auto number =
+              counts_tokens(option.name) ? token_count_of(text) : number_of<std::int64_t>(text))
+        return OptionValue(*number);
       return std::nullopt;
     case OptionType::seconds:
       if (const auto number = number_of<double>(text)) return OptionValue(*number);
@@ -98,7 +102,7 @@ bool accepts(const Option& option, const OptionValue& value) {
 }
 
 std::optional<OptionValue> value_of_text(const Option& option, std::string_view text) {
-  std::optional<OptionValue> value = typed_value(option.type, text);
+  std::optional<OptionValue> value = typed_value(option, text);
   if (value && !accepts(option, *value)) return std::nullopt;
   return value;
 }

@@ -11,7 +11,7 @@ std::vector<ListedFile> list(const NamedFiles& kind, const DataPaths& data) {
   std::vector<ListedFile> files;
   for (const std::string& name : names_of(kind, data)) {
     const std::string path = path_of(kind, name, data);
-    const JsonDocument document = read_json(path, problems);
+    const JsonDocument document = read_json(path, problems, Comments::allowed);
     JsonReader reader(document, problems);
     reader.allow_any_keys();
     files.push_back({.name = name,

@@ -235,7 +235,7 @@ Scenario read_scenario(JsonReader reader, const std::string& folder, const DataP
 Scenario load_scenario(const std::string& path, const DataPaths& data) {
   const std::string file = is_path(path) ? path : path_or_throw(kScenarioFiles, path, data);
   Problems problems;
-  const JsonDocument document = read_json(file, problems);
+  const JsonDocument document = read_json(file, problems, Comments::allowed);
   const std::string folder = std::filesystem::path(file).parent_path().string();
   Scenario scenario = read_scenario(JsonReader(document, problems), folder, data, problems);
   problems.throw_if_any();

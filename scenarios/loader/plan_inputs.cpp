@@ -14,7 +14,8 @@ std::vector<Transformer> models_of_scenarios(const DataPaths& data) {
   std::set<std::string> names;
   Problems problems;
   for (const std::string& scenario : names_of(kScenarioFiles, data)) {
-    const JsonDocument document = read_json(path_of(kScenarioFiles, scenario, data), problems);
+    const JsonDocument document =
+        read_json(path_of(kScenarioFiles, scenario, data), problems, Comments::allowed);
     JsonReader reader(document, problems);
     reader.allow_any_keys();
     names.insert(reader.string("model"));

@@ -59,7 +59,7 @@ void check_group(const Entry& entry, const GroupSpec& group, const PlanContext& 
 GroupSpec read_group(const Entry& entry, StrategyKeys keys, const PlanContext& context) {
   const std::size_t before = entry.own.n_problems();
   read_group_keys(entry.own, most_gc_layers(context), keys);
-  if (!keys.capacity_tokens) {
+  if (!keys.capacity_tokens && !entry.own.has("capacity_tokens")) {  // what is there was refused
     entry.own.refuse("capacity_tokens", fmt::format("integer in 1..{}", kMostTokens));
   }
   const GroupSpec group{.capacity_tokens = keys.capacity_tokens.value_or(0),

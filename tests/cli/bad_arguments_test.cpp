@@ -18,19 +18,30 @@ struct BadArguments {
 constexpr BadArguments kBadArguments[] = {
     {"list", 2, true, "packsim: what is required\n"},
     {"list nothing", 2, true,
-     "packsim: what: nothing not in "
-     "{strategies,models,gpus,clusters,networks,scenarios,profiles,hardware-profiles,support}\n"},
+     "packsim: what: expected one of strategies, models, gpus, clusters, networks, scenarios, profiles, "
+     "hardware-profiles, support, got \"nothing\"\n"},
+    {"list strategis", 2, true,
+     "packsim: what: expected one of strategies, models, gpus, clusters, networks, scenarios, profiles, "
+     "hardware-profiles, support (did you mean strategies?), got \"strategis\"\n"},
     {"compare", 2, true, "packsim: scenario is required\n"},
     {"compare missing.json", 3, false, "packsim: missing.json: No such file or directory\n"},
-    {"compare few.json --level slow", 2, true, "packsim: --level: slow not in {step,op}\n"},
+    {"compare few.json --level slow", 2, true, "packsim: --level: expected one of step, op, got \"slow\"\n"},
     {"compare few.json --threads 0", 2, true, "packsim: --threads: Value 0 not in range 1 to 256\n"},
     {"compare few.json --threads x", 2, true, "packsim: --threads: Value x not in range 1 to 256\n"},
     {"run few.json", 2, false, "packsim: run: expected --strategy or --plan, got neither\n"},
     {"run few.json --strategy nobody", 2, false,
-     "packsim: strategy: expected one of isf (the strategies of few.json), got \"nobody\"\n"},
+     "packsim: strategy: expected a strategy of few.json, one of isf, got \"nobody\"\n"},
     {"run few.json --strategy isf --plan p", 2, true, "packsim: --strategy excludes --plan\n"},
     {"run few.json --strategy isf --normaliser token", 2, true,
-     "packsim: --normaliser: token not in {stable,token_mean,sample_mean,longalign,sum}\n"},
+     "packsim: --normaliser: expected one of stable, token_mean, sample_mean, longalign, sum, got "
+     "\"token\"\n"},
+    {"run few.json --strategy ifs", 2, false,
+     "packsim: strategy: expected a strategy of few.json, one of isf (did you mean isf?), got \"ifs\"\n"},
+    {"trace few.json --stratgy isf", 2, true,
+     "packsim: unknown option \"--stratgy\" of packsim trace (did you mean --strategy?)\n"},
+    {"compare few.json --stratgy=isf --thread 2", 2, true,
+     "packsim: unknown option \"--stratgy\" of packsim compare (did you mean --strategy?)\n"
+     "packsim: unknown option \"--thread\" of packsim compare (did you mean --threads?)\n"},
     {"trace few.json", 2, true, "packsim: --strategy is required\n"},
     {"trace few.json --strategy isf --iteration -1", 2, false,
      "packsim: --iteration: expected median, slowest or the number of an iteration from 0, got \"-1\"\n"},
@@ -43,9 +54,23 @@ constexpr BadArguments kBadArguments[] = {
     {"pack few.csv", 2, true, "packsim: --strategy is required\n"},
     {"pack few.txt --strategy ffd --capacity 8", 2, false,
      "lengths: expected a file of a known kind (.csv, .jsonl, .npy, .json), got \"few.txt\"\n"},
-    {"pack few.csv --strategy ffd --capacity 0", 2, false,
-     "packsim: capacities_tokens[0]: expected 1..16777216, got 0\n"},
-    {"pack few.csv --strategy ffd --capacity x", 2, true, "packsim: Could not convert: --capacity = x\n"},
+    {"pack few.csv --strategy ffdd --capacity 64K", 2, true,
+     "packsim: --strategy: expected one of none, random, sorted, isf, ffd, ffs, bfd, bfs, spfhp, lpfhp, "
+     "wrapped, "
+     "hbp, trl_bfd, axolotl_multipack, nemo_ffs, longalign, longalign_sorted, wlb, megatron_hybrid_cp, "
+     "megatron_dynamic_cp, megatron_dp_balanced, verl_kk, trl_lpt, planner, flexsp (did you mean ffd?), got "
+     "\"ffdd\"\n"},
+    {"pack few.csv --strategy ffd --capacity 0", 2, true,
+     "packsim: --capacity: expected tokens in 1..16777216, such as 65536 or 64K, got \"0\"\n"},
+    {"pack few.csv --strategy ffd --capacity 8K,x", 2, true,
+     "packsim: --capacity: expected tokens in 1..16777216, such as 65536 or 64K, got \"x\"\n"},
+    {"pack few.csv --strategy ffd --capacity 8K --tokens-per-iteration 64q", 2, true,
+     "packsim: --tokens-per-iteration: expected tokens in 0..1000000000000, such as 65536 or 64K, got "
+     "\"64q\"\n"},
+    {"pack few.csv --strategy verl_kk --capacity 8K --batch-tokens 64q", 2, false,
+     "packsim: --batch-tokens: expected integer in 0..1000000000000, got 64q\n"},
+    {"tune few.json --lengths 8k,17M", 2, true,
+     "packsim: --lengths: expected tokens in 1..16777216, such as 65536 or 64K, got \"17M\"\n"},
     {"plan missing.plan", 3, false, "packsim: missing.plan: No such file or directory\n"},
     {"plan few.csv", 2, false,
      "packsim: few.csv: header: expected a plan file, got a file of 9 other bytes\n"},
@@ -69,11 +94,15 @@ constexpr BadArguments kBadArguments[] = {
      "got 5 (number)\n"},
     {"tune few.json --sp 0", 2, true, "packsim: --sp: Value 0 not in range 1 to 1048576\n"},
     {"compare few.json --strategies nobody", 2, true,
-     "packsim: The following arguments were not expected: nobody --strategies\n"},
-    {"check few.json extra", 2, true, "packsim: The following argument was not expected: extra\n"},
-    {"plan few.csv few.csv", 2, true, "packsim: The following argument was not expected: few.csv\n"},
+     "packsim: unknown option \"--strategies\" of packsim compare (known: --help, --out, --level, --json, "
+     "--quiet, "
+     "--strategy, --threads)\n"},
+    {"check few.json extra", 2, true,
+     "packsim: expected no more arguments of packsim check, got \"extra\"\n"},
+    {"plan few.csv few.csv", 2, true,
+     "packsim: expected no more arguments of packsim plan, got \"few.csv\"\n"},
     {"calibrate plan --models nothing", 2, true,
-     "packsim: The following arguments were not expected: nothing --models\n"},
+     "packsim: unknown option \"--models\" of packsim plan (did you mean --model?)\n"},
     {"calibrate validate few.csv", 2, true, "packsim: steps is required\n"},
 };
 

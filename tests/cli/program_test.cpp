@@ -180,7 +180,8 @@ TEST_CASE("trace writes the timeline of one step, whose spans on a stream never 
   mistake("--strategy hbp --iteration 99999", "iteration: expected 0..");
   mistake("--strategy hbp --iteration -1", "got \"-1\"");
   mistake("--strategy hbp --iteration fastest", "got \"fastest\"");
-  mistake("--strategy nobody", "packsim: strategy: expected one of isf, hbp, too-big");
+  mistake("--strategy nobody",
+          "packsim: strategy: expected a strategy of small.json, one of isf, hbp, too-big");
   mistake("--strategy too-big", "small.json: strategy too-big: expected a plan that fits in GPU memory");
   CHECK(run_shell(folder, "packsim trace small.json --strategy hbp --out /dev/null/t.json").exit_code == 3);
 }
@@ -339,11 +340,12 @@ TEST_CASE("The user's mistakes exit with 2 and say what was expected") {
   fails("packsim", "expected a command, got none (known: compare, ");
   fails("packsim compare", "scenario");
   fails("packsim compare no_such_scenario", "no_such_scenario");
-  fails("packsim run small.json --strategy ffd", "expected one of isf, hbp, too-big");
+  fails("packsim run small.json --strategy ffd", "one of isf, hbp, too-big");
   fails("packsim list machines", "gpus");
   fails("packsim pack lengths.csv --strategy ffd --capacity 10", "sample 1 has 40");
   fails("packsim pack lengths.csv --strategy best --capacity 100", "expected one of none, random");
-  fails("packsim pack lengths.csv --strategy ffd --capacity 0", "expected 1..16777216, got 0");
+  fails("packsim pack lengths.csv --strategy ffd --capacity 0",
+        "expected tokens in 1..16777216, such as 65536 or 64K, got \"0\"");
   fails("packsim pack lengths.csv --strategy hbp --capacity 20,10", "got 10");
   fails("packsim pack lengths.csv --strategy wlb --capacity 100",
         "tokens_per_iteration: expected >= 1 for wlb, got 0");

@@ -229,7 +229,7 @@ TEST_CASE("A network with one mistake is refused with its exact message") {
                 {network(gpu + ", " + nvs, R"({"from": "gpu", "to": "nvs", "bytes_per_s": 0})"),
                  "/network/links/0/bytes_per_s: expected a number over 0, nvlink or pcie, got 0 (number)"},
                 {network(gpu + ", " + nvs, R"({"from": "gpu", "to": "nvx", "bytes_per_s": 1})"),
-                 "/network/links/0/to: expected one of gpu, nvs, got \"nvx\" (string)"},
+                 "/network/links/0/to: expected one of gpu, nvs (did you mean nvs?), got \"nvx\" (string)"},
                 {network(gpu + ", " + nvs, link + ", " + link),
                  "/network/links/1/to: expected each two groups in one rule, got gpu and nvs once more"},
                 {network(nvs + R"(, {"name": "nv2", "kind": "nvswitch"})", R"({"from": "nvs", "to": "nv2"})"),

@@ -59,6 +59,26 @@ TEST_CASE("syntax errors name line, column and what came there") {
         Messages{"x.json: line 1, column 11: expected valid JSON, got number literal while parsing array"});
 }
 
+TEST_CASE(
+    "comments are skipped where they are allowed, and mistakes behind them keep their line and column") {
+  const auto parse = [](const std::string& text) {
+    Problems problems;
+    parse_json("x.json", text, problems, std::nullopt, Comments::allowed);
+    return messages_in(problems);
+  };
+  CHECK(parse("// why\n{\"a\": /* 5 or */ 6, // seven\n \"//\": \"/* text */\"} // end").empty());
+  // The x is the 11th character of the fourth line.
+  CHECK(parse("/* two\nlines */\n// a third\n{\"a\": /**/x}") ==
+        Messages{"x.json: line 4, column 11: expected valid JSON, got \"x\""});
+  CHECK(parse("{\"a\": 1, // a comma too many\n}") ==
+        Messages{"x.json: line 2, column 1: expected valid JSON, got '}' while parsing object key"});
+  CHECK(parse("{ /* never closed\n}") ==
+        Messages{"x.json: line 2, column 2: expected valid JSON, got invalid comment; missing closing '*/'"});
+  CHECK(parse("# a shell's\n{}") == Messages{"x.json: line 1, column 1: expected valid JSON, got \"#\""});
+  CHECK(parse("// nothing else") ==
+        Messages{"x.json: line 1, column 16: expected valid JSON, got end of input while parsing value"});
+}
+
 TEST_CASE("comments and text behind the value are no JSON") {
   CHECK(parse_messages("// why\n{}") ==
         Messages{"x.json: line 1, column 1: expected valid JSON, got \"//\""});

@@ -43,6 +43,27 @@ TEST_CASE("what is no integer in range is refused and reads as something harmles
                                      "x.json: /g: expected integer in 1..5, got nothing"});
 }
 
+TEST_CASE("a key that counts tokens takes a text with a unit, and no other text") {
+  CHECK(
+      read_messages(
+          R"({"a_tokens": "64K", "tokens_per_iteration": "1m", "b_tokens": "64Q", "c_tokens": "65536",
+                          "d_tokens": "2K", "e_tokens": true, "nodes": "4K"})",
+          [](JsonReader& reader) {
+            CHECK(reader.integer("a_tokens", 1, 65536) == 65536);  // 64 x 1024
+            CHECK(reader.integer("tokens_per_iteration", 1, 1 << 20) == 1048576);
+            CHECK(reader.integer("b_tokens", 1, 65536) == 1);
+            CHECK(reader.optional_integer("c_tokens", 1, 65536) == std::nullopt);
+            CHECK(reader.integer("d_tokens", 1, 2047) == 1);  // 2 x 1024 is one too many
+            reader.integer("e_tokens", 1, 5);
+            reader.integer("nodes", 1, 65536);
+          }) ==
+      Messages{"x.json: /b_tokens: expected integer in 1..65536, or such as \"64K\", got \"64Q\" (string)",
+               "x.json: /c_tokens: expected integer in 1..65536, or such as \"64K\", got \"65536\" (string)",
+               "x.json: /d_tokens: expected integer in 1..2047, or such as \"64K\", got \"2K\" (string)",
+               "x.json: /e_tokens: expected integer in 1..5, got true (boolean)",
+               "x.json: /nodes: expected integer in 1..65536, got \"4K\" (string)"});
+}
+
 TEST_CASE("numbers may be integers and have to be in range") {
   CHECK(read_messages(R"({"a": 3, "b": 0.5, "c": -0.1, "d": 0, "e": 1.5, "f": true})",
                       [](JsonReader& reader) {

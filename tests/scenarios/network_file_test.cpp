@@ -139,10 +139,11 @@ TEST_CASE("mistakes in a network's file all come at once, with their places") {
        {"/format: expected 1, got 2 (number)",
         "/name: expected string of at least one character, got \"\" (string)",
         "/source: expected string of at least one character, got nothing",
-        "/vertices/0/kind: expected one of gpu, nvswitch, pcie, nic, switch, got \"gpus\" (string)",
+        "/vertices/0/kind: expected one of gpu, nvswitch, pcie, nic, switch (did you mean gpu?), got "
+        "\"gpus\" (string)",
         "/vertices/1/count: expected integer in 1..4096, got 0 (number)",
         "/vertices/2/every_nodes: expected integer in 1..65536, got 0 (number)",
-        "/links/0/to: expected one of gpu, nic, leaf, got \"nics\" (string)",
+        "/links/0/to: expected one of gpu, nic, leaf (did you mean nic?), got \"nics\" (string)",
         "/links/0/bytes_per_s: expected a number over 0, nvlink or pcie, got 0 (number)",
         "/links/1/from: expected one of gpu, nic, leaf, got nothing",
         "/links/1/wiring: expected one of even, all, got \"ring\" (string)",

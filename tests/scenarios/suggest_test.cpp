@@ -25,6 +25,12 @@ TEST_CASE("a key that resembles nothing gets the list of what is known") {
   CHECK(suggest("nodes", {}) == "known: none");
 }
 
+TEST_CASE("what was expected lists all names and the one that was probably meant") {
+  CHECK(expected_one_of("ndoes", kKnown) ==
+        "one of capacity_tokens, sp_degree, nodes, gc (did you mean nodes?)");
+  CHECK(expected_one_of("gpu", kKnown) == "one of capacity_tokens, sp_degree, nodes, gc");
+}
+
 TEST_CASE("of two near keys the nearer one is suggested") {
   CHECK(suggest("weight", std::vector<std::string>{"height_s", "weights"}) == "did you mean weights?");
 }

@@ -175,7 +175,10 @@ std::string DocumentBuilder::text_place(std::size_t offset) const {
 }
 
 std::size_t DocumentBuilder::word_start(std::size_t offset) const {
-  return text_.substr(0, offset).find_last_of(kWordEnds) + 1;  // npos + 1 is 0
+  const std::string_view before = text_.substr(0, offset);
+  const std::size_t comment = before.rfind("*/");
+  const std::size_t after_comment = comment == std::string_view::npos ? 0 : comment + 2;
+  return std::max(before.find_last_of(kWordEnds) + 1, after_comment);  // npos + 1 is 0
 }
 
 std::string_view DocumentBuilder::word_at(std::size_t start) const {
@@ -186,7 +189,7 @@ std::string_view DocumentBuilder::word_at(std::size_t start) const {
 }  // namespace
 
 std::optional<Json> parse_json(const std::string& file, std::string_view text, Problems& problems,
-                               std::optional<std::int64_t> line) {
+                               std::optional<std::int64_t> line, Comments comments) {
   text = without_byte_order_mark(text);
   DocumentBuilder builder(file, text, line, problems);
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
@@ -194,14 +197,17 @@ std::optional<Json> parse_json(const std::string& file, std::string_view text, P
                   line ? "an empty line" : "an empty file"});
     return std::nullopt;
   }
-  if (!Json::sax_parse(text.begin(), text.end(), &builder)) return std::nullopt;
+  constexpr bool kNothingBehind = true;
+  if (!Json::sax_parse(text.begin(), text.end(), &builder, Json::input_format_t::json, kNothingBehind,
+                       comments == Comments::allowed))
+    return std::nullopt;
   return std::move(builder.root());
 }
 
-JsonDocument read_json(const std::string& path, Problems& problems) {
+JsonDocument read_json(const std::string& path, Problems& problems, Comments comments) {
   const std::string text = read_file(path);
   JsonDocument document{.file = path, .hash = hash_of(text), .root = nullptr};
-  if (std::optional<Json> root = parse_json(path, text, problems)) {
+  if (std::optional<Json> root = parse_json(path, text, problems, std::nullopt, comments)) {
     document.root = std::make_shared<const Json>(std::move(*root));
   }
   return document;

@@ -18,15 +18,19 @@ struct JsonDocument {
   std::shared_ptr<const Json> root;  ///< null where the text is not JSON
 };
 
-/// Strict JSON (RFC 8259) with at most 64 levels: no comments, nothing behind the value, no key twice in an
-/// object; a byte order mark is skipped. Returns nothing where the text is not JSON. Of two equal keys the
-/// first one counts, and the second one is a problem.
+enum class Comments { refused, allowed };
+
+/// Strict JSON (RFC 8259) with at most 64 levels: nothing behind the value, no key twice in an object, and
+/// comments (`// ...`, `/* ... */`) only where they are allowed; a byte order mark is skipped. Returns
+/// nothing where the text is not JSON. Of two equal keys the first one counts, and the second one is a
+/// problem.
 ///
 /// line: where the text is one line of a file, which one; places then start with it.
 std::optional<Json> parse_json(const std::string& file, std::string_view text, Problems& problems,
-                               std::optional<std::int64_t> line = std::nullopt);
+                               std::optional<std::int64_t> line = std::nullopt,
+                               Comments comments = Comments::refused);
 
 /// Reads and parses a file. Throws FileError where it cannot be read.
-JsonDocument read_json(const std::string& path, Problems& problems);
+JsonDocument read_json(const std::string& path, Problems& problems, Comments comments = Comments::refused);
 
 }  // namespace packsim

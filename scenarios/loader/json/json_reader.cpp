@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "packing/options/token_count.hpp"
 #include "scenarios/loader/json/suggest.hpp"
 #include "scenarios/loader/limits.hpp"
 
@@ -34,6 +35,13 @@ bool is_filled_array(const Json& value) {
 bool is_integer_in(const Json& value, std::int64_t low, std::int64_t high) {
   const std::optional<std::int64_t> n = integer_of(value);
   return n && *n >= low && *n <= high;
+}
+
+// The integer that a key has: a number, or of tokens also a text with a unit.
+std::optional<std::int64_t> integer_at(std::string_view key, const Json& value) {
+  if (value.is_string() && counts_tokens(key))
+    return token_count_with_unit(value.get_ref<const std::string&>());
+  return integer_of(value);
 }
 
 bool is_number_in(const Json& value, double low, double high) {
@@ -115,8 +123,9 @@ std::int64_t JsonReader::read_integer(std::string_view key, std::int64_t low, st
   const std::string expected = range_text(low, high);
   const Json* member = required(key, fallback.has_value(), expected);
   if (member != nullptr) {
-    if (is_integer_in(*member, low, high)) return member->get<std::int64_t>();
-    refuse(key, expected);
+    const std::optional<std::int64_t> value = integer_at(key, *member);
+    if (value && *value >= low && *value <= high) return *value;
+    refuse(key, expected + (member->is_string() && counts_tokens(key) ? ", or such as \"64K\"" : ""));
   }
   return fallback.value_or(low);
 }
@@ -188,7 +197,7 @@ std::size_t JsonReader::one_of(std::string_view key, std::span<const std::string
   if (member != nullptr) {
     const auto found = std::ranges::find(names, member->get_ref<const std::string&>());
     if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-    refuse(key, expected);
+    refuse(key, expected_one_of(member->get_ref<const std::string&>(), names));
   }
   return fallback.value_or(0);
 }

@@ -31,7 +31,8 @@ class JsonReader {
   JsonReader& operator=(JsonReader&&) = delete;
   ~JsonReader();  ///< calls finish()
 
-  /// An integer in [low, high], which must be written as an integer: 3.0 and 1e3 are refused.
+  /// An integer in [low, high], which must be written as an integer: 3.0 and 1e3 are refused. Of a key that
+  /// counts tokens it may be a text with a unit: "64K" (packing/options/token_count.hpp).
   template <std::integral T>
   T integer(std::string_view key, std::type_identity_t<T> low, T high) {
     return static_cast<T>(read_integer(key, low, high, std::nullopt));

@@ -34,7 +34,7 @@ bool lengths_are_near(std::size_t a, std::size_t b) {
 
 }  // namespace
 
-std::string suggest(std::string_view got, std::span<const std::string> known) {
+const std::string* nearest_name(std::string_view got, std::span<const std::string> known) {
   std::size_t fewest = std::min(kMostEdits, got.size() / 3) + 1;
   const std::string* nearest = nullptr;
   for (const std::string& name : known) {
@@ -45,8 +45,19 @@ std::string suggest(std::string_view got, std::span<const std::string> known) {
     fewest = edits;
     nearest = &name;
   }
+  return nearest;
+}
+
+std::string suggest(std::string_view got, std::span<const std::string> known) {
+  const std::string* nearest = nearest_name(got, known);
   if (nearest != nullptr) return "did you mean " + *nearest + "?";
   return "known: " + (known.empty() ? "none" : join(known));
+}
+
+std::string expected_one_of(std::string_view got, std::span<const std::string> known) {
+  const std::string* nearest = nearest_name(got, known);
+  const std::string hint = nearest == nullptr ? "" : " (did you mean " + *nearest + "?)";
+  return "one of " + join(known) + hint;
 }
 
 std::string join(std::span<const std::string> names) {

@@ -6,9 +6,15 @@
 
 namespace packsim {
 
-/// "did you mean nodes?" where a known name is at most 2 edits (a swap of neighbours is one) and a third of
-/// the length of `got` away, else "known: nodes, type".
+/// The known name that was probably meant: at most 2 edits (a swap of neighbours is one) and a third of the
+/// length of `got` away. Null if there is none.
+const std::string* nearest_name(std::string_view got, std::span<const std::string> known);
+
+/// "did you mean nodes?" where there is a nearest name, else "known: nodes, type".
 std::string suggest(std::string_view got, std::span<const std::string> known);
+
+/// "one of isf, ffd", with " (did you mean ffd?)" behind it where there is a nearest name.
+std::string expected_one_of(std::string_view got, std::span<const std::string> known);
 
 /// "a, b, c".
 std::string join(std::span<const std::string> names);

@@ -1,0 +1,38 @@
+#include "cli/shared/member_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "scenarios/loader/json/json_text.hpp"
+#include "scenarios/loader/json/suggest.hpp"
+
+namespace packsim {
+namespace {
+
+constexpr const char* kMemberCheck = "member";
+
+}  // namespace
+
+CLI::Validator member_check(std::vector<std::string> names) {
+  // The description, which help shows, is also where members_of() finds the names.
+  std::string description = fmt::format("{{{}}}", join(names));
+  std::erase(description, ' ');
+  const auto check = [names = std::move(names)](const std::string& text) -> std::string {
+    if (std::ranges::find(names, text) != names.end()) return "";
+    return fmt::format("expected {}, got {}", expected_one_of(text, names), quote(text));
+  };
+  return {check, std::move(description), kMemberCheck};
+}
+
+std::vector<std::string> members_of(CLI::Option& option) {
+  try {
+    const std::string text = option.get_validator(kMemberCheck)->get_description();
+    return CLI::detail::split(text.substr(1, text.size() - 2), ',');
+  } catch (const CLI::OptionNotFound&) {
+    return {};
+  }
+}
+
+}  // namespace packsim

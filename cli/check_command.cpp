@@ -13,6 +13,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/shared/print.hpp"
+#include "cli/shared/scenario_argument.hpp"
 #include "experiment/costs/price_basis.hpp"
 #include "experiment/costs/warnings.hpp"
 #include "experiment/plans/check_strategies.hpp"
@@ -28,7 +29,6 @@
 #include "reports/text/text_table.hpp"
 #include "scenarios/loader/json/problems.hpp"
 #include "scenarios/loader/lengths/draw_lengths.hpp"
-#include "scenarios/loader/load_scenario.hpp"
 
 namespace packsim {
 namespace {
@@ -148,8 +148,8 @@ void of_strategy(const Scenario& scenario, const StrategySpec& spec, std::vector
   }
 }
 
-void check(const std::string& path, const CommandContext& context) {
-  const Scenario scenario = load_scenario(path, {.root = context.data_root});
+void check(const ScenarioArgument& argument, const CommandContext& context) {
+  const Scenario scenario = load_scenario(argument, context);
   const DrawnLengths drawn = draw_lengths(scenario.lengths, scenario.seed);
   check_strategies(scenario, drawn.lengths_tokens);
   std::string text;
@@ -194,9 +194,9 @@ void check(const std::string& path, const CommandContext& context) {
 
 void add_check_command(CLI::App& app, const CommandContext& context) {
   CLI::App* command = app.add_subcommand("check", "Validate a scenario and say what it would do");
-  auto path = std::make_shared<std::string>();
-  command->add_option("scenario", *path, "Scenario file, or the name of a shipped one")->required();
-  command->callback([path, context] { check(*path, context); });
+  auto argument = std::make_shared<ScenarioArgument>();
+  add_scenario_argument(*command, *argument);
+  command->callback([argument, context] { check(*argument, context); });
 }
 
 }  // namespace packsim

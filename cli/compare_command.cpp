@@ -15,6 +15,7 @@
 #include "cli/shared/normaliser_option.hpp"
 #include "cli/shared/print.hpp"
 #include "cli/shared/progress.hpp"
+#include "cli/shared/scenario_argument.hpp"
 #include "experiment/compare_strategies.hpp"
 #include "experiment/plans/keep_strategies.hpp"
 #include "experiment/plans/plan_of_file.hpp"
@@ -25,13 +26,12 @@
 #include "reports/write_report.hpp"
 #include "scenarios/loader/json/problems.hpp"
 #include "scenarios/loader/json/suggest.hpp"
-#include "scenarios/loader/load_scenario.hpp"
 
 namespace packsim {
 namespace {
 
 struct CompareArguments {
-  std::string scenario;
+  ScenarioArgument scenario;
   std::vector<std::string> strategies;  // empty: all
   std::string out = "packsim-report";
   bool json = false;
@@ -69,7 +69,7 @@ std::vector<std::string> searched_strategies(const Scenario& scenario) {
 }
 
 Report run(const CompareArguments& arguments, const CommandContext& context) {
-  Scenario scenario = load_scenario(arguments.scenario, {.root = context.data_root});
+  Scenario scenario = load_scenario(arguments.scenario, context);
   Progress progress(arguments.quiet);
   RunOptions options{.n_threads = arguments.threads,
                      .level = arguments.level == "op" ? Level::op : Level::step,
@@ -128,8 +128,7 @@ void compare(const CompareArguments& arguments, const CommandContext& context) {
 }
 
 void add_report_options(CLI::App& command, CompareArguments& arguments) {
-  command.add_option("scenario", arguments.scenario, "Scenario file, or the name of a shipped one")
-      ->required();
+  add_scenario_argument(command, arguments.scenario);
   command.add_option("--out", arguments.out, "Folder for report.json, report.csv and report.html")
       ->capture_default_str();
   command

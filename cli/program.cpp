@@ -19,6 +19,7 @@
 #include "cli/shared/interrupts.hpp"
 #include "cli/shared/print.hpp"
 #include "files/file_error.hpp"
+#include "files/shell_quoted.hpp"
 #include "reports/text/escape.hpp"
 #include "scenarios/loader/json/json_text.hpp"
 #include "scenarios/loader/json/problems.hpp"

@@ -11,11 +11,11 @@
 #include "cli/shared/interrupts.hpp"
 #include "cli/shared/print.hpp"
 #include "cli/shared/progress.hpp"
+#include "cli/shared/scenario_argument.hpp"
 #include "experiment/trace_strategy.hpp"
 #include "files/write_file.hpp"
 #include "reports/formats/chrome_trace.hpp"
 #include "reports/text/numbers.hpp"
-#include "scenarios/loader/load_scenario.hpp"
 
 namespace packsim {
 namespace {
@@ -23,7 +23,7 @@ namespace {
 using formats_detail::grouped;
 
 struct TraceArguments {
-  std::string scenario;
+  ScenarioArgument scenario;
   std::string strategy;
   std::string iteration = "median";
   std::string out = "packsim-trace.json";
@@ -80,7 +80,7 @@ void print_trace(const TraceArguments& arguments, const StrategyTrace& trace, in
 
 void trace(const TraceArguments& arguments, const CommandContext& context) {
   const TracedIteration which = traced_iteration(arguments.iteration);
-  const Scenario scenario = load_scenario(arguments.scenario, {.root = context.data_root});
+  const Scenario scenario = load_scenario(arguments.scenario, context);
   Progress progress(arguments.quiet);
   const StrategyTrace traced = trace_strategy(scenario, arguments.strategy, which,
                                               [&](const std::string& what) { progress.say(what); });
@@ -102,8 +102,7 @@ void add_trace_command(CLI::App& app, const CommandContext& context) {
   auto arguments = std::make_shared<TraceArguments>();
   CLI::App* command = app.add_subcommand(
       "trace", "Simulate one step at op level and write its timeline, for Perfetto or chrome://tracing");
-  command->add_option("scenario", arguments->scenario, "Scenario file, or the name of a shipped one")
-      ->required();
+  add_scenario_argument(*command, arguments->scenario);
   command->add_option("--strategy", arguments->strategy, "Name of the strategy in the scenario")->required();
   command
       ->add_option("--iteration", arguments->iteration,

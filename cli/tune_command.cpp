@@ -12,6 +12,7 @@
 #include "cli/shared/member_check.hpp"
 #include "cli/shared/print.hpp"
 #include "cli/shared/progress.hpp"
+#include "cli/shared/scenario_argument.hpp"
 #include "cli/shared/token_check.hpp"
 #include "cli/tune/tune_outcome.hpp"
 #include "cli/tune/tuned_scenario.hpp"
@@ -24,13 +25,12 @@
 #include "files/write_file.hpp"
 #include "scenarios/loader/lengths/draw_lengths.hpp"
 #include "scenarios/loader/limits.hpp"
-#include "scenarios/loader/load_scenario.hpp"
 
 namespace packsim {
 namespace {
 
 struct TuneArguments {
-  std::string scenario;
+  ScenarioArgument scenario;
   std::vector<std::int64_t> lengths_tokens;  // empty: the default
   std::vector<int> sp_degrees;
   int n_iterations = 10;
@@ -180,7 +180,7 @@ void write_tuned(const TuneArguments& arguments, const Scenario& scenario, const
 void run_tune(const TuneArguments& arguments, const CommandContext& context) {
   const Stopwatch watch;
   const DataPaths data{.root = context.data_root};
-  const Scenario scenario = load_scenario(arguments.scenario, data);
+  const Scenario scenario = load_scenario(arguments.scenario, context);
   TuneOutcome outcome;
   {
     Progress progress(arguments.quiet);
@@ -217,8 +217,7 @@ void add_tune_command(CLI::App& app, const CommandContext& context) {
   auto arguments = std::make_shared<TuneArguments>();
   CLI::App* command = app.add_subcommand(
       "tune", "Choose HBP's packing groups, SP degrees and checkpointed layers by profiling pack lengths");
-  command->add_option("scenario", arguments->scenario, "Scenario file, or the name of a shipped one")
-      ->required();
+  add_scenario_argument(*command, arguments->scenario);
   command
       ->add_option("--lengths", arguments->lengths_tokens,
                    "Candidate pack lengths in tokens (default: 8192, 16384, ... until the data fit)")

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -111,7 +113,9 @@ struct Scenario {
   std::string baseline;                  ///< the name of the strategy that speed-ups refer to
   std::vector<StrategySpec> strategies;
 
-  std::string scenario_hash;  ///< hash of the bytes of the scenario file
+  /// Hash of the bytes of the scenario file, or of what a command line has made of it.
+  std::string scenario_hash;
+  std::shared_ptr<const nlohmann::ordered_json> json;  ///< what was read
   std::string profile_hash;
   std::string hardware_hash;
 };

@@ -10,6 +10,7 @@
 #include "cli/shared/interrupts.hpp"
 #include "cli/shared/print.hpp"
 #include "cli/shared/progress.hpp"
+#include "cli/shared/scenario_argument.hpp"
 #include "experiment/plans/check_strategies.hpp"
 #include "experiment/plans/plan_strategy.hpp"
 #include "files/write_file.hpp"
@@ -23,7 +24,6 @@
 #include "reports/text/text_table.hpp"
 #include "scenarios/loader/json/suggest.hpp"
 #include "scenarios/loader/lengths/draw_lengths.hpp"
-#include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/profiles/read_hardware_profile.hpp"
 
 namespace packsim {
@@ -32,7 +32,7 @@ namespace {
 using formats_detail::percent;
 
 struct CoverageArguments {
-  std::string scenario;
+  ScenarioArgument scenario;
   std::string profile;
   std::string strategy;
   std::string plan;
@@ -155,7 +155,7 @@ void print_unmeasured(const std::vector<UnmeasuredCase>& cases, const Coverage& 
 
 void cover(const CoverageArguments& arguments, const CommandContext& context) {
   const DataPaths data{.root = context.data_root};
-  const Scenario scenario = load_scenario(arguments.scenario, data);
+  const Scenario scenario = load_scenario(arguments.scenario, context);
   const HardwareProfile profile =
       profile_on(load_hardware_profile(arguments.profile, data), scenario.cluster);
   const std::vector<KernelUse> uses = scenario_kernels(scenario, arguments.strategy);
@@ -190,7 +190,7 @@ void cover(const CoverageArguments& arguments, const CommandContext& context) {
     print_out(
         "\nTo measure them, on that machine:\n  packsim calibrate coverage {} {}{}{} --plan missing.txt\n"
         "  packsim calibrate run --plan missing.txt --out missing.jsonl\n",
-        arguments.scenario, arguments.profile,
+        arguments.scenario.path, arguments.profile,
         arguments.strategy.empty() ? "" : " --strategy " + arguments.strategy,
         arguments.interpolated ? " --interpolated" : "");
   } else {
@@ -207,8 +207,7 @@ void add_calibrate_coverage_command(CLI::App& calibrate, const CommandContext& c
   CLI::App* command = calibrate.add_subcommand(
       "coverage", "Which kernels of a scenario a hardware profile has measured, and which it has to guess");
   auto arguments = std::make_shared<CoverageArguments>();
-  command->add_option("scenario", arguments->scenario, "Scenario file, or the name of a shipped one")
-      ->required();
+  add_scenario_argument(*command, arguments->scenario);
   command->add_option("profile", arguments->profile, "Hardware profile, by name or path")->required();
   command->add_option("--strategy", arguments->strategy, "Of this strategy alone; else of all together");
   command->add_option("--plan", arguments->plan, "Write the cases that would have to be measured");

@@ -11,6 +11,7 @@
 #include "cli/shared/interrupts.hpp"
 #include "cli/shared/member_check.hpp"
 #include "cli/shared/print.hpp"
+#include "files/shell_quoted.hpp"
 #include "files/write_file.hpp"
 
 namespace packsim {

@@ -10,9 +10,6 @@ struct ExitCode {
   int code = 0;
 };
 
-/// A word as a shell reads it back: quoted where it has to be.
-std::string shell_quoted(const std::string& word);
-
 /// Runs a command line with /bin/sh, its streams being ours, and waits. Ctrl-C reaches the program, which
 /// ends in its own way; this process goes on waiting for it. Returns the exit code, 128 + n for an end by
 /// signal n. Throws std::runtime_error with the system's text where it cannot be started.

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiment/plans/plan_strategy.hpp"
-#include "scenarios/loader/json/json_document.hpp"
+#include "scenarios/loader/json/json_text.hpp"
 #include "scenarios/loader/profiles/read_hardware_profile.hpp"
 
 namespace packsim {
@@ -76,8 +76,7 @@ Json group_json(const Scenario& scenario, const TunedGroup& group) {
 
 std::string tuned_scenario(const Scenario& scenario, std::span<const TunedGroup> groups,
                            const std::string& path, const DataPaths& data) {
-  Problems none;
-  Json root = *read_json(scenario.path, none, Comments::allowed).root;
+  Json root = *scenario.json;
   move_paths(root, scenario, path, data);
   Json strategy = {{"name", kTunedStrategy}, {"strategy", "hbp"}, {"groups", Json::array()}};
   for (const TunedGroup& group : groups) {

@@ -53,6 +53,7 @@ FoundFile find_named_file(const NamedFiles& kind, const std::string& name, const
 }
 
 FoundFile find_lengths_file(const std::string& path, const std::string& from_folder, const DataPaths& data) {
+  if (is_standard_input(path)) return {.path = kStandardInputFile};
   return find_file(path, {from_folder, "", (fs::path(data.root) / "scenarios" / "lengths").string()});
 }
 

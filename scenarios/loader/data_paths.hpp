@@ -12,6 +12,15 @@ struct DataPaths {
   std::string root;
 };
 
+/// How a command line and a source of lengths name standard input, which is read as the file below.
+inline constexpr std::string_view kStandardInput = "-";
+inline constexpr const char* kStandardInputFile = "/dev/stdin";
+
+/// True for either name.
+inline bool is_standard_input(std::string_view path) {
+  return path == kStandardInput || path == kStandardInputFile;
+}
+
 /// A kind of JSON file that is named without folder and extension.
 struct NamedFiles {
   std::string_view what;

@@ -5,15 +5,18 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "models/kernels/transfer_profile.hpp"
 #include "scenarios/loader/find_gpu.hpp"
+#include "scenarios/loader/json/file_text.hpp"
 #include "scenarios/loader/limits.hpp"
 #include "scenarios/loader/plan_checks.hpp"
 #include "scenarios/loader/profiles/read_hardware_profile.hpp"
 #include "scenarios/loader/read_network.hpp"
 #include "scenarios/loader/readers.hpp"
+#include "scenarios/loader/scenario_changes.hpp"
 
 namespace packsim {
 namespace {
@@ -172,6 +175,16 @@ ScenarioHardware load_hardware(JsonReader& reader, const Loaded<FrameworkProfile
   return {.kernels = named, .is_of_profile = is_of_profile};
 }
 
+std::vector<ScenarioChange> change_document(JsonDocument& document, std::span<const std::string> settings,
+                                            Problems& problems) {
+  if (settings.empty() || document.root == nullptr || !document.root->is_object()) return {};
+  Json changed = *document.root;
+  std::vector<ScenarioChange> changes = change_scenario(changed, settings, problems);
+  document.hash = hash_of(changed.dump(-1, ' ', false, Json::error_handler_t::replace));
+  document.root = std::make_shared<const Json>(std::move(changed));
+  return changes;
+}
+
 // Reads the whole file, whatever is wrong with parts of it.
 Scenario read_scenario(JsonReader reader, const std::string& folder, const DataPaths& data,
                        Problems& problems) {
@@ -232,14 +245,19 @@ Scenario read_scenario(JsonReader reader, const std::string& folder, const DataP
 
 }  // namespace
 
-Scenario load_scenario(const std::string& path, const DataPaths& data) {
-  const std::string file = is_path(path) ? path : path_or_throw(kScenarioFiles, path, data);
+Scenario load_scenario(const std::string& path, const DataPaths& data,
+                       std::span<const std::string> settings) {
+  const bool is_piped = path == kStandardInput;
+  const std::string file = is_piped || is_path(path) ? path : path_or_throw(kScenarioFiles, path, data);
   Problems problems;
-  const JsonDocument document = read_json(file, problems, Comments::allowed);
-  const std::string folder = std::filesystem::path(file).parent_path().string();
-  Scenario scenario = read_scenario(JsonReader(document, problems), folder, data, problems);
+  JsonDocument document = read_json(file, problems, Comments::allowed);
+  const std::vector<ScenarioChange> changes = change_document(document, settings, problems);
   problems.throw_if_any();
+  const std::string folder = is_piped ? "" : std::filesystem::path(file).parent_path().string();
+  Scenario scenario = read_scenario(JsonReader(document, problems), folder, data, problems);
+  with_settings(problems, file, changes).throw_if_any();
   scenario.path = file;
+  scenario.json = document.root;
   scenario.scenario_hash = document.hash;
   return scenario;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "scenarios/loader/data_paths.hpp"
@@ -10,9 +11,13 @@ namespace packsim {
 /// Reads a scenario with the model, cluster, profile and strategies that it names. Length files are looked
 /// for but not read: see draw_lengths().
 ///
-/// path: a file, or the name of a scenario of the data root. Throws ScenarioError with every mistake in it
-/// and in the files that it names, FileError where the machine will not read one of them.
-Scenario load_scenario(const std::string& path, const DataPaths& data);
+/// path: a file, "-" for standard input, whose relative paths are those of the current folder, or the name of
+/// a scenario of the data root. settings: "KEY=VALUE", which change the scenario before it is read
+/// (scenario_changes.hpp); the hash is then that of the changed scenario, written on one line. Throws
+/// ScenarioError with every mistake in it and in the files that it names, FileError where the machine will
+/// not read one of them.
+Scenario load_scenario(const std::string& path, const DataPaths& data,
+                       std::span<const std::string> settings = {});
 
 /// A model, GPU, cluster type or profile by name or path, with the same errors. The cluster has one node.
 Gpu load_gpu(const std::string& name_or_path, const DataPaths& data);

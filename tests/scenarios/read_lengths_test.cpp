@@ -3,9 +3,12 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <numeric>
+#include <sstream>
 
 #include "files/file_error.hpp"
+#include "files/read_file.hpp"
 #include "messages.hpp"
+#include "scenarios/loader/lengths/data_files.hpp"
 #include "temp_folder.hpp"
 #include "tests/paths.hpp"
 
@@ -119,6 +122,64 @@ TEST_CASE("JSONL: integers, tokens, length, or prompt and response, beside other
   CHECK(lengths_in("a.jsonl",
                    "5\n{\"tokens\": 6}\r\n{\"id\": \"x\", \"length\": 7}\n{\"prompt\": 4, \"response\": 4}\n"
                    "{\"prompt\": \"Why?\", \"tokens\": 9}") == Lengths{5, 6, 7, 8, 9});
+}
+
+TEST_CASE("JSONL: rows of token ids are counted, unless they say their length themselves") {
+  CHECK(lengths_in("a.jsonl",
+                   "{\"input_ids\": [7, 8, 9], \"labels\": [-100, 8, 9]}\n{\"input_ids\": []}\n"
+                   "{\"input_ids\": [1], \"tokens\": 5}\n") == Lengths{3, 0, 5});
+  CHECK(messages_for("a.jsonl",
+                     "{\"input_ids\": [1, \"a\"]}\n{\"input_ids\": 3}\n{\"input_ids\": [[1, 2]]}\n") ==
+        Messages{"a.jsonl: line 1: /input_ids: expected an array of integers, got [1,\"a\"] (array)",
+                 "a.jsonl: line 2: /input_ids: expected an array of integers, got 3 (number)",
+                 "a.jsonl: line 3: /input_ids: expected an array of integers, got [[1,2]] (array)"});
+}
+
+TEST_CASE("JSONL: a row of text names the command that counts its tokens") {
+  CHECK(
+      messages_for("my data.jsonl", "{\"id\": 1, \"body\": \"Why?\"}\n") ==
+      Messages{"my data.jsonl: line 1: expected tokens, length, input_ids, or prompt and response (of texts: "
+               "python -m packsim.lengths 'my data.jsonl' --column body --tokenizer tokenizer.json --out 'my "
+               "data.npy'), got {\"id\":1,\"body\":\"Why?\"} (object)"});
+}
+
+TEST_CASE("Data that the Python package measures are refused with its command") {
+  CHECK(
+      messages_of([] { read_lengths("data/train.tar.gz"); }) ==
+      Messages{
+          "lengths: expected a file of a known kind (.csv, .jsonl, .npy, .json), which python -m "
+          "packsim.lengths data/train.tar.gz --column text --tokenizer tokenizer.json --out train.npy makes "
+          "of texts and, without --tokenizer, of token ids, got \"data/train.tar.gz\""});
+  const TempFolder folder;
+  CHECK(is_data_to_measure(folder.path()));
+  CHECK_FALSE(is_data_to_measure("missing.txt"));
+}
+
+TEST_CASE("Every format of the Python package is either read or refused with its command") {
+  std::istringstream formats(read_file(packsim_test::source_dir() + "/python/packsim/lengths/formats.py"));
+  int n_formats = 0;
+  for (std::string line; std::getline(formats, line);) {
+    if (!line.starts_with("    \".")) continue;
+    const std::string name = "a" + line.substr(5, line.find('"', 5) - 5);
+    CAPTURE(name);
+    CHECK(is_lengths_file(name) != is_data_to_measure(name));
+    ++n_formats;
+  }
+  CHECK(n_formats == 14);
+}
+
+TEST_CASE("What comes through a pipe is read by how it starts") {
+  const auto piped = [](const std::string& bytes) {
+    Problems problems;
+    const Lengths lengths = parse_lengths("/dev/stdin", bytes, problems);
+    CHECK(messages_in(problems).empty());
+    return lengths;
+  };
+  CHECK(piped("5\n6\n") == Lengths{5, 6});
+  CHECK(piped("tokens\n7\n") == Lengths{7});
+  CHECK(piped("{\"tokens\": 8}\n") == Lengths{8});
+  CHECK(piped("{\"format\": 1, \"histogram\": {\"1\": 2}}") == Lengths{1, 1});
+  CHECK(piped(npy<std::int32_t>("<i4", {9})) == Lengths{9});
 }
 
 TEST_CASE("JSONL: the sum of prompt and response has to be a length") {

@@ -30,7 +30,7 @@ std::optional<Json> parse_json(const std::string& file, std::string_view text, P
                                std::optional<std::int64_t> line = std::nullopt,
                                Comments comments = Comments::refused);
 
-/// Reads and parses a file. Throws FileError where it cannot be read.
+/// Reads and parses a file, or standard input, which is "-". Throws FileError where it cannot be read.
 JsonDocument read_json(const std::string& path, Problems& problems, Comments comments = Comments::refused);
 
 }  // namespace packsim

@@ -6,6 +6,7 @@
 
 #include "scenarios/loader/json/file_text.hpp"
 #include "scenarios/loader/json/json_document.hpp"
+#include "scenarios/loader/lengths/data_files.hpp"
 #include "scenarios/loader/lengths/length_formats.hpp"
 #include "scenarios/loader/lengths/length_text.hpp"
 
@@ -20,11 +21,34 @@ std::vector<std::string> summed_keys(const Json& object) {
   return {};
 }
 
+// Of a row with a text, with the command that counts its tokens.
+std::string expected_keys(const Json& object, const std::string& file) {
+  const std::string expected = "tokens, length, input_ids, or prompt and response";
+  for (const auto& [key, value] : object.items()) {
+    if (value.is_string()) return fmt::format("{} (of texts: {})", expected, measuring_command(file, key));
+  }
+  return expected;
+}
+
+void add_token_ids(const Json& ids, std::int64_t line, std::vector<std::int32_t>& lengths_tokens,
+                   BadRows& bad_rows) {
+  const auto is_id = [](const Json& id) { return integer_of(id).has_value(); };
+  if (ids.is_array() && is_length(static_cast<std::int64_t>(ids.size())) && std::ranges::all_of(ids, is_id)) {
+    lengths_tokens.push_back(static_cast<std::int32_t>(ids.size()));
+  } else {
+    bad_rows.add(fmt::format("line {}: /input_ids", line), "an array of integers", describe(ids));
+  }
+}
+
 void add_object(const Json& object, std::int64_t line, std::vector<std::int32_t>& lengths_tokens,
                 BadRows& bad_rows) {
   const std::vector<std::string> keys = summed_keys(object);
+  if (keys.empty() && object.contains("input_ids")) {
+    add_token_ids(object["input_ids"], line, lengths_tokens, bad_rows);
+    return;
+  }
   if (keys.empty()) {
-    bad_rows.add(line, "tokens, length, or prompt and response", describe(object));
+    bad_rows.add(line, expected_keys(object, bad_rows.file()), describe(object));
     return;
   }
   std::int32_t n_tokens = 0;  // two of the largest lengths fit

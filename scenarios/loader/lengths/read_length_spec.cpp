@@ -14,7 +14,9 @@ LengthSource read_source(JsonReader& reader, const std::string& scenario_folder,
     const FoundFile file = find_lengths_file(source.source, scenario_folder, data);
     source.path = file.path;
     if (!is_lengths_file(source.source)) {
-      reader.refuse("source", "a file of a known kind (" + lengths_file_kinds() + ")");
+      reader.refuse("source", expected_lengths_file(source.source));
+    } else if (is_standard_input(source.source) && is_standard_input(reader.file())) {
+      reader.refuse("source", "a file, as the scenario itself comes from standard input");
     } else if (!file.found()) {
       reader.refuse("source", file.expected, file.got);
     }

@@ -1,0 +1,26 @@
+#include "cli/shared/scenario_argument.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include "scenarios/loader/load_scenario.hpp"
+
+namespace packsim {
+
+void add_scenario_argument(CLI::App& command, ScenarioArgument& argument) {
+  command
+      .add_option("scenario", argument.path,
+                  "Scenario file, the name of a shipped one, or - for standard input")
+      ->required();
+  command
+      .add_option("--set", argument.settings,
+                  "Change the scenario before it is read: training.zero_stage=3, "
+                  "strategies.isf.capacity_tokens=64K; again for more")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+}
+
+Scenario load_scenario(const ScenarioArgument& argument, const CommandContext& context) {
+  return load_scenario(argument.path, {.root = context.data_root}, argument.settings);
+}
+
+}  // namespace packsim

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/shared/command_context.hpp"
+#include "scenarios/scenario.hpp"
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace packsim {
+
+/// The scenario that a command is given, and what the command line changes in it.
+struct ScenarioArgument {
+  std::string path;
+  std::vector<std::string> settings;  ///< "KEY=VALUE"
+};
+
+/// Adds the positional argument "scenario" and the option --set. `argument` must live as long as the command.
+void add_scenario_argument(CLI::App& command, ScenarioArgument& argument);
+
+/// Throws as load_scenario() does.
+Scenario load_scenario(const ScenarioArgument& argument, const CommandContext& context);
+
+}  // namespace packsim

@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "packing/algorithms/mersenne_twister.hpp"
+
 namespace packsim::testing {
 namespace {
 
@@ -89,6 +91,23 @@ TEST_CASE("of several groups, the curriculum trains the shortest, and the rest o
     CHECK(std::equal(sequence.begin() + 100, sequence.end(), plain_sequence.begin() + 100));
     CHECK(uses(schedule) == uses(plain));
   }
+}
+
+TEST_CASE("of more short iterations than wanted, the curriculum takes those that stand first") {
+  // One pack an iteration, of the groups 1 0 0 1 0. The first two of group 0 are the packs 1 and 2.
+  Schedule schedule;
+  schedule.groups.resize(2);
+  const std::vector<std::uint16_t> group_of = {1, 0, 0, 1, 0};
+  for (std::uint32_t i = 0; i < group_of.size(); ++i) {
+    schedule.placed.push_back({.group = group_of[i]});
+    schedule.iterations.push_back({.first_placed = i, .n_placed = 1});
+  }
+  const Groups groups = {packs_with_work({1}), packs_with_work({1})};
+  MersenneTwister generator(1);
+  std::vector<Iteration> iterations = schedule.iterations;
+  start_with_curriculum(schedule, groups, ShortIterations::of_first_group, 2, generator, iterations);
+  CHECK(iterations[0].first_placed == 1);
+  CHECK(iterations[1].first_placed == 2);
 }
 
 TEST_CASE("long iterations that the curriculum displaces do not follow in one block") {

@@ -425,7 +425,9 @@ TEST_CASE(
 TEST_CASE("PackUseCounts know groups and GPUs that come into use later") {
   // GPU 0 trains a pack of the first group, and in the next iteration GPU 1 one of the second: neither is
   // behind another one, and each group has one iteration of two ranks.
-  Schedule schedule{.groups = std::vector<GroupPlan>(2), .n_gpus = 2};
+  Schedule schedule;
+  schedule.groups.resize(2);
+  schedule.n_gpus = 2;
   schedule.placed = {{.pack = 0, .first_gpu = 0, .group = 0}, {.pack = 0, .first_gpu = 1, .group = 1}};
   schedule.iterations = {{.first_placed = 0, .n_placed = 1}, {.first_placed = 1, .n_placed = 1}};
   const Groups groups = {packs_of_work({1}), packs_of_work({1})};

@@ -3,16 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
 #include <functional>
 #include <iterator>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "experiment/costs/warnings.hpp"
 #include "experiment/estimate_work.hpp"
+#include "experiment/for_each_index.hpp"
 #include "experiment/plans/check_strategies.hpp"
 #include "experiment/plans/keep_strategies.hpp"
 #include "experiment/plans/plan_of_file.hpp"
@@ -28,29 +26,6 @@
 
 namespace packsim {
 namespace {
-
-// Runs work(0), ..., work(n - 1) on n_threads threads. If several throw, the exception of the lowest index is
-// rethrown.
-void for_each_index(std::size_t n, int n_threads, const std::function<void(std::size_t)>& work) {
-  std::vector<std::exception_ptr> failures(n);
-  std::atomic<std::size_t> next{0};
-  const auto worker = [&] {
-    for (std::size_t i = next++; i < n; i = next++) {
-      try {
-        work(i);
-      } catch (...) {
-        failures[i] = std::current_exception();
-      }
-    }
-  };
-  std::vector<std::jthread> threads;
-  for (int t = 1; t < n_threads; ++t) threads.emplace_back(worker);
-  worker();
-  threads.clear();  // joins
-  for (const std::exception_ptr& failure : failures) {
-    if (failure) std::rethrow_exception(failure);
-  }
-}
 
 RunManifest make_manifest(const Scenario& scenario) {
   RunManifest manifest;

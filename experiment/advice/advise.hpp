@@ -1,0 +1,47 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "experiment/advice/changes.hpp"
+#include "experiment/results/strategy_result.hpp"
+
+namespace packsim {
+
+/// A change of a job, and what the changed job takes.
+struct AdvisedChange {
+  std::vector<std::string_view> what;  ///< one; two where only both together make a plan fit
+  Settings settings;                   ///< --set with these simulates the same
+  std::optional<std::string> refused;  ///< why the changed job cannot be simulated; none if it can
+  bool feasible = false;               ///< whether it fits in GPU memory
+  std::optional<double> gpu_days;      ///< none if it was refused or does not fit
+  bool trains_asked_job = true;        ///< whether it may be compared (StrategyResult::differences)
+};
+
+/// What a saving cannot exceed that no setting gives: a part of the run's own time.
+struct AdviceLimit {
+  std::string_view what;
+  double gpu_days = 0;  ///< that the run would save
+};
+
+struct Advice {
+  std::string strategy;
+  bool feasible = false;
+  std::optional<double> gpu_days;  ///< of the job as it is
+  /// Those that fit and train the job that was asked for, the fastest first; then the others.
+  std::vector<AdvisedChange> changes;
+  std::vector<AdviceLimit> limits;
+};
+
+/// What one change of the job would bring to a strategy, each simulated from the changed scenario. If the
+/// strategy's plan does not fit in memory: which changes make it fit, and where none does alone, which two.
+///
+/// load: reads the scenario with settings (load_scenario()). strategy: its name; the fastest of the scenario's
+/// comparable strategies if empty. Throws what load and compare_strategies() throw for the job as it is.
+Advice advise(const std::function<Scenario(const Settings&)>& load, const std::string& strategy, int n_threads,
+              const std::function<void(const std::string&)>& progress);
+
+}  // namespace packsim

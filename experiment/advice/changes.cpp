@@ -1,0 +1,143 @@
+#include "experiment/advice/changes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace packsim {
+namespace {
+
+using Found = std::optional<Settings>;
+
+// "strategies.isf.", and the number of the strategy where a dot in its name would be read as a step.
+std::string of_strategy(const Scenario& scenario, const StrategySpec& spec) {
+  if (spec.name.find_first_of(".=") == std::string::npos) return "strategies." + spec.name + ".";
+  const auto at = std::ranges::find(scenario.strategies, spec.name, &StrategySpec::name);
+  return fmt::format("strategies.{}.", at - scenario.strategies.begin());
+}
+
+bool has_network_in_numbers(const Scenario& scenario) {
+  return !scenario.cluster.design && scenario.cluster.network.nics_per_node > 0;
+}
+
+Found zero_stage(const Scenario& scenario, const StrategySpec& spec, int stage) {
+  const std::vector<int>& tried = spec.zero_stages;
+  if (base_plan(scenario, spec).zero_stage == stage || std::ranges::find(tried, stage) != tried.end()) return {};
+  const std::string key = tried.empty() ? "zero_stage" : "zero_stages";
+  return Settings{fmt::format("{}{}={}", of_strategy(scenario, spec), key,
+                              tried.empty() ? std::to_string(stage) : fmt::format("[{}]", stage))};
+}
+
+// A key of the strategy's parallelism.
+Settings parallelism(const Scenario& scenario, const StrategySpec& spec, std::string_view setting) {
+  return {fmt::format("{}parallelism.{}", of_strategy(scenario, spec), setting)};
+}
+
+// Half or twice of what the only group of a strategy has.
+Found of_only_group(const Scenario& scenario, const StrategySpec& spec, std::string_view key, double value) {
+  if (spec.groups.size() != 1 || spec.searches_plan || value < 1) return {};
+  return Settings{fmt::format("{}{}={:.0f}", of_strategy(scenario, spec), key, value)};
+}
+
+double only_capacity(const StrategySpec& spec) {
+  return spec.groups.size() == 1 ? static_cast<double>(spec.groups.front().capacity_tokens) : 0;
+}
+
+double only_sp_degree(const StrategySpec& spec) {
+  return spec.groups.size() == 1 ? spec.groups.front().sequence.ulysses : 0;
+}
+
+Found twice_the_nics(const Scenario& scenario, const StrategySpec&) {
+  if (!has_network_in_numbers(scenario) || scenario.cluster.nodes == 1) return {};
+  return Settings{fmt::format("cluster.nic_bytes_per_s={:g}", 2 * scenario.cluster.network.nic_bytes_per_s)};
+}
+
+Found twice_the_nvlink(const Scenario& scenario, const StrategySpec&) {
+  if (!has_network_in_numbers(scenario)) return {};
+  return Settings{fmt::format("cluster.nvlink_bytes_per_s={:g}", 2 * scenario.cluster.network.nvlink_bytes_per_s)};
+}
+
+// The same GPUs in half as many nodes.
+Found twice_the_node(const Scenario& scenario, const StrategySpec&) {
+  const Cluster& cluster = scenario.cluster;
+  if (!has_network_in_numbers(scenario) || cluster.nodes % 2 != 0) return {};
+  return Settings{fmt::format("cluster.nodes={}", cluster.nodes / 2),
+                  fmt::format("cluster.gpus_per_node={}", 2 * cluster.gpus_per_node),
+                  fmt::format("cluster.nics_per_node={}", 2 * cluster.network.nics_per_node)};
+}
+
+Found twice_the_memory(const Scenario& scenario, const StrategySpec&) {
+  return Settings{fmt::format("cluster.gpu_memory_bytes={}", 2 * scenario.cluster.gpu.memory_bytes)};
+}
+
+Found flash_attention_3(const Scenario& scenario, const StrategySpec&) {
+  constexpr std::string_view kOfFlashAttention2 = "-fa2";
+  const std::string& hardware = scenario.hardware.name;
+  if (!hardware.ends_with(kOfFlashAttention2)) return {};
+  return Settings{"hardware=" + hardware.substr(0, hardware.size() - kOfFlashAttention2.size())};
+}
+
+Found fp8_products(const Scenario& scenario, const StrategySpec& spec) {
+  if (!scenario.cluster.gpu.peak("fp8") || is_fp8(base_plan(scenario, spec).precision)) return {};
+  return parallelism(scenario, spec, "precision=fp8_current");
+}
+
+Found overlapped_states(const Scenario& scenario, const StrategySpec& spec) {
+  if (base_plan(scenario, spec).execution.overlaps_states) return {};
+  return parallelism(scenario, spec, "overlaps_states=true");
+}
+
+Found offloaded_optimizer(const Scenario& scenario, const StrategySpec& spec) {
+  if (base_plan(scenario, spec).offload.any()) return {};
+  return parallelism(scenario, spec, "offload=optimizer");
+}
+
+Found selective_checkpointing(const Scenario& scenario, const StrategySpec& spec) {
+  if (base_plan(scenario, spec).checkpointing != Checkpointing::full) return {};
+  return parallelism(scenario, spec, "checkpointing=selective");
+}
+
+std::function<Found(const Scenario&, const StrategySpec&)> stage(int zero_stage_) {
+  return [=](const Scenario& scenario, const StrategySpec& spec) {
+    return zero_stage(scenario, spec, zero_stage_);
+  };
+}
+
+}  // namespace
+
+const std::vector<PossibleChange>& possible_changes() {
+  static const std::vector<PossibleChange> kChanges = {
+      {"ZeRO 0", stage(0)},
+      {"ZeRO 1", stage(1)},
+      {"ZeRO 2", stage(2)},
+      {"ZeRO 3", stage(3)},
+      {"gradients and weights travel while GPUs compute", overlapped_states},
+      {"checkpointed layers recompute the inside of attention only", selective_checkpointing},
+      {"optimizer states in host memory", offloaded_optimizer},
+      {"packs half as long",
+       [](const Scenario& scenario, const StrategySpec& spec) {
+         return of_only_group(scenario, spec, "capacity_tokens", only_capacity(spec) / 2);
+       }},
+      {"packs twice as long",
+       [](const Scenario& scenario, const StrategySpec& spec) {
+         return of_only_group(scenario, spec, "capacity_tokens", only_capacity(spec) * 2);
+       }},
+      {"half as many GPUs share a pack",
+       [](const Scenario& scenario, const StrategySpec& spec) {
+         return of_only_group(scenario, spec, "sp_degree", only_sp_degree(spec) / 2);
+       }},
+      {"twice as many GPUs share a pack",
+       [](const Scenario& scenario, const StrategySpec& spec) {
+         return of_only_group(scenario, spec, "sp_degree", only_sp_degree(spec) * 2);
+       }},
+      {"FlashAttention 3 in place of FlashAttention 2", flash_attention_3},
+      {"matrix products of layers in fp8", fp8_products},
+      {"GPUs with twice the memory", twice_the_memory},
+      {"NVLink twice as fast", twice_the_nvlink},
+      {"network cards twice as fast", twice_the_nics},
+      {"the same GPUs in nodes of twice as many", twice_the_node},
+  };
+  return kChanges;
+}
+
+}  // namespace packsim

@@ -10,12 +10,14 @@
 
 #include "cli/commands.hpp"
 #include "cli/shared/bus_error_guard.hpp"
+#include "cli/shared/child_process.hpp"
 #include "cli/shared/interrupts.hpp"
 #include "cli/shared/member_check.hpp"
 #include "cli/shared/normaliser_option.hpp"
 #include "cli/shared/print.hpp"
 #include "cli/shared/progress.hpp"
 #include "cli/shared/scenario_argument.hpp"
+#include "cli/shared/table_options.hpp"
 #include "experiment/compare_strategies.hpp"
 #include "experiment/plans/keep_strategies.hpp"
 #include "experiment/plans/plan_of_file.hpp"
@@ -23,6 +25,7 @@
 #include "files/write_file.hpp"
 #include "reports/formats/json_format.hpp"
 #include "reports/formats/terminal_format.hpp"
+#include "reports/verdict/verdict.hpp"
 #include "reports/write_report.hpp"
 #include "scenarios/loader/json/problems.hpp"
 #include "scenarios/loader/json/suggest.hpp"
@@ -41,6 +44,7 @@ struct CompareArguments {
   std::string plan;        // schedule file to simulate; empty: the scenario's strategies
   std::string write_plan;  // file for the schedule; empty: none is written
   std::string normaliser;  // for the loss weights in that file
+  TableArguments table;
 };
 
 std::int64_t peak_memory_bytes() {
@@ -103,8 +107,19 @@ Report run(const CompareArguments& arguments, const CommandContext& context) {
   return compare_strategies(scenario, options);
 }
 
+// How to use the best of several plans.
+void print_next_step(const CompareArguments& arguments, const Report& report) {
+  const std::string best = verdict(report).best;
+  if (report.runs.size() == 1 || best.empty()) return;
+  print_out(
+      "\nTo write its schedule for a trainer:\n  packsim run {} \\\n    --strategy {} --write-plan "
+      "job.plan\n",
+      shell_quoted(arguments.scenario), shell_quoted(best));
+}
+
 void compare(const CompareArguments& arguments, const CommandContext& context) {
   const Stopwatch watch;
+  const TerminalOptions terminal = terminal_options(arguments.table);  // mistakes in it come before the work
   Report report = run(arguments, context);
   report.manifest.version = context.version;
   report.manifest.command = context.command_line;
@@ -118,11 +133,11 @@ void compare(const CompareArguments& arguments, const CommandContext& context) {
   if (arguments.json) {
     print_exact(to_json(report) + "\n");
   } else if (!arguments.quiet) {
-    constexpr int kWidthColumns = 180;
-    print_out("{}", to_terminal(report, kWidthColumns));
+    print_exact(to_terminal(report, terminal));
+    print_next_step(arguments, report);
     print_out("\nTook {:.1f} s on {} thread{}, peak memory {:.0f} MB.\n", report.total_s, arguments.threads,
               arguments.threads == 1 ? "" : "s", static_cast<double>(report.peak_memory_bytes) / 1e6);
-    print_out("Report: {0}/report.html (open in a browser), {0}/report.json, {0}/report.csv\n",
+    print_out("Report: {}/report.html (open in a browser)\nBeside it: report.json, report.csv\n",
               arguments.out);
   }
 }
@@ -138,6 +153,7 @@ void add_report_options(CLI::App& command, CompareArguments& arguments) {
           "collectives and transfers are operations, and transfers share links; tens of times slower")
       ->check(member_check({"step", "op"}))
       ->capture_default_str();
+  add_table_options(command, arguments.table);
   command.add_flag("--json", arguments.json, "Print report.json on stdout instead of the table");
   command.add_flag("--quiet", arguments.quiet, "Print nothing but errors, and the JSON with --json");
 }

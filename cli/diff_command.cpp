@@ -6,12 +6,12 @@
 #include "cli/commands.hpp"
 #include "cli/shared/child_process.hpp"
 #include "cli/shared/print.hpp"
+#include "cli/shared/terminal.hpp"
 #include "reports/saved/diff.hpp"
 
 namespace packsim {
 namespace {
 
-constexpr int kDiffColumns = 80;
 constexpr int kGotWorse = 1;
 
 struct DiffArguments {
@@ -28,7 +28,7 @@ void compare_reports(const DiffArguments& arguments) {
   if (arguments.json) {
     print_exact(diff_json(found));
   } else {
-    print_out("{}", diff_text(found, kDiffColumns));
+    print_out("{}", diff_text(found, terminal_width_columns()));
   }
   if (!arguments.most_percent) return;
   const std::vector<std::string> worse = regressions(found, *arguments.most_percent / 100);

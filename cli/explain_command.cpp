@@ -4,12 +4,11 @@
 
 #include "cli/commands.hpp"
 #include "cli/shared/print.hpp"
+#include "cli/shared/terminal.hpp"
 #include "reports/saved/explain.hpp"
 
 namespace packsim {
 namespace {
-
-constexpr int kExplanationColumns = 80;
 
 struct ExplainArguments {
   std::string report;
@@ -24,7 +23,7 @@ void explain_difference(const ExplainArguments& arguments) {
   if (arguments.json) {
     print_exact(explanation_json(explanation));
   } else {
-    print_out("{}", explanation_text(explanation, kExplanationColumns));
+    print_out("{}", explanation_text(explanation, terminal_width_columns()));
   }
 }
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "reports/tables/conclusion.hpp"
+#include "reports/tables/comparable_runs.hpp"
 #include "reports/tables/time_parts.hpp"
 #include "reports/text/numbers.hpp"
 
@@ -55,10 +55,8 @@ Json runs(const Report& report) {
 // What no run has would be an empty entry of the legend.
 std::vector<TimePart> parts_of(const Report& report) {
   std::vector<TimePart> parts;
-  for (const TimePart& part : kTimeParts) {
-    const auto has_it = [&](const StrategyResult& run) {
-      return has_time(run) && part.fraction_of(run.times->shares) > 0;
-    };
+  for (const TimePart& part : time_parts()) {
+    const auto has_it = [&](const StrategyResult& run) { return has_time(run) && part.fraction(run) > 0; };
     if (std::ranges::any_of(report.runs, has_it)) parts.push_back(part);
   }
   return parts;
@@ -71,16 +69,15 @@ Json parts(const Report& report) {
   return rows;
 }
 
-Json time_parts(const Report& report) {
+Json time_part_rows(const Report& report) {
   Json rows = Json::array();
   for (const TimePart& part : parts_of(report)) {
     for (const StrategyResult& run : report.runs) {
       if (!has_time(run)) continue;
-      const double fraction = part.fraction_of(run.times->shares);
       rows.push_back({{"run", run.name},
                       {"part", part.name},
-                      {"fraction", five_digits(fraction)},
-                      {"gpu_days", five_digits(fraction * run.times->gpu_days)}});
+                      {"fraction", five_digits(part.fraction(run))},
+                      {"gpu_days", five_digits(part.gpu_days(run))}});
     }
   }
   return rows;
@@ -178,7 +175,7 @@ struct DataSet {
 constexpr DataSet kDataSets[] = {
     {"runs", runs},
     {"parts", parts},  // what some run spends time on
-    {"time_parts", time_parts},
+    {"time_parts", time_part_rows},
     {"lengths", lengths},
     {"step_times", step_times},
     {"rank_work", rank_work},

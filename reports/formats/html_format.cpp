@@ -11,7 +11,7 @@
 #include "reports/files/embedded.hpp"
 #include "reports/formats/html_tables.hpp"
 #include "reports/tables/bound_rows.hpp"
-#include "reports/tables/conclusion.hpp"
+#include "reports/tables/comparable_runs.hpp"
 #include "reports/tables/loss_rows.hpp"
 #include "reports/tables/run_notes.hpp"
 #include "reports/tables/run_values.hpp"
@@ -20,6 +20,7 @@
 #include "reports/text/numbers.hpp"
 #include "reports/text/plan_text.hpp"
 #include "reports/text/reliability_text.hpp"
+#include "reports/verdict/verdict.hpp"
 
 namespace packsim {
 namespace {
@@ -147,12 +148,22 @@ std::string chart_json(std::span<const Chart> charts, const ChartData& data) {
                      data.json);
 }
 
+// "Best plan: hbp, 1.25 times as fast as ..."; each sentence of the verdict that there is.
+std::string verdict_html(const Verdict& verdict) {
+  std::string text = fmt::format("<p class=\"conclusion\">{}{}</p>\n",
+                                 verdict.best.empty() ? "" : "Best plan: ", html_escaped(verdict.headline));
+  for (const std::string& sentence : {verdict.cost, verdict.why}) {
+    if (!sentence.empty()) text += fmt::format("<p>{}</p>\n", html_escaped(sentence));
+  }
+  return text;
+}
+
 std::string body(const Report& report, std::span<const Chart> charts) {
   std::string text = fmt::format(
       "<p class=\"kicker\">packsim: packing strategies compared</p>\n<h1>{}</h1>\n<p>{}</p>\n",
       html_escaped(report.manifest.scenario_name), html_escaped(report.manifest.scenario_description));
   text += facts(report) + warnings(report.manifest);
-  text += fmt::format("<p class=\"conclusion\">{}</p>\n", html_escaped(conclusion(report)));
+  text += verdict_html(verdict(report));
   text += cards(report);
   text +=
       "<h2>Comparison</h2>\n<p class=\"note\">Ratios are fractions from 0 to 1, and 0 is best; 0 stands for "

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "reports/tables/bound_rows.hpp"
-#include "reports/tables/conclusion.hpp"
+#include "reports/tables/comparable_runs.hpp"
 #include "reports/tables/loss_rows.hpp"
 #include "reports/tables/run_values.hpp"
 #include "reports/tables/search_rows.hpp"

@@ -10,6 +10,7 @@
 
 #include "reports/saved/rounded_parts.hpp"
 #include "reports/tables/time_parts.hpp"
+#include "reports/text/display_width.hpp"
 #include "reports/text/escape.hpp"
 #include "reports/text/numbers.hpp"
 #include "reports/text/text_table.hpp"
@@ -44,9 +45,9 @@ int decimals_for(double gpu_days) {
 
 std::vector<std::int64_t> parts_in_units(const SavedRun::Times& times, double units_per_day) {
   double sum = 0;
-  for (const TimePart& part : kTimeParts) sum += part.fraction_of(times.shares);
+  for (const TimePart& part : time_parts()) sum += part.fraction_of(times.shares);
   std::vector<double> values;
-  for (const TimePart& part : kTimeParts)
+  for (const TimePart& part : time_parts())
     values.push_back(part.fraction_of(times.shares) / sum * times.gpu_days * units_per_day);
   return rounded_parts(values, std::llround(times.gpu_days * units_per_day));
 }
@@ -91,7 +92,7 @@ std::string with_bars(const std::string& table, const std::vector<std::optional<
   std::size_t table_columns = 0;
   for (std::size_t at = 0; at < table.size(); at = table.find('\n', at) + 1) {
     lines.push_back(table.substr(at, table.find('\n', at) - at));
-    table_columns = std::max(table_columns, width_of(lines.back()));
+    table_columns = std::max(table_columns, display_columns(lines.back()));
   }
   const double columns = std::max(10.0, width_columns - 2.0 - static_cast<double>(table_columns));
   const auto column = [&](std::int64_t units) {
@@ -103,7 +104,7 @@ std::string with_bars(const std::string& table, const std::vector<std::optional<
     if (bars[i]) {
       const auto [least, most] = std::minmax(bars[i]->from_units, bars[i]->to_units);
       const char drawn = least == 0 ? '=' : most == bars[i]->from_units ? '-' : '+';
-      text += std::string(table_columns - width_of(lines[i]) + 2 + column(least), ' ');
+      text += std::string(table_columns - display_columns(lines[i]) + 2 + column(least), ' ');
       text += std::string(column(most) - column(least), drawn);
       text.erase(text.find_last_not_of(' ') + 1);
     }
@@ -132,9 +133,9 @@ Explanation explain_runs(const SavedRun& first, const SavedRun& second) {
   const std::vector<std::int64_t> second_units = parts_in_units(other, units_per_day);
   explanation.first_units = std::llround(one.gpu_days * units_per_day);
   explanation.second_units = std::llround(other.gpu_days * units_per_day);
-  for (std::size_t i = 0; i < kTimeParts.size(); ++i) {
+  for (std::size_t i = 0; i < time_parts().size(); ++i) {
     if (first_units[i] != 0 || second_units[i] != 0)
-      explanation.parts.push_back({kTimeParts[i].name, first_units[i], second_units[i]});
+      explanation.parts.push_back({time_parts()[i].name, first_units[i], second_units[i]});
   }
   std::ranges::stable_sort(explanation.parts, std::ranges::greater(),
                            [](const ExplainedPart& part) { return std::abs(part.change_units()); });

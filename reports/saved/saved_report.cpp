@@ -39,7 +39,7 @@ SavedRun::Times read_times(JsonReader& reader) {
   times.gpu_days_high = reader.number("gpu_days_high", 0, kMostNumber);
   times.wall_hours = reader.number("wall_hours", 0, kMostNumber);
   double sum = 0;
-  for (const formats_detail::TimePart& part : formats_detail::kTimeParts) {
+  for (const formats_detail::TimePart& part : formats_detail::time_parts()) {
     const double fraction = reader.number(formats_detail::fraction_key(part), 0, 1);
     (part.cause ? times.shares.by_cause[static_cast<std::size_t>(*part.cause)] : times.shares.idle) =
         fraction;

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "reports/tables/conclusion.hpp"
+#include "reports/tables/comparable_runs.hpp"
 #include "reports/text/numbers.hpp"
 
 namespace packsim::formats_detail {

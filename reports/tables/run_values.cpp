@@ -75,32 +75,34 @@ std::string times_faster(double speedup) {
 
 // A value of the times of a run, or of what depends on them.
 template <typename GetValue>
-RunValue timed(std::string key, GetValue value, std::string_view group, std::string_view title,
+RunValue timed(std::string key, GetValue value, std::string_view group, int priority, std::string_view title,
                std::string_view unit, std::string_view definition, std::string (*text)(double) = quantity) {
-  return {std::move(key), value, Column{group, title, unit, definition, or_oom(number(value, text))}};
+  return {std::move(key), value,
+          Column{group, priority, title, unit, definition, or_oom(number(value, text))}};
 }
 
-RunValue ratio_of_balance(std::string key, double ScheduleMetrics::*member, std::string_view title,
-                          std::string_view definition) {
+RunValue ratio_of_balance(std::string key, double ScheduleMetrics::*member, int priority,
+                          std::string_view title, std::string_view definition) {
   const auto value = of(&Run::balance, member);
-  return {std::move(key), value, Column{kBalance, title, "", definition, number(value, ratio)}};
+  return {std::move(key), value, Column{kBalance, priority, title, "", definition, number(value, ratio)}};
 }
 
-RunValue count(std::string key, std::int64_t Run::*member, std::string_view title,
+RunValue count(std::string key, std::int64_t Run::*member, int priority, std::string_view title,
                std::string_view definition) {
   return {std::move(key), [=](const Run& run) { return Value(run.*member); },
-          Column{kSchedule, title, "", definition, [=](const Run& run) { return grouped(run.*member); }}};
+          Column{kSchedule, priority, title, "", definition,
+                 [=](const Run& run) { return grouped(run.*member); }}};
 }
 
 RunValue data_count(std::string key, std::int64_t DataCounts::*member) {
   return {.key = std::move(key), .value = [=](const Run& run) { return Value(run.counts.*member); }};
 }
 
-RunValue data_tokens(std::string key, std::int64_t DataCounts::*member, std::string_view title,
+RunValue data_tokens(std::string key, std::int64_t DataCounts::*member, int priority, std::string_view title,
                      std::string_view definition) {
   RunValue row = data_count(std::move(key), member);
-  row.column = Column{kData, title, "tokens", definition,
-                      [=](const Run& run) { return token_count(run.counts.*member); }};
+  row.column = Column{kData,    priority,   title,
+                      "tokens", definition, [=](const Run& run) { return token_count(run.counts.*member); }};
   return row;
 }
 
@@ -129,31 +131,31 @@ Values names() {
 Values schedule_and_balance() {
   const auto ave_t = of(&Run::balance, &ScheduleMetrics::ave_t_tokens);
   return {
-      count("packs", &Run::packs, "packs",
+      count("packs", &Run::packs, 21, "packs",
             "Packs of one epoch, over all groups; of all epochs where each is packed anew."),
-      count("iterations", &Run::iterations, "iterations", "Optimizer steps over all epochs."),
+      count("iterations", &Run::iterations, 20, "iterations", "Optimizer steps over all epochs."),
       {"ave_t_tokens", ave_t,
-       Column{kSchedule, "Ave-T", "tokens",
+       Column{kSchedule, 28, "Ave-T", "tokens",
               "Mean tokens of a DP rank in an iteration, all its micro-batches together, without padding.",
               number(ave_t, whole_number)}},
       ratio_of_balance(
-          "abr", &ScheduleMetrics::abr, "ABR",
+          "abr", &ScheduleMetrics::abr, 9, "ABR",
           "Attention balance ratio: the share of attention time in which DP ranks wait for the busiest one, "
           "sum(max - work) / (ranks x max), computed for each iteration and averaged over iterations. 0 is "
           "balanced. Work is that of the data, without padding."),
       ratio_of_balance(
-          "abr_slots", &ScheduleMetrics::abr_slots, "ABR slots",
+          "abr_slots", &ScheduleMetrics::abr_slots, 25, "ABR slots",
           "ABR over slots of as many GPUs as the run's widest packs take, instead of over DP ranks. The work "
           "inside a slot is added up. Mean over iterations."),
       {"abr_weighted", of(&Run::balance, &ScheduleMetrics::abr_weighted)},
       {"balanced_fraction", of(&Run::balance, &ScheduleMetrics::balanced_fraction)},
-      ratio_of_balance("dbr", &ScheduleMetrics::dbr, "DBR",
+      ratio_of_balance("dbr", &ScheduleMetrics::dbr, 26, "DBR",
                        "Distance balance ratio: ABR with tokens in place of attention work, over DP ranks, "
                        "mean over iterations."),
-      ratio_of_balance("cr", &ScheduleMetrics::cr, "CR",
+      ratio_of_balance("cr", &ScheduleMetrics::cr, 10, "CR",
                        "Communication ratio: the share of trained tokens in packs that several GPUs share, "
                        "which pay for all-to-all."),
-      ratio_of_balance("pr", &ScheduleMetrics::pr, "PR",
+      ratio_of_balance("pr", &ScheduleMetrics::pr, 27, "PR",
                        "Padding ratio: padding tokens over all computed tokens of the whole run."),
   };
 }
@@ -173,17 +175,17 @@ Values times() {
     return Value(evidence.extrapolated + evidence.transferred + evidence.missing);
   };
   return {
-      timed("step_mean_s", of(&Run::times, &RunTimes::step_mean_s), kTime, "step", "s",
+      timed("step_mean_s", of(&Run::times, &RunTimes::step_mean_s), kTime, 11, "step", "s",
             "Simulated time of an optimizer step, mean over iterations."),
-      timed("step_p99_s", of(&Run::times, &RunTimes::step_p99_s), kTime, "p99", "s",
+      timed("step_p99_s", of(&Run::times, &RunTimes::step_p99_s), kTime, 12, "p99", "s",
             "The step time that 99% of the iterations do not exceed."),
-      timed("gpu_days", of(&Run::times, &RunTimes::gpu_days), kTime, "GPU-days", "",
+      timed("gpu_days", of(&Run::times, &RunTimes::gpu_days), kTime, 1, "GPU-days", "",
             "Wall time of the whole run times the number of GPUs."),
       {"gpu_days_low", of(&Run::times, &RunTimes::gpu_days_low)},
       {"gpu_days_high", of(&Run::times, &RunTimes::gpu_days_high)},
       {.column =
            Column{
-               kTime, "90%", "",
+               kTime, 2, "90%", "",
                "Half-width of the interval that is meant to hold nine of ten true GPU-days; docs/accuracy.md "
                "says how often it did. It follows from how well the framework profile and the kernel prices "
                "are known. The runs of one report share most of their error, so their ratio is known better "
@@ -191,12 +193,12 @@ Values times() {
                or_oom(number(interval, whole_percent))}},
       {"largest_uncertainty",
        [](const Run& run) { return run.times ? if_there(run.times->largest_uncertainty) : Value(); }},
-      {.column = Column{kTime, "extrap.", "",
+      {.column = Column{kTime, 14, "extrap.", "",
                         "The share of the time of computation and exposed communication whose prices are "
                         "extrapolated from measurements, scaled from another GPU or other links, or guessed "
                         "because nothing was measured.",
                         or_oom(number(not_measured, whole_percent))}},
-      timed("wall_hours", of(&Run::times, &RunTimes::wall_hours), kTime, "wall", "h",
+      timed("wall_hours", of(&Run::times, &RunTimes::wall_hours), kTime, 5, "wall", "h",
             "Simulated time of the whole run, all epochs."),
   };
 }
@@ -221,18 +223,18 @@ std::string tera(double value) {
 
 Values use() {
   return {
-      timed("tokens_per_s_per_gpu", used(&Utilisation::tokens_per_s_per_gpu), kUse, "tokens/s", "a GPU",
+      timed("tokens_per_s_per_gpu", used(&Utilisation::tokens_per_s_per_gpu), kUse, 19, "tokens/s", "a GPU",
             "Tokens that each GPU trains in a second, without padding.", whole_number),
-      timed("samples_per_s", used(&Utilisation::samples_per_s), kUse, "samples/s", "all GPUs",
+      timed("samples_per_s", used(&Utilisation::samples_per_s), kUse, 33, "samples/s", "all GPUs",
             "Samples that all GPUs together train in a second."),
-      timed("model_flop_per_s_per_gpu", used(&Utilisation::model_flop_per_s_per_gpu), kUse, "TFLOP/s",
+      timed("model_flop_per_s_per_gpu", used(&Utilisation::model_flop_per_s_per_gpu), kUse, 34, "TFLOP/s",
             "a GPU",
             "Flop of the model that each GPU computes in a second: forward and backward passes over the "
             "tokens and causal attention in each sample, without recomputation and padding.",
             tera),
-      timed("mfu_fraction", used(&Utilisation::mfu_fraction), kUse, "MFU", "",
+      timed("mfu_fraction", used(&Utilisation::mfu_fraction), kUse, 8, "MFU", "",
             "Model flop utilisation: these flop over the peak of the GPU's dense bf16 products.", percent),
-      timed("hfu_fraction", used(&Utilisation::hfu_fraction), kUse, "HFU", "",
+      timed("hfu_fraction", used(&Utilisation::hfu_fraction), kUse, 35, "HFU", "",
             "Hardware flop utilisation: MFU with the flop of recomputation and padding.", percent),
   };
 }
@@ -256,18 +258,18 @@ Values cost() {
     return quantity(*run.cost->money_low) + " to " + quantity(*run.cost->money_high);
   };
   return {
-      timed("gpu_hours", costs(&RunCost::gpu_hours), kCost, "GPU-hours", "",
+      timed("gpu_hours", costs(&RunCost::gpu_hours), kCost, 36, "GPU-hours", "",
             "Wall time of the whole run times the number of GPUs."),
-      timed("cost", costs(&RunCost::money), kCost, "cost", "",
+      timed("cost", costs(&RunCost::money), kCost, 6, "cost", "",
             "GPU-hours times the scenario's gpu_hour_price, in the currency of that price."),
       {"cost_low", costs(&RunCost::money_low),
-       Column{kCost, "90% interval", "",
+       Column{kCost, 22, "90% interval", "",
               "The interval that is meant to hold nine of ten true costs, from that of the GPU-days.",
               or_oom(interval_text)}},
       {"cost_high", costs(&RunCost::money_high)},
-      timed("cost_with_failures", costs(&RunCost::money_with_failures), kCost, "cost + failures", "",
+      timed("cost_with_failures", costs(&RunCost::money_with_failures), kCost, 37, "cost + failures", "",
             "The same price for the expected GPU-days with failures, spare units included."),
-      timed("energy_kwh", costs(&RunCost::energy_kwh), kCost, "energy", "kWh",
+      timed("energy_kwh", costs(&RunCost::energy_kwh), kCost, 38, "energy", "kWh",
             "GPU-hours at the GPU's board power, which is the most that GPUs draw; hosts, network and "
             "cooling come on top."),
   };
@@ -280,14 +282,14 @@ Values comparisons() {
   };
   return {
       timed(
-          "speedup", [](const Run& run) { return if_there(run.speedup); }, kTime, "speed-up", "",
+          "speedup", [](const Run& run) { return if_there(run.speedup); }, kTime, 3, "speed-up", "",
           "Wall time of the baseline over that of the run, for equally many tokens of the data; above 1 is "
           "faster.",
           times_faster),
       {"bound_gpu_days", of(&Run::bound, &BoundGap::gpu_days)},
       timed(
           "above_bound_fraction",
-          [](const Run& run) { return run.bound ? if_there(run.bound->above_fraction) : Value(); }, kTime,
+          [](const Run& run) { return run.bound ? if_there(run.bound->above_fraction) : Value(); }, kTime, 4,
           "bound", "",
           "How much more GPU time the run takes than the lower bound: the least that any packing and "
           "schedule of its samples could take on the same GPUs if each sample stays whole. At 0% nothing is "
@@ -298,7 +300,7 @@ Values comparisons() {
          return run.times ? if_there(run.times->gpu_days_without_variability) : Value();
        }},
       {.column =
-           Column{kVariability, "variability", "",
+           Column{kVariability, 24, "variability", "",
                   "How much longer the run takes than if every GPU and kernel took exactly the time in the "
                   "cost model.",
                   or_oom(number(variability_cost, signed_percent))}},
@@ -319,31 +321,31 @@ Values planning_and_failures() {
   };
   return {
       timed(
-          "planning_exposed_s", of(&Run::planning, &PlanningCost::exposed_s), kPlanning, "plan wait", "s",
+          "planning_exposed_s", of(&Run::planning, &PlanningCost::exposed_s), kPlanning, 29, "plan wait", "s",
           "Mean time for which GPUs wait for the plan of an iteration, if planning a batch beside the "
           "training takes as long as the scenario says. Of the other columns, only + planning includes it."),
-      timed("gpu_days_with_planning", of(&Run::planning, &PlanningCost::gpu_days), kPlanning, "+ planning",
-            "GPU-days", "GPU-days with these waits."),
+      timed("gpu_days_with_planning", of(&Run::planning, &PlanningCost::gpu_days), kPlanning, 13,
+            "+ planning", "GPU-days", "GPU-days with these waits."),
       timed(
-          "gpu_days_with_failures", failures(&FailureCost::gpu_days), kFailures, "+ failures", "GPU-days",
+          "gpu_days_with_failures", failures(&FailureCost::gpu_days), kFailures, 7, "+ failures", "GPU-days",
           "Expected GPU-days with failures, restarts and checkpoints, spare units included. Columns outside "
           "this group leave these out."),
       {"gpu_days_with_failures_p05", failures(&FailureCost::gpu_days_p05)},
       {"gpu_days_with_failures_p50", failures(&FailureCost::gpu_days_p50)},
       {"gpu_days_with_failures_p95", failures(&FailureCost::gpu_days_p95)},
       {.column =
-           Column{kFailures, "5 to 95%", "GPU-days",
+           Column{kFailures, 23, "5 to 95%", "GPU-days",
                   "The GPU-days with failures that 5% and 95% of runs do not exceed. Only the randomness of "
                   "failures counts, not the uncertainty of the run's own time.",
                   or_oom(interval_text)}},
       {"wall_hours_with_failures", failures(&FailureCost::wall_hours)},
-      timed("expected_failures", failures(&FailureCost::n_failures), kFailures, "failures", "",
+      timed("expected_failures", failures(&FailureCost::n_failures), kFailures, 30, "failures", "",
             "Expected number of failures."),
-      timed("checkpoint_interval_s", failures(&FailureCost::checkpoint_interval_s), kFailures, "checkpoint",
-            "s",
+      timed("checkpoint_interval_s", failures(&FailureCost::checkpoint_interval_s), kFailures, 31,
+            "checkpoint", "s",
             "Work between two checkpoints: the scenario's, or the interval with the least expected time."),
       timed(
-          "effective_fraction", failures(&FailureCost::effective_fraction), kFailures, "effective", "",
+          "effective_fraction", failures(&FailureCost::effective_fraction), kFailures, 32, "effective", "",
           "The share of the expected time that is work which is kept; the rest is checkpoints, restarts and "
           "lost work.",
           percent),
@@ -355,7 +357,7 @@ Values planning_and_failures() {
 
 Values shares() {
   Values values;
-  for (const TimePart& part : kTimeParts) {
+  for (const TimePart& part : time_parts()) {
     values.push_back({fraction_key(part), [=](const Run& run) {
                         return run.times ? Value(part.fraction_of(run.times->shares)) : Value();
                       }});
@@ -377,30 +379,30 @@ Values order() {
   };
   return {
       {"mean_reordering_iterations", mean,
-       Column{kOrder, "reordered", "iterations",
+       Column{kOrder, 39, "reordered", "iterations",
               "Mean distance of a sample from the iteration that the seeded shuffle puts it in. Only "
               "strategies that form whole iterations reorder samples; others shuffle packs.",
               number(mean, quantity)}},
       {"largest_reordering_iterations", of(&Run::reordering, &Reordering::largest_iterations),
-       Column{kOrder, "at most", "iterations", "The largest such distance of any sample.", largest_text}},
+       Column{kOrder, 40, "at most", "iterations", "The largest such distance of any sample.", largest_text}},
   };
 }
 
 Values data() {
   return {
       data_count("dropped_samples", &DataCounts::dropped_samples),
-      data_tokens("dropped_tokens", &DataCounts::dropped_tokens, "dropped",
+      data_tokens("dropped_tokens", &DataCounts::dropped_tokens, 15, "dropped",
                   "Tokens never trained: over-long samples left out, and packs left out of last iterations. "
                   "All epochs."),
       data_count("empty_samples", &DataCounts::empty_samples),
       data_count("truncated_samples", &DataCounts::truncated_samples),
-      data_tokens("truncated_tokens", &DataCounts::truncated_tokens, "cut off",
+      data_tokens("truncated_tokens", &DataCounts::truncated_tokens, 16, "cut off",
                   "Tokens cut off over-long samples. All epochs."),
       data_count("split_samples", &DataCounts::split_samples),
       data_count("own_pack_samples", &DataCounts::own_pack_samples),
-      data_tokens("padded_tokens", &DataCounts::padded_tokens, "padded",
+      data_tokens("padded_tokens", &DataCounts::padded_tokens, 18, "padded",
                   "Padding tokens computed. All epochs."),
-      data_tokens("repeated_tokens", &DataCounts::repeated_tokens, "repeated",
+      data_tokens("repeated_tokens", &DataCounts::repeated_tokens, 17, "repeated",
                   "Tokens trained more than once an epoch to fill last iterations. All epochs."),
       data_count("trained_tokens", &DataCounts::trained_tokens),
       data_count("largest_iteration_tokens", &DataCounts::largest_iteration_tokens),
@@ -452,6 +454,27 @@ std::vector<Column> columns(const Report& report, RunTable table) {
       shown.push_back(*value.column);
   }
   return shown;
+}
+
+const Column* find_column(std::string_view title_or_key) {
+  if (title_or_key.empty()) return nullptr;
+  for (const RunValue& value : run_values()) {
+    if (value.column && (value.column->title == title_or_key || value.key == title_or_key))
+      return &*value.column;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> column_names() {
+  std::vector<std::string> names;
+  std::vector<std::string> keys;
+  for (const RunValue& value : run_values()) {
+    if (!value.column) continue;
+    names.emplace_back(value.column->title);
+    if (!value.key.empty()) keys.push_back(value.key);
+  }
+  std::ranges::move(keys, std::back_inserter(names));
+  return names;
 }
 
 }  // namespace packsim

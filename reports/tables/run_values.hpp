@@ -22,6 +22,9 @@ enum class RunTable { comparison, use_and_cost };
 /// How a value is shown in a table of runs.
 struct Column {
   std::string_view group;  ///< columns of one group are side by side, in one table
+  /// 1 for the most important column, and no number twice: where room is short, columns with larger numbers
+  /// are left out first.
+  int priority = 0;
   std::string_view title;
   std::string_view unit;  ///< empty for plain numbers and ratios
   /// One or two sentences that state the convention, not just the name.
@@ -44,5 +47,11 @@ std::span<const RunValue> run_values();
 /// The columns of one table of a report. Variability, planning, failures, reordering, prices and power have
 /// columns only where the report has them. use_and_cost has none if no run has times.
 std::vector<Column> columns(const Report& report, RunTable table);
+
+/// The column with this title or this key, whether a report shows it or not; null if there is none.
+const Column* find_column(std::string_view title_or_key);
+
+/// The titles of all columns, and then their keys.
+std::vector<std::string> column_names();
 
 }  // namespace packsim

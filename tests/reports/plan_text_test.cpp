@@ -70,7 +70,7 @@ TEST_CASE("Every report has the plan that it is of") {
   report.manifest.plan = {.tp_degree = 4, .pp_degree = 2, .chunk_layers = {20, 12}, .zero_stage = 0};
   report.runs[0].groups[0].sequence.ulysses = 2;
   report.runs[0].groups[0].sequence.ring = 4;
-  for (const std::string& text : {to_terminal(report, 180), to_html(report)}) {
+  for (const std::string& text : {to_terminal(report, {.wide = true}), to_html(report)}) {
     CHECK(text.find("TP 4 x PP 2 of 20, 12 layers; ZeRO 0") != std::string::npos);
     CHECK(text.find("2 x CP 4") != std::string::npos);
   }

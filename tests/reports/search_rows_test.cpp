@@ -38,7 +38,7 @@ Report searched_report() {
 
 TEST_CASE("a report without a search has no table of plans found") {
   CHECK(search_rows(example_report()).empty());
-  CHECK(to_terminal(example_report(), 200).find("plan found") == std::string::npos);
+  CHECK(to_terminal(example_report(), {.wide = true}).find("plan found") == std::string::npos);
 }
 
 TEST_CASE("each searched run shows its plan, the second best and the usual one with what they cost") {
@@ -55,7 +55,7 @@ TEST_CASE("each searched run shows its plan, the second best and the usual one w
   CHECK(rows[1] == std::vector<std::string>{"hbp", "16K at SP 2, 128K at SP 8 x CP 2, ZeRO 1",
                                             "ffd: 64K at SP 1, ZeRO 3", "+2.5%", "128K at SP 8, PP 4, ZeRO 1",
                                             "+25.0%", "1,234", "34"});
-  for (const std::string& page : {to_terminal(report, 250), to_html(report)}) {
+  for (const std::string& page : {to_terminal(report, {.wide = true}), to_html(report)}) {
     for (const std::string& cell : rows[1]) CHECK(page.find(cell) != std::string::npos);
   }
 }

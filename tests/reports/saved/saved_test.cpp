@@ -140,7 +140,7 @@ TEST_CASE("The parts of an explanation add up to both runs and to their differen
     CHECK(std::abs(explanation.gpu_days(first) - report.runs[0].times->gpu_days) <=
           0.5000001 * explanation.gpu_days(1));
     CHECK(std::max(first, second) >= 1000);
-    for (const formats_detail::TimePart& part : formats_detail::kTimeParts) {
+    for (const formats_detail::TimePart& part : formats_detail::time_parts()) {
       const auto found = std::ranges::find(explanation.parts, part.name, &ExplainedPart::name);
       const double expected = part.fraction_of(report.runs[0].times->shares) * report.runs[0].times->gpu_days;
       const std::int64_t units = found == explanation.parts.end() ? 0 : found->first_units;

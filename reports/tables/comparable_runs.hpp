@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "experiment/results/report.hpp"
@@ -9,15 +10,22 @@ namespace packsim::formats_detail {
 /// False where a run does not fit in memory or has no iterations: there is nothing to compare.
 bool has_time(const StrategyResult& run);
 
+/// Whether the run has a time and trains the job that was asked for.
+bool is_comparable(const StrategyResult& run);
+
 /// The run that the others are compared with, or null where no run has the baseline's name.
 const StrategyResult* baseline_run(const Report& report);
 
-/// The run with the fewest GPU-days of those that train the job that was asked for, the first of equals, or
-/// null if there is none.
-const StrategyResult* fastest_run(const Report& report);
+/// The run with the fewest GPU-days of those that are comparable, the first of equals, or null if there is
+/// none. `excluded`: a run to leave out, or null.
+const StrategyResult* fastest_run(const Report& report, const StrategyResult* excluded = nullptr);
 
-/// One sentence: who wins, by how much, and what it costs in data.
-std::string conclusion(const Report& report);
+/// Why a run is not compared; continues its name: "does not fit in memory".
+std::string obstacle(const StrategyResult& run);
+
+/// By how much the group that exceeds memory most does; none where the run fits, or failed before it had
+/// groups.
+std::optional<double> memory_excess_bytes(const StrategyResult& run);
 
 /// "group 128K needs 92.1 of 80.0 GiB (12.1 GiB too much)" for the group that exceeds memory most; empty
 /// where the run fits.

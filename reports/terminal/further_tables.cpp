@@ -1,0 +1,134 @@
+#include "reports/terminal/further_tables.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "reports/tables/bound_rows.hpp"
+#include "reports/tables/comparable_runs.hpp"
+#include "reports/tables/loss_rows.hpp"
+#include "reports/tables/search_rows.hpp"
+#include "reports/tables/shown_groups.hpp"
+#include "reports/text/escape.hpp"
+#include "reports/text/numbers.hpp"
+#include "reports/text/plan_text.hpp"
+#include "reports/text/reliability_text.hpp"
+#include "reports/text/text_table.hpp"
+#include "reports/text/texts_by_run.hpp"
+
+namespace packsim::formats_detail {
+namespace {
+
+constexpr int kJobLabel_columns = 12;
+
+std::string job_line(std::string_view label, std::string_view text, int width_columns) {
+  return wrapped(fmt::format("{:<{}}{}", label, kJobLabel_columns, printable(text)), width_columns,
+                 kJobLabel_columns);
+}
+
+std::string bounds(const Report& report, int width_columns) {
+  if (report.bounds.empty()) return "";
+  return text_table(bound_rows(report)) + wrapped(kBoundNote, width_columns, 0) + "\n";
+}
+
+std::string losses(const Report& report, int width_columns) {
+  std::vector<std::vector<std::string>> rows = loss_rows(report);
+  if (rows.empty()) return "";
+  for (std::vector<std::string>& row : rows) row.front() = printable_name(row.front());
+  return text_table(rows) + wrapped(kLossNote, width_columns, 0) + "\n";
+}
+
+// One row per group; the lines under a run's first one leave its name out.
+std::string plans(const Report& report) {
+  std::vector<std::vector<std::string>> rows = {{"plan", "capacity", "SP", "GC layers", "ZeRO", "DP ranks",
+                                                 "micro-batches", "packs", "iterations", "peak of GPU memory",
+                                                 ""}};
+  for (const StrategyResult& run : report.runs) {
+    bool is_first = true;
+    for (const auto& [group, gc_layers] : shown_groups(run)) {
+      rows.push_back(
+          {std::exchange(is_first, false) ? printable_name(run.name) : "", capacity(group.capacity_tokens),
+           sequence_text(group.sequence), gc_layers, fmt::format("{}", group.zero_stage),
+           fmt::format("{}", group.n_dp_ranks), micro_batches_text(group.micro_batches_per_rank),
+           grouped(group.packs), grouped(group.iterations),
+           gibibytes_used(group.peak_memory_bytes, group.gpu_memory_bytes), group.feasible ? "" : "OOM"});
+    }
+  }
+  return text_table(rows);
+}
+
+std::string searches(const Report& report, int width_columns) {
+  std::vector<std::vector<std::string>> rows = search_rows(report);
+  if (rows.empty()) return "";
+  for (std::vector<std::string>& row : rows) row.front() = printable_name(row.front());
+  return text_table(rows) + wrapped(kSearchNote, width_columns, 0) + "\n";
+}
+
+// The policies, each combination once with the runs that share it.
+std::string shared_policies(const Report& report, int width_columns) {
+  std::string text;
+  for (const auto& [policy, runs] : texts_by_run(report, policies))
+    text += wrapped(runs + ": " + policy, width_columns, 2);
+  return text;
+}
+
+// The main reasons why intervals are wide, each once with the runs that it concerns.
+std::string interval_reasons(const Report& report, int width_columns) {
+  const auto reason_of = [](const StrategyResult& run) {
+    return run.times ? run.times->largest_uncertainty.value_or("") : "";
+  };
+  std::string text;
+  for (const auto& [reason, runs] : texts_by_run(report, reason_of))
+    text += wrapped(fmt::format("Most of the 90% interval of {} comes from this: {}.", runs, reason),
+                    width_columns, 2);
+  return text.empty() ? "" : text + "\n";
+}
+
+}  // namespace
+
+std::string job_text(const Report& report, int width_columns) {
+  const RunManifest& manifest = report.manifest;
+  const LengthSummary& lengths = report.lengths;
+  std::string text;
+  const auto line = [&](std::string_view label, std::string_view value) {
+    text += job_line(label, value, width_columns);
+  };
+  if (!manifest.scenario_description.empty()) {
+    text += wrapped(printable(manifest.scenario_description), width_columns, 0) + "\n";
+  }
+  line("model", manifest.model);
+  line("cluster", cluster_text(manifest));
+  line("data",
+       fmt::format("{} samples, {} tokens; sample length: median {}, mean {}, p99 {}, longest {} tokens",
+                   grouped(lengths.n_samples), token_count(lengths.n_tokens), grouped(lengths.median_tokens),
+                   quantity(lengths.mean_tokens), grouped(lengths.p99_tokens),
+                   grouped(lengths.longest_tokens)));
+  for (const LengthSummary::Source& source : lengths.sources) {
+    const std::string repeats =
+        source.repeated_samples == 0
+            ? ""
+            : fmt::format(", {} samples drawn more than once", grouped(source.repeated_samples));
+    line("  source", fmt::format("{}: {} samples, {} tokens{}", source.name, grouped(source.n_samples),
+                                 token_count(source.n_tokens), repeats));
+  }
+  line("training",
+       fmt::format("{} tokens per iteration, {} {}, seed {}", grouped(manifest.tokens_per_iteration),
+                   manifest.epochs, manifest.epochs == 1 ? "epoch" : "epochs", manifest.seed));
+  line("plan", plan_text(manifest.plan));
+  line("profile", fmt::format("{} ({}), on hardware profile {}", manifest.profile, manifest.profile_source,
+                              manifest.hardware));
+  if (manifest.level == "op") line("level", "op: exchanges and transfers share links");
+  if (manifest.variability.any()) line("variability", variability_text(manifest.variability));
+  if (manifest.failures) line("failures", failures_text(*manifest.failures));
+  return text;
+}
+
+std::string further_tables(const Report& report, int width_columns) {
+  return plans(report) + "\n" + interval_reasons(report, width_columns) + bounds(report, width_columns) +
+         searches(report, width_columns) + losses(report, width_columns) +
+         shared_policies(report, width_columns) + "\n";
+}
+
+}  // namespace packsim::formats_detail

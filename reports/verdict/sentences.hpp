@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "experiment/results/report.hpp"
+#include "reports/verdict/verdict.hpp"
+
+/// The sentences of a verdict. Runs named `best` and `other` have times.
+namespace packsim::formats_detail {
+
+/// Why no run of the report can be recommended.
+std::string no_best_headline(const Report& report);
+
+/// The best run in comparison with the baseline, and what it loses of the data.
+std::string best_headline(const Report& report, const StrategyResult& best);
+
+std::string cost_sentence(const Report& report, const StrategyResult& best);
+
+/// What `best` saves against `other` by part of the time. The parts add up to the difference in GPU-days.
+std::vector<VerdictSaving> savings_of(const StrategyResult& best, const StrategyResult& other);
+std::string why_sentence(const StrategyResult& best, const StrategyResult& other);
+
+std::vector<std::string> doubts_of(const Report& report, const StrategyResult& best);
+
+/// The runs that no other is compared with, and why; empty if there are none.
+std::string not_compared_sentence(const Report& report);
+
+}  // namespace packsim::formats_detail

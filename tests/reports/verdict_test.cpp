@@ -1,0 +1,191 @@
+#include "reports/verdict/verdict.hpp"
+
+#include <catch2/catch.hpp>
+#include <limits>
+#include <random>
+
+#include "example_report.hpp"
+#include "terminal_lines.hpp"
+
+using namespace packsim;
+using namespace packsim_test;
+using Catch::Contains;
+
+namespace {
+
+void set_interval(StrategyResult& run, double factor) {
+  run.times->gpu_days_low = run.times->gpu_days / factor;
+  run.times->gpu_days_high = run.times->gpu_days * factor;
+}
+
+std::string first_doubt(const Report& report) {
+  const Verdict answer = verdict(report);
+  REQUIRE_FALSE(answer.doubts.empty());
+  return answer.doubts.front();
+}
+
+}  // namespace
+
+TEST_CASE("the headline says who is fastest, by how much, and at what loss of data") {
+  Report report = example_report();
+  CHECK(verdict(report).best == "hbp");
+  CHECK(verdict(report).other == "isf");
+  CHECK(verdict(report).headline == "hbp, 1.25 times as fast as the baseline isf.");
+  report.runs[1].counts.dropped_tokens = 1'500;
+  report.runs[1].counts.split_samples = 9;
+  CHECK(verdict(report).headline ==
+        "hbp, 1.25 times as fast as the baseline isf, but it leaves 1.50k more tokens untrained and cuts 9 "
+        "samples "
+        "into pieces.");
+  report.baseline = "hbp";
+  report.runs[1].counts = {};
+  CHECK(verdict(report).headline == "hbp, the baseline; no other run is faster.");
+  CHECK(verdict(report).other == "isf");
+  report.runs = {example_misfit("isf"), example_run("hbp", 4)};
+  report.baseline = "isf";
+  CHECK(verdict(report).headline ==
+        "hbp, the fastest run that can be compared; the baseline isf does not fit in memory.");
+  CHECK(verdict(report).not_compared == "Not compared: isf does not fit in memory.");
+  report.runs = {example_run("isf", 5)};
+  CHECK(verdict(report).headline == "isf.");
+  CHECK(verdict(report).why.empty());
+}
+
+TEST_CASE("a run of another job never wins, and the reason is said if no other is left") {
+  Report report = example_report();
+  report.runs[1].differences = {"trains 3.7 % of the data less than isf",
+                                "cuts 9 samples into pieces, isf cuts 0"};
+  CHECK(verdict(report).headline == "isf, the only run that can be compared.");
+  CHECK(verdict(report).not_compared == "Not compared: hbp trains another job.");
+  report.runs[0].differences = {"iterations train 9 tokens"};
+  CHECK(verdict(report).headline ==
+        "There is no best plan, because no run trains the job that was asked for. isf: iterations train 9 "
+        "tokens; the "
+        "reasons of the others are below the table.");
+  CHECK(verdict(report).best.empty());
+  CHECK(setting_rows(verdict(report)).empty());
+  report.runs[1].differences.clear();
+  CHECK(verdict(report).headline ==
+        "hbp, the fastest run that can be compared; the baseline isf trains another job.");
+}
+
+TEST_CASE("if nothing fits, the run that lacks the least memory is named") {
+  Report report = example_report();
+  report.runs = {example_misfit("isf"), example_misfit("hbp")};
+  report.runs[1].groups[0].peak_memory_bytes = 90e9;
+  // 90e9 bytes are 83.8 GiB, 80e9 are 74.5 GiB.
+  CHECK(verdict(report).headline ==
+        "No plan fits in GPU memory. hbp comes nearest: its group 128K needs 83.8 of 74.5 GiB (9.3 GiB too "
+        "much).");
+  for (StrategyResult& run : report.runs) run.failure = "no room";
+  CHECK(verdict(report).headline == "Every run failed; the reasons are below the table.");
+  report.runs.clear();
+  CHECK(verdict(report).headline == "Nothing was compared.");
+  report.runs = {example_run("isf", 5)};
+  report.runs[0].times.reset();
+  CHECK(verdict(report).headline == "No run has an iteration, so nothing is trained.");
+}
+
+TEST_CASE("why: the parts of the time by which the best run is faster, and what it pays for them") {
+  Report report = example_report();
+  auto& shares = report.runs[1].times->shares;
+  // isf: 3.75 linear, 1.25 idle. hbp: 4 x (0.6, 0.05) = 2.4, 0.2, and 4 x 0.35 = 1.4 of exchange.
+  shares.by_cause[static_cast<std::size_t>(Cause::linear)] = 0.6;
+  shares.by_cause[static_cast<std::size_t>(Cause::sequence)] = 0.35;
+  shares.idle = 0.05;
+  // 1.35 of 3.75 are 36 %, 1.05 of 1.25 are 84 %; 1.35 + 1.05 - 1.40 = 1.00.
+  CHECK(verdict(report).why ==
+        "It saves 1.00 GPU-days against isf: +1.35 as linear layers take 36% less, +1.05 as GPUs wait 84% "
+        "less for "
+        "each other, -1.40 as exchange within packs takes time that it did not take before.");
+  report.runs[1].times->gpu_days = 5;  // isf is the first of equals
+  CHECK(verdict(report).why == "hbp takes as many GPU-days.");
+}
+
+TEST_CASE("savings by part add up to the difference in GPU-days") {
+  std::mt19937 random(5);
+  for (int round = 0; round < 100; ++round) {
+    Report report = example_report();
+    for (StrategyResult& run : report.runs) {
+      TimeShares& shares = run.times->shares;
+      double sum = 0;
+      for (double& share : shares.by_cause) sum += share = static_cast<double>(random() % 1000);
+      sum += shares.idle = static_cast<double>(1 + random() % 1000);
+      for (double& share : shares.by_cause) share /= sum;
+      shares.idle /= sum;
+    }
+    double sum = 0;
+    for (const VerdictSaving& saving : verdict(report).savings) sum += saving.gpu_days;
+    CHECK(sum == Approx(5 - 4));
+  }
+}
+
+TEST_CASE(
+    "the next run wins if the ratio is off by more than the gap; the intervals say how likely that is") {
+  Report report = example_report();
+  CHECK(first_doubt(report) ==
+        "isf is next with 5.00 GPU-days. It wins if the ratio of the two is off by over 25.0%, but the "
+        "report has no "
+        "intervals that say how likely that is.");
+  // ln 1.25 = 0.223. Half widths of 0.095 each: at most 0.135 apart even if their errors have nothing in
+  // common.
+  for (StrategyResult& run : report.runs) set_interval(run, 1.1);
+  CHECK_THAT(first_doubt(report), Contains("over 25.0%, which their 90% intervals rule out."));
+  // 0.182 each: 0.258 if independent, 0 if shared.
+  for (StrategyResult& run : report.runs) set_interval(run, 1.2);
+  CHECK_THAT(first_doubt(report),
+             Contains("allow only if they share little error; runs of one report share most."));
+  // 0.470 and 0.182: 0.288 apart even if one explains the other.
+  set_interval(report.runs[1], 1.6);
+  CHECK_THAT(first_doubt(report), Contains("which their 90% intervals allow, whatever error they share."));
+}
+
+TEST_CASE(
+    "doubts name prices that are not measured, the largest uncertainty, and failures that turn the order") {
+  Report report = failing_report();
+  report.runs[1].times->evidence = {.measured = 0.4, .extrapolated = 0.3, .transferred = 0.2, .missing = 0.1};
+  report.runs[1].times->largest_uncertainty = "no step had ZeRO 2";
+  const std::vector<std::string> doubts = verdict(report).doubts;
+  REQUIRE(doubts.size() == 3);
+  CHECK(doubts[1] ==
+        "60.0% of the time of hbp has prices that are extrapolated, scaled or guessed, not measured.");
+  CHECK(doubts[2] == "The interval of hbp is wide mainly because no step had ZeRO 2.");
+  report.runs[0].failures->gpu_days = 4.4;  // hbp: 4.5
+  CHECK(verdict(report).doubts[1] == "With failures, isf is better: 4.40 GPU-days, while hbp takes 4.50.");
+  report.runs[1].failures->gpu_days = std::numeric_limits<double>::infinity();
+  CHECK(verdict(report).doubts[1] ==
+        "With failures, isf is better: 4.40 GPU-days, while hbp never finishes.");
+  report.runs[1].failures->gpu_days = 4.3;
+  report.runs[1].planning = PlanningCost{.exposed_s = 9, .gpu_days = 6};
+  CHECK(verdict(report).doubts[1] ==
+        "With waits for plans, isf is better: 5.00 GPU-days, while hbp takes 6.00.");
+}
+
+TEST_CASE("the cost has the run's interval, wall time, use, distance from the bound, money and failures") {
+  Report report = failing_report();
+  CHECK(verdict(report).cost ==
+        "4.00 GPU-days, 12.0 h of wall time. With failures: 4.50 GPU-days (4.25 to 5.25 in 90% of runs).");
+  report.runs.resize(1);
+  CHECK(verdict(report).cost ==
+        "5.00 GPU-days, 15.0 h of wall time. With failures it would never finish: they come faster than it "
+        "makes "
+        "progress.");
+  CHECK_FALSE(verdict(report).money.has_value());
+}
+
+TEST_CASE("settings are those of each group, as a trainer names them") {
+  Report report = example_report();
+  report.runs[1].groups[0].sequence.ring = 2;
+  report.runs[1].plan.tp_degree = 4;
+  const Verdict answer = verdict(report);
+  CHECK(answer.settings.starts_with("TP 4; ZeRO 1; "));
+  CHECK(setting_rows(answer)[1] == std::vector<std::string>{"128K", "8", "2", "32", "1", "1", "varies"});
+}
+
+TEST_CASE("hostile names are escaped in sentences, and kept as they are where programs look runs up") {
+  Report report = example_report();
+  report.runs[1].name = "red\x1b[31m";
+  const Verdict answer = verdict(report);
+  CHECK(answer.best == "red\x1b[31m");
+  CHECK(answer.headline.starts_with("red\\x1b[31m, 1.25"));
+}

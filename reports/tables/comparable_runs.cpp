@@ -30,6 +30,10 @@ bool is_comparable(const StrategyResult& run) {
   return has_time(run) && run.differences.empty();
 }
 
+bool is_another_job(const StrategyResult& run) {
+  return has_time(run) && !run.differences.empty();
+}
+
 const StrategyResult* baseline_run(const Report& report) {
   for (const StrategyResult& run : report.runs) {
     if (run.name == report.baseline) return &run;

@@ -13,6 +13,9 @@ bool has_time(const StrategyResult& run);
 /// Whether the run has a time and trains the job that was asked for.
 bool is_comparable(const StrategyResult& run);
 
+/// Whether the run has a time but trains another job.
+bool is_another_job(const StrategyResult& run);
+
 /// The run that the others are compared with, or null where no run has the baseline's name.
 const StrategyResult* baseline_run(const Report& report);
 

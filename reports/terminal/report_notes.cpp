@@ -19,8 +19,7 @@ std::string marks_text(const Report& report) {
   std::vector<std::string> marks;
   if (report.runs.size() > 1 && baseline_run(report) != nullptr) marks.emplace_back("* the baseline");
   const auto any = [&](auto has) { return std::ranges::any_of(report.runs, has); };
-  if (any([](const StrategyResult& run) { return !run.differences.empty(); }))
-    marks.emplace_back("! trains another job, for the reason below");
+  if (any(is_another_job)) marks.emplace_back("! trains another job, for the reason below");
   if (any([](const StrategyResult& run) { return !run.feasible && !run.failure; }))
     marks.emplace_back("OOM: does not fit in GPU memory");
   return marks.empty() ? "" : fmt::format("{}.", fmt::join(marks, "; "));

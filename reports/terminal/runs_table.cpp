@@ -17,9 +17,9 @@ constexpr std::size_t kMarkColumns = 2;
 std::string name_cell(const StrategyResult& run, const Report& report, std::size_t columns) {
   const bool is_baseline = run.name == report.baseline;
   const std::size_t marks =
-      kMarkColumns * (static_cast<std::size_t>(is_baseline) + (run.differences.empty() ? 0 : 1));
+      kMarkColumns * (static_cast<std::size_t>(is_baseline) + static_cast<std::size_t>(is_another_job(run)));
   return shortened(printable_name(run.name), columns - marks) + (is_baseline ? " *" : "") +
-         (run.differences.empty() ? "" : " !");
+         (is_another_job(run) ? " !" : "");
 }
 
 std::size_t column_width(const Column& column, const Report& report) {

@@ -19,12 +19,19 @@ constexpr std::size_t kMostHeadlineLines = 2;
 constexpr std::size_t kMostSentenceLines = 4;
 constexpr std::size_t kMostJobLines = 2;
 constexpr std::size_t kMostSharedLines = 2;
-constexpr std::size_t kFewestGroupLines = 4;  // titles, two groups, and how many more there are
+constexpr std::size_t kFewestGroupLines = 3;  // titles, a group, and how many more there are
 // All that is shown whatever else there is: the title, the job, an empty line, the headline, cost, why,
 // settings.
 static_assert(2 + kMostJobLines + kMostHeadlineLines + 2 * kMostSentenceLines + kMostSharedLines +
                   kFewestGroupLines <=
               kVerdictLines);
+
+// "Set: packs up to 128K, SP 8, ..." of a row of settings.
+std::string group_sentence(const std::vector<std::string>& titles, const std::vector<std::string>& row) {
+  std::vector<std::string> settings;
+  for (std::size_t i = 0; i < row.size(); ++i) settings.push_back(titles[i] + " " + row[i]);
+  return fmt::format("Set: {}.", fmt::join(settings, ", "));
+}
 
 // Adds labelled sentences and tables while there is room.
 class VerdictBuilder {
@@ -88,16 +95,23 @@ class VerdictBuilder {
 
  private:
   void add_groups(const Verdict& verdict, std::size_t most_lines) {
-    std::vector<std::string> lines = table_lines(setting_rows(verdict));
+    const std::vector<std::vector<std::string>> rows = setting_rows(verdict);
+    std::vector<std::string> lines = table_lines(rows);
+    const auto is_too_wide = [&](const std::string& line) {
+      return display_columns(line) > width_columns_ - kLabelColumns;
+    };
+    if (std::ranges::any_of(lines, is_too_wide)) {
+      for (std::size_t i = 1; i < rows.size(); ++i)
+        text_.left_out.push_back(group_sentence(rows[0], rows[i]));
+      lines = {"each group as below the table"};
+    }
     if (lines.size() > most_lines) {
       const std::size_t n_shown = most_lines - 2;  // titles, and the line that counts the others
       const std::size_t n_hidden = lines.size() - 1 - n_shown;
       lines.resize(n_shown + 1);
       lines.push_back(fmt::format("and {} more groups, which --wide lists", n_hidden));
     }
-    for (const std::string& line : lines)
-      text_.lines.push_back(std::string(kLabelColumns, ' ') +
-                            std::string(start_within(line, width_columns_ - kLabelColumns)));
+    for (const std::string& line : lines) text_.lines.push_back(std::string(kLabelColumns, ' ') + line);
   }
 
   // Without the label, for which its lines leave room.
@@ -134,7 +148,7 @@ VerdictText verdict_text(const Report& report, std::size_t width_columns, const 
     builder.add_sentence("No plan", verdict.headline, builder.room());
     return builder.take();
   }
-  builder.add_sentence("Best plan", verdict.headline, kMostHeadlineLines);
+  builder.add_sentence(report.runs.size() == 1 ? "Plan" : "Best plan", verdict.headline, kMostHeadlineLines);
   builder.add_sentence("Cost", verdict.cost, kMostSentenceLines);
   builder.add_sentence("Why", verdict.why, kMostSentenceLines);
   // The settings get what room the first doubt leaves, but always a few lines.

@@ -12,13 +12,10 @@ std::string interval_text(double low, double high) {
   return low > 0 ? fmt::format(" (90%: {} to {})", quantity(low), quantity(high)) : "";
 }
 
-std::string money_text(const Report& report, const StrategyResult& best) {
+std::string money_text(const StrategyResult& best) {
   if (!best.cost || !best.cost->money) return "";
-  return fmt::format(" {}{} in money{}.", quantity(*best.cost->money),
-                     interval_text(best.cost->money_low.value_or(0), best.cost->money_high.value_or(0)),
-                     report.manifest.gpu_hour_price
-                         ? fmt::format(", at {} a GPU-hour", quantity(*report.manifest.gpu_hour_price))
-                         : "");
+  return fmt::format(" Money: {}{}.", quantity(*best.cost->money),
+                     interval_text(best.cost->money_low.value_or(0), best.cost->money_high.value_or(0)));
 }
 
 // The plans that a run waits for, and failures, make it cost more than the simulated GPU-days.
@@ -36,7 +33,7 @@ std::string surcharge_text(const StrategyResult& best) {
 
 }  // namespace
 
-std::string cost_sentence(const Report& report, const StrategyResult& best) {
+std::string cost_sentence(const StrategyResult& best) {
   const RunTimes& times = *best.times;
   std::string text =
       fmt::format("{} GPU-days{}, {} h of wall time", quantity(times.gpu_days),
@@ -45,7 +42,7 @@ std::string cost_sentence(const Report& report, const StrategyResult& best) {
     text += fmt::format(", MFU {}", percent(*times.utilisation.mfu_fraction));
   if (best.bound && best.bound->above_fraction)
     text += fmt::format("; {} above the least possible (lower bound)", percent(*best.bound->above_fraction));
-  return text + "." + money_text(report, best) + surcharge_text(best);
+  return text + "." + money_text(best) + surcharge_text(best);
 }
 
 }  // namespace packsim::formats_detail

@@ -15,7 +15,7 @@ std::string no_best_headline(const Report& report);
 /// The best run in comparison with the baseline, and what it loses of the data.
 std::string best_headline(const Report& report, const StrategyResult& best);
 
-std::string cost_sentence(const Report& report, const StrategyResult& best);
+std::string cost_sentence(const StrategyResult& best);
 
 /// What `best` saves against `other` by part of the time. The parts add up to the difference in GPU-days.
 std::vector<VerdictSaving> savings_of(const StrategyResult& best, const StrategyResult& other);

@@ -131,8 +131,8 @@ llama-3.1-8b on h100_x8, 8 GPUs at 2.50 an hour: 2 samples, 3 tokens, 1 epoch
 
 Best plan  hbp, 1.25 times as fast as the baseline isf.
 Cost       4.00 GPU-days (90%: 3.64 to 4.40), 12.0 h of wall time, MFU 30.0%;
-           25.0% above the least possible (lower bound). 240 (90%: 218 to 264)
-           in money, at 2.50 a GPU-hour.
+           25.0% above the least possible (lower bound). Money: 240 (90%: 218 to
+           264).
 Why        It saves 1.00 GPU-days against isf: +0.850 as GPUs wait 68% less for
            each other, +0.150 as linear layers take 4% less.
 Set        no model parallelism; ZeRO 1; gradients in bf16; gradients and
@@ -222,4 +222,32 @@ TEST_CASE("colours only decorate: bold, and the best run green") {
   const std::string text = to_terminal(example_report(), {.colour = true});
   CHECK(holds(text, "\x1b[1m\x1b[32mhbp  "));
   CHECK(text.starts_with("\x1b[1mexample\x1b[0m\n"));
+}
+
+TEST_CASE(
+    "where the table of settings is too wide, no setting is lost: sentences below the table have them") {
+  const std::string text = unwrapped(to_terminal(example_report(), {.width_columns = 60}));
+  CHECK(holds(text, "each group as below the table"));
+  CHECK(holds(
+      text,
+      "Set: packs up to 128K, SP 8, ring CP 1, GC layers 32, ZeRO 1, DP ranks 1, micro-batches varies."));
+}
+
+TEST_CASE("a run that does not fit is not marked as one of another job") {
+  Report report = example_report();
+  report.runs.push_back(example_misfit("big"));
+  report.runs.back().differences = {"trains nothing"};
+  const std::string text = to_terminal(report, {});
+  CHECK_FALSE(holds(text, "big !"));
+  CHECK_FALSE(holds(text, "another job"));
+}
+
+TEST_CASE("the next run is named in the verdict however many groups the best one has") {
+  Report report = example_report();
+  report.runs[1].groups.resize(8, report.runs[1].groups[0]);
+  report.runs[1].failures = FailureCost{.gpu_days = 4.5, .gpu_days_p05 = 4.25, .gpu_days_p95 = 5.25};
+  report.manifest.scenario_description = "long";
+  const std::string text = to_terminal(report, {});
+  CHECK(text.find("isf is next") < text.find("run  "));
+  CHECK(verdict_lines(text) <= 21);
 }

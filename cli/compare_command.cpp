@@ -22,6 +22,7 @@
 #include "experiment/plans/keep_strategies.hpp"
 #include "experiment/plans/plan_of_file.hpp"
 #include "experiment/plans/stopwatch.hpp"
+#include "files/shell_quoted.hpp"
 #include "files/write_file.hpp"
 #include "reports/formats/json_format.hpp"
 #include "reports/formats/terminal_format.hpp"
@@ -114,7 +115,7 @@ void print_next_step(const CompareArguments& arguments, const Report& report) {
   print_out(
       "\nTo write its schedule for a trainer:\n  packsim run {} \\\n    --strategy {} --write-plan "
       "job.plan\n",
-      shell_quoted(arguments.scenario), shell_quoted(best));
+      shell_text(arguments.scenario), shell_quoted(best));
 }
 
 void compare(const CompareArguments& arguments, const CommandContext& context) {

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "files/shell_quoted.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 
 namespace packsim {
@@ -17,6 +18,12 @@ void add_scenario_argument(CLI::App& command, ScenarioArgument& argument) {
                   "strategies.isf.capacity_tokens=64K; again for more")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
+}
+
+std::string shell_text(const ScenarioArgument& argument) {
+  std::string text = shell_quoted(argument.path);
+  for (const std::string& setting : argument.settings) text += " --set " + shell_quoted(setting);
+  return text;
 }
 
 Scenario load_scenario(const ScenarioArgument& argument, const CommandContext& context) {

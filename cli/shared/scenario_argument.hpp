@@ -21,6 +21,9 @@ struct ScenarioArgument {
 /// Adds the positional argument "scenario" and the option --set. `argument` must live as long as the command.
 void add_scenario_argument(CLI::App& command, ScenarioArgument& argument);
 
+/// The scenario and its settings, as they are typed in another command.
+std::string shell_text(const ScenarioArgument& argument);
+
 /// Throws as load_scenario() does.
 Scenario load_scenario(const ScenarioArgument& argument, const CommandContext& context);
 

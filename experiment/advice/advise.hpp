@@ -39,9 +39,10 @@ struct Advice {
 /// What one change of the job would bring to a strategy, each simulated from the changed scenario. If the
 /// strategy's plan does not fit in memory: which changes make it fit, and where none does alone, which two.
 ///
-/// load: reads the scenario with settings (load_scenario()). strategy: its name; the fastest of the scenario's
-/// comparable strategies if empty. Throws what load and compare_strategies() throw for the job as it is.
-Advice advise(const std::function<Scenario(const Settings&)>& load, const std::string& strategy, int n_threads,
-              const std::function<void(const std::string&)>& progress);
+/// load: reads the scenario with settings (load_scenario()). strategy: its name; the fastest of the
+/// scenario's comparable strategies if empty. Throws what load and compare_strategies() throw for the job as
+/// it is.
+Advice advise(const std::function<Scenario(const Settings&)>& load, const std::string& strategy,
+              int n_threads, const std::function<void(const std::string&)>& progress);
 
 }  // namespace packsim

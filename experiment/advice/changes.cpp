@@ -22,7 +22,8 @@ bool has_network_in_numbers(const Scenario& scenario) {
 
 Found zero_stage(const Scenario& scenario, const StrategySpec& spec, int stage) {
   const std::vector<int>& tried = spec.zero_stages;
-  if (base_plan(scenario, spec).zero_stage == stage || std::ranges::find(tried, stage) != tried.end()) return {};
+  if (base_plan(scenario, spec).zero_stage == stage || std::ranges::find(tried, stage) != tried.end())
+    return {};
   const std::string key = tried.empty() ? "zero_stage" : "zero_stages";
   return Settings{fmt::format("{}{}={}", of_strategy(scenario, spec), key,
                               tried.empty() ? std::to_string(stage) : fmt::format("[{}]", stage))};
@@ -54,7 +55,8 @@ Found twice_the_nics(const Scenario& scenario, const StrategySpec&) {
 
 Found twice_the_nvlink(const Scenario& scenario, const StrategySpec&) {
   if (!has_network_in_numbers(scenario)) return {};
-  return Settings{fmt::format("cluster.nvlink_bytes_per_s={:g}", 2 * scenario.cluster.network.nvlink_bytes_per_s)};
+  return Settings{
+      fmt::format("cluster.nvlink_bytes_per_s={:g}", 2 * scenario.cluster.network.nvlink_bytes_per_s)};
 }
 
 // The same GPUs in half as many nodes.

@@ -1,0 +1,126 @@
+#include "reports/advice/advice_text.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <vector>
+
+#include "files/shell_quoted.hpp"
+#include "reports/text/escape.hpp"
+#include "reports/text/numbers.hpp"
+#include "reports/text/text_table.hpp"
+
+namespace packsim {
+namespace {
+
+using namespace formats_detail;
+
+// Less is no gain: two simulated plans that are as good.
+constexpr double kGain = 0.001;
+
+double saved_fraction(const Advice& advice, const AdvisedChange& change) {
+  return advice.gpu_days ? 1 - *change.gpu_days / *advice.gpu_days : 0;
+}
+
+std::string what_of(const AdvisedChange& change) {
+  return fmt::format("{}", fmt::join(change.what, ", and "));
+}
+
+std::string settings_of(const AdvisedChange& change) {
+  std::string text;
+  for (const std::string& setting : change.settings)
+    text += "         --set " + printable(shell_quoted(setting)) + "\n";
+  return text;
+}
+
+std::string sentence(std::string_view start, const std::vector<std::string>& parts, int width_columns) {
+  if (parts.empty()) return "";
+  return wrapped(printable(fmt::format("{}: {}.", start, fmt::join(parts, "; "))), width_columns, 2);
+}
+
+std::string headline(const Advice& advice) {
+  const std::string name = printable_name(advice.strategy);
+  if (!advice.gpu_days)
+    return name +
+           " does not fit in GPU memory. These changes make it fit, each simulated from the changed "
+           "scenario:";
+  return fmt::format(
+      "{} takes {} GPU-days. What one change would save, each simulated from the changed scenario:", name,
+      quantity(*advice.gpu_days));
+}
+
+}  // namespace
+
+std::string advice_text(const Advice& advice, int width_columns) {
+  std::string text = wrapped(headline(advice), width_columns, 0) + "\n";
+  std::vector<std::string> same;
+  std::vector<std::string> slower;
+  std::vector<std::string> misfits;
+  std::vector<std::string> others;
+  bool has_gain = false;
+  for (const AdvisedChange& change : advice.changes) {
+    if (change.refused) continue;
+    const std::string what = what_of(change);
+    if (!change.gpu_days) {
+      misfits.push_back(what);
+      continue;
+    }
+    const double saved = saved_fraction(advice, change);
+    const std::string percentage = fmt::format("{:+.1f}%", -100 * saved);
+    if (!change.trains_asked_job) {
+      others.push_back(what);
+    } else if (advice.gpu_days && saved < -kGain) {
+      slower.push_back(fmt::format("{} ({})", what, percentage));
+    } else if (advice.gpu_days && saved < kGain) {
+      same.push_back(what);
+    } else {
+      has_gain = true;
+      const std::string number = advice.gpu_days
+                                     ? fmt::format("{:>7}  {}", percentage, what)
+                                     : fmt::format("{:>7} GPU-days  {}", quantity(*change.gpu_days), what);
+      text += wrapped(number, width_columns, 9) + settings_of(change);
+    }
+  }
+  if (!has_gain)
+    text +=
+        advice.gpu_days ? "None of the changes below saves 0.1 %.\n" : "None of the changes below does.\n";
+  if (!advice.gpu_days)
+    return text + fmt::format("\n{} other changes, alone or two together, do not.\n", misfits.size());
+  text += "\n" + sentence("No gain", same, width_columns) + sentence("Slower", slower, width_columns) +
+          sentence("Does not fit in memory", misfits, width_columns) +
+          sentence("Trains another job, so it is not compared", others, width_columns);
+  std::vector<std::string> limits;
+  for (const AdviceLimit& limit : advice.limits) {
+    const double fraction = limit.gpu_days / *advice.gpu_days;
+    if (fraction >= kGain) limits.push_back(fmt::format("-{:.1f}% {}", 100 * fraction, limit.what));
+  }
+  return text + sentence("At most, as no setting does it", limits, width_columns);
+}
+
+std::string advice_json(const Advice& advice) {
+  using Json = nlohmann::ordered_json;
+  const auto number = [](const std::optional<double>& value) { return value ? Json(*value) : Json(); };
+  Json changes = Json::array();
+  for (const AdvisedChange& change : advice.changes) {
+    changes.push_back({{"what", what_of(change)},
+                       {"settings", change.settings},
+                       {"feasible", change.feasible},
+                       {"gpu_days", number(change.gpu_days)},
+                       {"saved_fraction",
+                        change.gpu_days && advice.gpu_days ? Json(saved_fraction(advice, change)) : Json()},
+                       {"trains_asked_job", change.trains_asked_job},
+                       {"refused", change.refused ? Json(*change.refused) : Json()}});
+  }
+  Json limits = Json::array();
+  for (const AdviceLimit& limit : advice.limits)
+    limits.push_back({{"what", limit.what}, {"gpu_days", limit.gpu_days}});
+  const Json json = {{"strategy", advice.strategy},
+                     {"feasible", advice.feasible},
+                     {"gpu_days", number(advice.gpu_days)},
+                     {"changes", changes},
+                     {"limits", limits}};
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace packsim

@@ -1,0 +1,109 @@
+// What `packsim advise` says is what the changed scenario simulates.
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/cli/program.hpp"
+
+using Catch::Contains;
+using nlohmann::json;
+using packsim_test::ProgramRun;
+using packsim_test::read_text;
+using packsim_test::run_shell;
+using packsim_test::TemporaryFolder;
+using packsim_test::write_text;
+
+namespace {
+
+std::string scenario(const std::string& model, int nodes, const std::string& strategies) {
+  return R"({"format": 1, "name": "small", "model": ")" + model +
+         R"(", "cluster": {"type": "h100-sxm-80gb", "nodes": )" + std::to_string(nodes) +
+         R"(}, "profile": "deepspeed-ulysses-h100", "training": {"tokens_per_iteration": 131072},
+    "lengths": {"mix": [{"source": "qmsum.csv"}]}, "strategies": [)" +
+         strategies + "]}";
+}
+
+json advice(const TemporaryFolder& folder, const std::string& options) {
+  const ProgramRun run = run_shell(folder, "packsim advise s.json --json --quiet " + options);
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  return json::parse(run.out);
+}
+
+}  // namespace
+
+TEST_CASE("each line of an advice is what a run with its settings takes") {
+  const TemporaryFolder folder;
+  write_text(folder / "s.json", scenario("llama3.1-8b", 2, R"(
+      {"strategy": "isf", "capacity_tokens": 65536, "sp_degree": 4},
+      {"name": "a.b", "strategy": "ffd", "capacity_tokens": 65536, "sp_degree": 8})"));
+  for (const std::string name : {"isf", "a.b"}) {
+    const json found = advice(folder, "--strategy " + name);
+    CHECK(found["strategy"] == name);
+    int n_run = 0;
+    double last = 0;
+    for (const json& change : found["changes"]) {
+      CAPTURE(change.dump());
+      if (name != "isf" && n_run == 2) break;  // which are enough to see that the name is found
+      std::string command = "packsim run s.json --strategy " + name + " --json --quiet --out r";
+      for (const json& setting : change["settings"]) command += " --set '" + setting.get<std::string>() + "'";
+      const ProgramRun run = run_shell(folder, command);
+      if (!change["refused"].is_null()) {
+        CHECK(run.exit_code == 2);
+        continue;
+      }
+      REQUIRE(run.exit_code == 0);
+      ++n_run;
+      CHECK(json::parse(run.out)["runs"][0]["gpu_days"] == change["gpu_days"]);
+      if (change["gpu_days"].is_null() || !change["trains_asked_job"]) continue;
+      CHECK(change["gpu_days"] >= last);  // the fastest first
+      last = change["gpu_days"];
+      CHECK(change["saved_fraction"].get<double>() ==
+            Approx(1 - change["gpu_days"].get<double>() / found["gpu_days"].get<double>()));
+    }
+    CHECK(n_run >= (name == "isf" ? 12 : 2));
+  }
+}
+
+TEST_CASE("without a strategy the advice is for the fastest that is comparable") {
+  const TemporaryFolder folder;
+  write_text(folder / "s.json", scenario("llama3.1-8b", 1, R"(
+      {"strategy": "isf", "capacity_tokens": 65536, "sp_degree": 8},
+      {"strategy": "ffd", "capacity_tokens": 65536, "sp_degree": 4})"));
+  const json compared =
+      json::parse(run_shell(folder, "packsim compare s.json --json --quiet --out r").out)["runs"];
+  const int fastest = compared[0]["gpu_days"] < compared[1]["gpu_days"] ? 0 : 1;
+  const json found = advice(folder, "");
+  CHECK(found["strategy"] == compared[fastest]["name"]);
+  CHECK(found["gpu_days"] == compared[fastest]["gpu_days"]);
+  // The parts of the run's own time, which no change can save more of.
+  CHECK(found["limits"][2]["gpu_days"].get<double>() ==
+        Approx(compared[fastest]["idle_fraction"].get<double>() * found["gpu_days"].get<double>()));
+  CHECK(run_shell(folder, "packsim advise s.json --strategy bfd").exit_code == 2);
+}
+
+TEST_CASE("for a plan that does not fit, the advice is what makes it fit") {
+  const TemporaryFolder folder;
+  write_text(folder / "s.json", scenario("llama3.1-8b", 1, R"(
+      {"strategy": "isf", "capacity_tokens": 65536, "sp_degree": 1})"));
+  REQUIRE(run_shell(folder, "packsim run s.json --strategy isf --quiet --out r").exit_code == 0);
+  REQUIRE(json::parse(read_text(folder / "r/report.json"))["runs"][0]["feasible"] == false);
+  const json found = advice(folder, "");
+  CHECK(found["feasible"] == false);
+  CHECK(found["changes"][0]["feasible"] == true);
+  const ProgramRun text =
+      run_shell(folder, "packsim advise s.json --quiet; packsim advise s.json 2>/dev/null");
+  CHECK_THAT(text.out, Contains("isf does not fit in GPU memory. These changes make it fit"));
+
+  // Twice the memory alone is not enough for 70B on 16 GPUs, nor is any other change.
+  write_text(folder / "s.json", scenario("llama3.1-70b", 2, R"(
+      {"strategy": "isf", "capacity_tokens": 65536, "sp_degree": 8, "zero_stage": 1})"));
+  int n_pairs = 0;
+  const json large = advice(folder, "");
+  for (const json& change : large["changes"]) {
+    if (change["feasible"] == false) continue;
+    CHECK(change["what"].get<std::string>().find(", and ") != std::string::npos);
+    ++n_pairs;
+  }
+  CHECK(n_pairs >= 1);
+}

@@ -28,6 +28,7 @@
 #include "reports/formats/terminal_format.hpp"
 #include "reports/verdict/verdict.hpp"
 #include "reports/write_report.hpp"
+#include "scenarios/loader/data_paths.hpp"
 #include "scenarios/loader/json/problems.hpp"
 #include "scenarios/loader/json/suggest.hpp"
 
@@ -108,14 +109,18 @@ Report run(const CompareArguments& arguments, const CommandContext& context) {
   return compare_strategies(scenario, options);
 }
 
-// How to use the best of several plans.
-void print_next_step(const CompareArguments& arguments, const Report& report) {
+// What to do with the report: of a shipped scenario, one of the user's own job; of that, its schedule.
+std::string next_steps(const CompareArguments& arguments, const Report& report, const std::string& program) {
+  if (!is_path(arguments.scenario.path) && !is_standard_input(arguments.scenario.path)) {
+    return fmt::format("Next, your own job: {} new --model config.json --lengths lengths.npy --out my.json\n",
+                       program);
+  }
   const std::string best = verdict(report).best;
-  if (report.runs.size() == 1 || best.empty()) return;
-  print_out(
-      "\nTo write its schedule for a trainer:\n  packsim run {} \\\n    --strategy {} --write-plan "
-      "job.plan\n",
-      shell_text(arguments.scenario), shell_quoted(best));
+  if (best.empty() || !arguments.write_plan.empty() || !arguments.plan.empty() ||
+      is_standard_input(arguments.scenario.path))
+    return "";
+  return fmt::format("Next, a schedule for your trainer: {} run {} --strategy {} --write-plan my.plan\n",
+                     program, shell_text(arguments.scenario), shell_quoted(best));
 }
 
 void compare(const CompareArguments& arguments, const CommandContext& context) {
@@ -135,11 +140,11 @@ void compare(const CompareArguments& arguments, const CommandContext& context) {
     print_exact(to_json(report) + "\n");
   } else if (!arguments.quiet) {
     print_exact(to_terminal(report, terminal));
-    print_next_step(arguments, report);
     print_out("\nTook {:.1f} s on {} thread{}, peak memory {:.0f} MB.\n", report.total_s, arguments.threads,
               arguments.threads == 1 ? "" : "s", static_cast<double>(report.peak_memory_bytes) / 1e6);
     print_out("Report: {}/report.html (open in a browser)\nBeside it: report.json, report.csv\n",
               arguments.out);
+    print_out("{}", next_steps(arguments, report, context.program));
   }
 }
 

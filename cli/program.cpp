@@ -88,6 +88,7 @@ std::string extra_mistake(CLI::App& app) {
 int run_commands(int argc, char** argv) {
   const CommandContext context{.command_line = quoted_command_line(argc, argv),
                                .version = PACKSIM_VERSION,
+                               .program = argc > 0 ? shell_quoted(argv[0]) : "packsim",
                                .data_root = find_data_root()};
   CLI::App app(
       "packsim: how should mixed-length data be packed and parallelised on these GPUs, and what will it "

@@ -8,7 +8,8 @@ namespace packsim {
 struct CommandContext {
   std::string command_line;  ///< as typed, for the manifest
   std::string version;
-  std::string data_root;  ///< where models, clusters, profiles and scenarios are found
+  std::string program = "packsim";  ///< how it was called, for commands that are printed
+  std::string data_root;            ///< where models, clusters, profiles and scenarios are found
 };
 
 }  // namespace packsim

@@ -337,7 +337,7 @@ TEST_CASE("The user's mistakes exit with 2 and say what was expected") {
     CHECK(run.err.find(message) != std::string::npos);
     CHECK(run.out.empty());
   };
-  fails("packsim", "expected a command, got none (known: compare, ");
+  fails("packsim", "expected a command, got none (known: new, compare, ");
   fails("packsim compare", "scenario");
   fails("packsim compare no_such_scenario", "no_such_scenario");
   fails("packsim run small.json --strategy ffd", "one of isf, hbp, too-big");

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import time
 import warnings
@@ -83,6 +84,8 @@ def _run(options: argparse.Namespace) -> None:
         progress.end()
     lengths.save(options.out)
     print(lengths)
+    if options.out.endswith(".npy"):
+        print(f"Next, a scenario of your job: packsim new --lengths {shlex.quote(options.out)} --model config.json")
 
 
 def _tokenizer(options: argparse.Namespace) -> Any:

@@ -37,6 +37,7 @@ def test_command_writes_lengths_and_says_what_they_are(tmp_path: Path) -> None:
     )
     assert (run.returncode, run.stderr) == (0, "")
     assert run.stdout.startswith("Lengths(3 samples, 3 tokens, ")
+    assert run.stdout.endswith(f"packsim new --lengths {tmp_path}/lengths.npy --model config.json\n")
     assert np.load(tmp_path / "lengths.npy").tolist() == [2, 0, 1]
     assert len(list((tmp_path / "cache").rglob("*.chunk"))) == 2
 

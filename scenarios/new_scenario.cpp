@@ -1,0 +1,100 @@
+#include "scenarios/new_scenario.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+#include "packing/strategy.hpp"
+
+namespace packsim {
+namespace {
+
+std::string text_json(const std::string& text) {
+  return nlohmann::ordered_json(text).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+// As reports print pack lengths.
+std::string tokens_json(std::int64_t tokens) {
+  return tokens % 1024 == 0 ? fmt::format("\"{}K\"", tokens / 1024) : fmt::format("{}", tokens);
+}
+
+std::string sources_json(const std::vector<std::string>& lengths) {
+  std::vector<std::string> sources;
+  for (const std::string& source : lengths)
+    sources.push_back(fmt::format("{{\"source\": {}}}", text_json(source)));
+  return fmt::format("{}", fmt::join(sources, ", "));
+}
+
+std::string price_line(const std::optional<double>& price) {
+  constexpr const char* kComment =
+      "// what an hour of one GPU costs, in any currency; reports then say what runs cost";
+  if (price) return fmt::format("    \"gpu_hour_price\": {},  {}\n", *price, kComment);
+  return fmt::format("    // \"gpu_hour_price\": 2.5,  {}\n", kComment);
+}
+
+// Rows of any number as one batch: what sorting by length is for.
+std::string options_json(const Strategy& strategy) {
+  return strategy.name == "sorted" ? ", \"batch_samples\": 0, \"padded_batches\": false" : "";
+}
+
+std::string strategies_json() {
+  std::string text;
+  for (const Strategy& strategy : strategies()) {
+    if (strategy.cuts_samples) continue;  // which trains another job than the others
+    text += fmt::format("{}    // {}\n    {{\"strategy\": \"{}\"{}}}", text.empty() ? "" : ",\n",
+                        strategy.summary, strategy.name, options_json(strategy));
+  }
+  return text + "\n";
+}
+
+}  // namespace
+
+std::int64_t longest_tokens_for(std::int64_t longest_sample_tokens) {
+  std::int64_t tokens = 8192;
+  while (tokens < longest_sample_tokens) tokens *= 2;
+  return tokens;
+}
+
+std::string new_scenario(const NewJob& job) {
+  std::string text =
+      "// A scenario of packsim. docs/scenarios.md explains every key; packsim check FILE lists "
+      "mistakes.\n{\n";
+  const auto add = [&](const std::string& line, const std::string& comment) {
+    text += fmt::format("{}  // {}\n", line, comment);
+  };
+  add("  \"format\": 1,", "the version of this file's format");
+  add(fmt::format("  \"name\": {},", text_json(job.name)), "shown in reports");
+  add("  \"seed\": 1024,", "of all random draws: the same seed gives the same report");
+  add(fmt::format("  \"model\": {},", text_json(job.model)),
+      "a name of `packsim list models`, or the path of a Hugging Face config.json");
+  text += "  \"cluster\": {\n";
+  add(fmt::format("    \"type\": {},", text_json(job.cluster)),
+      "a name of `packsim list clusters`, or a path");
+  text += price_line(job.gpu_hour_price);
+  add(fmt::format("    \"nodes\": {}", job.nodes), "how many of its nodes the job has");
+  text += "  },\n";
+  add(fmt::format("  \"profile\": {},", text_json(job.profile)),
+      "how fast your framework runs a step: a name of `packsim list profiles`");
+  text += "  \"training\": {\n";
+  add(fmt::format("    \"tokens_per_iteration\": {},", tokens_json(job.tokens_per_iteration)),
+      "tokens of an optimizer step over all GPUs; K is 1024");
+  add(fmt::format("    \"epochs\": {},", job.epochs), "how often each sample is trained");
+  add("    \"zero_stage\": 1", "0 to 3; strategies whose plan is searched also try 1, 2 and 3");
+  text += "  },\n";
+  add(fmt::format("  \"lengths\": {{\"mix\": [{}]}},", sources_json(job.lengths)), "files of token lengths");
+  text += "  \"packing\": {\n";
+  add("    \"plan\": \"auto\",",
+      "packsim searches each strategy's best pack lengths, SP degrees, ZeRO stage, ...");
+  add(fmt::format("    \"capacity_tokens\": {},", tokens_json(job.longest_tokens)),
+      "the longest sample that is trained whole");
+  add("    \"over_long\": \"error\",", "longer samples: error, drop, truncate, split or own_pack");
+  add("    \"last_iteration\": \"shorten\"",
+      "packs that do not fill one: shorten it, drop them, or repeat others");
+  text += "  },\n";
+  add("  \"baseline\": \"isf\",", "the strategy that speed-ups refer to");
+  text += "  \"strategies\": [\n" + strategies_json() + "  ]\n}\n";
+  return text;
+}
+
+}  // namespace packsim

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace packsim {
+
+/// A job as a new user knows it. Names and paths are written as they are.
+struct NewJob {
+  std::string name;
+  std::string model;
+  std::string cluster;
+  int nodes = 1;
+  std::optional<double> gpu_hour_price;
+  std::string profile;
+  std::int64_t tokens_per_iteration = 0;
+  int epochs = 1;
+  std::vector<std::string> lengths;  ///< sources
+  std::int64_t longest_tokens = 0;   ///< the longest sample that is trained whole
+};
+
+/// A scenario file of the job with a comment on every key: all strategies that keep samples whole, each at
+/// the plan that packsim finds for it. There is no longer sample than `longest_tokens`.
+std::string new_scenario(const NewJob& job);
+
+/// The shortest power of two, from 8192 on, that holds a sample of this length.
+std::int64_t longest_tokens_for(std::int64_t longest_sample_tokens);
+
+}  // namespace packsim

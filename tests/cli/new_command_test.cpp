@@ -1,0 +1,159 @@
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+
+#include "program.hpp"
+
+using namespace packsim_test;
+using nlohmann::json;
+
+namespace {
+
+// The sizes of Llama-3.2-1B.
+const std::string kConfig =
+    R"({"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 2048,
+  "num_hidden_layers": 16, "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 64,
+  "intermediate_size": 8192, "vocab_size": 128256, "tie_word_embeddings": true})";
+
+// The command that an output ends with: what is behind "Next...: " on its last line.
+std::string next_command(const std::string& out) {
+  const std::size_t start = out.rfind("\nNext");
+  REQUIRE(start != std::string::npos);
+  const std::string line = out.substr(start + 1, out.find('\n', start + 1) - start - 1);
+  return line.substr(line.find(": ") + 2);
+}
+
+// The scenario as JSON, without its comments.
+json scenario_in(const std::string& path) {
+  return json::parse(read_text(path), nullptr, true, true);
+}
+
+}  // namespace
+
+TEST_CASE("From the demo to a schedule of one's own job, each command is printed by the one before") {
+  const TemporaryFolder folder;
+  // What the user has: the files that the first printed command names.
+  write_text(folder / "config.json", kConfig);
+  REQUIRE(
+      run_shell(folder,
+                "python3 -c 'import struct; h=str(dict(descr=\"<i4\",fortran_order=False,shape=(64,)));"
+                "h+=\" \"*(117-len(h))+\"\\n\"; open(\"lengths.npy\",\"wb\").write(b\"\\x93NUMPY\\x01\\x00\"+"
+                "struct.pack(\"<H\",118)+h.encode()+struct.pack(\"<64i\",*range(100,6500,100)))'")
+          .exit_code == 0);
+  // make demo runs `packsim compare llama3.1-8b-real-mixture-128k`; one strategy prints the same last line.
+  std::string command = "packsim compare llama3.1-8b-real-mixture-128k --strategy isf";
+  int n_commands = 0;
+  while (read_text(folder / "my.plan").empty()) {
+    CAPTURE(command);
+    const ProgramRun run = run_shell(folder, command);
+    INFO(run.err);
+    REQUIRE(run.exit_code == 0);
+    ++n_commands;
+    if (command.find("--write-plan") == std::string::npos) command = next_command(run.out);
+    REQUIRE(n_commands < 5);
+  }
+  CHECK(n_commands == 4);  // demo, new, compare, run
+  const json report = json::parse(read_text(folder / "packsim-report/report.json"));
+  CHECK(report["manifest"]["model"] ==
+        std::filesystem::path(folder.string()).filename().string());  // of config.json
+  CHECK(report["lengths"]["n_samples"] == 64);
+  CHECK(report["lengths"]["n_tokens"] == 208'000);  // 100 x (1 + 2 + ... + 64) = 100 x 2080
+}
+
+TEST_CASE("new writes the job that its options describe, and does not replace a file unless told so") {
+  const TemporaryFolder folder;
+  write_text(folder / "config.json", kConfig);
+  write_text(folder / "my lengths.csv", "tokens\n9000\n5\n");
+  const std::string command =
+      "packsim new --model config.json --lengths 'my lengths.csv' --lengths gsm8k.csv --gpu h200-sxm-141gb "
+      "--nodes 3 "
+      "--tokens-per-iteration 1M --epochs 2 --price 2.5 --out jobs/a.json";
+  const ProgramRun run = run_shell(folder, command);
+  CHECK(run.err == "");
+  CHECK(run.out.ends_with("\nNext: packsim compare jobs/a.json\n"));
+  const json job = scenario_in(folder / "jobs/a.json");
+  CHECK(job["name"] == "a");
+  CHECK(job["model"] == "../config.json");
+  CHECK(job["cluster"] == json({{"type", "h200-sxm-141gb"}, {"gpu_hour_price", 2.5}, {"nodes", 3}}));
+  CHECK(job["training"] == json({{"tokens_per_iteration", "1024K"}, {"epochs", 2}, {"zero_stage", 1}}));
+  CHECK(job["lengths"]["mix"][0]["source"] == "../my lengths.csv");
+  CHECK(job["lengths"]["mix"][1]["source"] == "gsm8k.csv");  // a shipped one
+  CHECK(job["packing"]["capacity_tokens"] == "16K");         // the first power of two that holds 9000
+  CHECK(run_shell(folder, "packsim check jobs/a.json").exit_code == 0);
+
+  const std::string before = read_text(folder / "jobs/a.json");
+  const ProgramRun replaced =
+      run_shell(folder, command.substr(0, command.find("--nodes 3")) + "--nodes 4 --out jobs/a.json");
+  CHECK(replaced.exit_code == 2);
+  CHECK(replaced.err == "packsim: --out: expected a new file (or --force), got jobs/a.json, which exists\n");
+  CHECK(read_text(folder / "jobs/a.json") == before);
+  CHECK(run_shell(folder, "packsim new --lengths gsm8k.csv --out jobs/a.json --force").exit_code == 0);
+  CHECK(scenario_in(folder / "jobs/a.json")["model"] == "llama3.1-8b");
+}
+
+TEST_CASE("Every key and strategy of a new scenario has a comment on its line or the one before") {
+  const TemporaryFolder folder;
+  REQUIRE(run_shell(folder, "packsim new --lengths gsm8k.csv").exit_code == 0);
+  std::istringstream lines(read_text(folder / "my.json"));
+  bool was_comment = false;
+  int n_keys = 0;
+  for (std::string line; std::getline(lines, line);) {
+    CAPTURE(line);
+    const bool opens = line.ends_with("{") || line.ends_with("[");
+    if (line.find("\": ") != std::string::npos && !opens) {
+      CHECK((was_comment || line.find("  // ") != std::string::npos));
+      ++n_keys;
+    }
+    was_comment = line.find_first_not_of(' ') == line.find("//");
+  }
+  CHECK(n_keys > 35);  // 24 strategies and 16 keys
+}
+
+TEST_CASE("new asks on a terminal alone") {
+  const TemporaryFolder folder;
+  write_text(folder / "few.csv", "tokens\n5\n");
+  const ProgramRun piped = run_shell(folder, "yes few.csv | packsim new");
+  CHECK(piped.exit_code == 2);
+  CHECK(piped.out.empty());
+  CHECK(piped.err ==
+        "packsim: --lengths: expected a file of token lengths, got none; packsim.lengths makes one of your "
+        "data: python "
+        "-m packsim.lengths DATA --column text --tokenizer tokenizer.json --out lengths.npy\n");
+  // Answers: the default model, no file at first, the default cluster, two nodes, one epoch and a file name.
+  const ProgramRun asked = run_shell(
+      folder, "printf '\\n\\nfew.csv\\n\\n2\\n\\ntty.json\\n' | script -qec 'packsim new' /dev/null");
+  INFO(asked.out);
+  CHECK(asked.exit_code == 0);
+  const json job = scenario_in(folder / "tty.json");
+  CHECK(job["cluster"]["nodes"] == 2);
+  CHECK(job["lengths"]["mix"][0]["source"] == "few.csv");
+  CHECK(job["training"]["tokens_per_iteration"] == "256K");  // 16K for each of 16 GPUs
+  const ProgramRun bad = run_shell(
+      folder, "printf '\\nfew.csv\\n\\nmany\\n' | script -qec 'packsim new --out b.json' /dev/null");
+  CHECK(bad.exit_code == 2);
+  CHECK(bad.out.find("Nodes: expected integer in 1..65536, got many") != std::string::npos);
+}
+
+TEST_CASE("new refuses what no scenario could have, before it writes") {
+  const TemporaryFolder folder;
+  const auto refuses = [&](const std::string& arguments, const std::string& message) {
+    const ProgramRun run = run_shell(folder, "packsim new " + arguments);
+    CAPTURE(arguments, run.err);
+    CHECK(run.exit_code != 0);
+    CHECK(run.err.find(message) != std::string::npos);
+    CHECK(read_text(folder / "my.json").empty());
+  };
+  refuses("--lengths gsm8k.csv --model llama3.1-8", "did you mean llama3.1-8b?");
+  refuses("--lengths gsm8k.csv --cluster h100-smx-80gb", "did you mean h100-sxm-80gb?");
+  refuses("--lengths gsm8k.csv --profile any-framework-h10", "did you mean any-framework-h100?");
+  refuses("--lengths gsm8k.csv --gpu a40-48gb", "--gpu: expected a GPU of a cluster type");
+  refuses("--lengths gsm8k.csv --gpu a40-48gb --cluster h100-sxm-80gb", "excludes");
+  refuses("--lengths missing.csv", "missing.csv: No such file or directory");
+  refuses("--lengths few.parquet", "python -m packsim.lengths few.parquet");
+  refuses("--lengths -", "--lengths: expected a file, which the scenario can name, got standard input");
+  refuses("--lengths gsm8k.csv --nodes 0", "--nodes");
+  refuses("--lengths gsm8k.csv --price 0", "--price");
+  refuses("--lengths gsm8k.csv --tokens-per-iteration 1Q", "such as 65536 or 64K, got \"1Q\"");
+}

@@ -8,6 +8,15 @@ if(SKBUILD)  # a wheel has a folder of its own for each
 endif()
 install(TARGETS packsim RUNTIME DESTINATION ${packsim_bin_dir} COMPONENT program)
 
+# The manual page, which the program itself prints.
+set(packsim_man_dir share/man/man1)
+if(SKBUILD)
+  set(packsim_man_dir ${SKBUILD_DATA_DIR}/share/man/man1)
+endif()
+add_custom_command(TARGET packsim POST_BUILD BYPRODUCTS ${PROJECT_BINARY_DIR}/packsim.1
+                   COMMAND $<TARGET_FILE:packsim> man > ${PROJECT_BINARY_DIR}/packsim.1 VERBATIM)
+install(FILES ${PROJECT_BINARY_DIR}/packsim.1 DESTINATION ${packsim_man_dir} COMPONENT program)
+
 # packsim_data(<folder> <pattern>...): the files of that folder, and of those in it, whose names match.
 function(packsim_data folder)
   list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/${folder}/)

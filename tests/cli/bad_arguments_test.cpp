@@ -77,14 +77,12 @@ constexpr BadArguments kBadArguments[] = {
     {"", 2, true,
      "packsim: expected a command, got none (known: new, compare, run, trace, pack, plan, list, check, "
      "calibrate, "
-     "tune, "
-     "validate)\n"},
+     "tune, validate, completion, man)\n"},
     {"compre few.json", 2, true, "packsim: unknown command \"compre\" (did you mean compare?)\n"},
     {"few.json", 2, true,
      "packsim: unknown command \"few.json\" (known: new, compare, run, trace, pack, plan, list, check, "
      "calibrate, "
-     "tune, "
-     "validate)\n"},
+     "tune, validate, completion, man)\n"},
     {"calibrate", 2, true,
      "packsim: expected a command, got none (known: plan, run, fit, validate, compare, coverage)\n"},
     {"calibrate fitt", 2, true, "packsim: unknown command \"fitt\" (did you mean fit?)\n"},

@@ -92,7 +92,7 @@ TEST_CASE("list refuses an unknown word with the choices, and list support a pro
   const TemporaryFolder folder;
   const ProgramRun unknown = run_shell(folder, "packsim list nothing");
   CHECK(unknown.exit_code == 2);
-  CHECK(unknown.err.find("hardware-profiles,support") != std::string::npos);
+  CHECK(unknown.err.find("hardware-profiles, support") != std::string::npos);
   CHECK(unknown.out.empty());
   const ProgramRun broken =
       run_shell(folder,

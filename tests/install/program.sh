@@ -16,6 +16,7 @@ done
 "$packsim" compare llama3.1-8b-long-requests-128k --strategy hbp --quiet --out "$prefix/report"
 "$packsim" pack share/packsim/scenarios/lengths/gsm8k.csv --strategy bfd --capacity 4096 --quiet
 "$packsim" validate --set hbp-memory >/dev/null
+expect "the manual page" "$("$packsim" man)" "$(cat share/man/man1/packsim.1)"
 "$packsim" calibrate coverage llama3.1-8b-hybrid-128k h100-sxm-public >/dev/null
 "$packsim" calibrate run --with torch --quick --dry-run --out "$prefix/measured.jsonl" |
   grep -q "$prefix/share/packsim/calibration/steps/measure_steps.py"

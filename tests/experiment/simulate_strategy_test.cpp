@@ -61,7 +61,7 @@ TEST_CASE("A strategy simulated alone is its run of the comparison, without a sp
 TEST_CASE("Simulating or tracing a strategy that the scenario has not names those that it has") {
   const TempFolder folder;
   const Scenario scenario = small_scenario(folder);
-  const char* known = "expected one of isf, ffd, too-big, nothing";
+  const char* known = "one of isf, ffd, too-big, nothing, got";
   CHECK_THROWS_WITH(simulate_strategy(scenario, "nobody"), Contains(known) && Contains("got \"nobody\""));
   CHECK_THROWS_WITH(trace_strategy(scenario, "nobody", TracedBy::median, [](const std::string&) {}),
                     Contains(known));

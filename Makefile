@@ -39,11 +39,12 @@ bench: ## Build and run the benchmarks
 	build/tests/bench/packsim_bench --benchmark_min_time=0.5
 	for strategy in ffd bfd hbp; do build/tests/bench/packsim_packing_memory $$strategy; done
 
+FUZZ_PRESET ?= fuzz
 fuzz: ## Run every fuzz target for FUZZ_SECONDS (60) with clang; what it finds is left in build-fuzz
 	@cmake/install_deps.sh fuzz
-	@cmake --preset fuzz >build.log 2>&1 || { cat build.log; exit 1; }
-	cmake --build --preset fuzz -j $(JOBS)
-	tests/fuzz/run.sh build-fuzz $(or $(FUZZ_SECONDS),60)
+	@cmake --preset $(FUZZ_PRESET) >build.log 2>&1 || { cat build.log; exit 1; }
+	cmake --build --preset $(FUZZ_PRESET) -j $(JOBS)
+	tests/fuzz/run.sh build-$(FUZZ_PRESET) $(or $(FUZZ_SECONDS),60)
 
 microbench: ## Build the program that measures a GPU, at build-cuda/packsim_microbench; needs nvcc
 	@cmake/install_cuda.sh
@@ -77,4 +78,4 @@ format: ## Format the C++ sources
 	git ls-files '*.cpp' '*.hpp' '*.cc' | xargs clang-format-14 -i
 
 clean: ## Remove everything that was built
-	rm -rf build build-dev build-asan build-tsan build-fuzz build-cuda build-wheel build.log $(DEMO_OUT)
+	rm -rf build build-dev build-asan build-tsan build-fuzz build-fuzz-fast build-cuda build-wheel build.log $(DEMO_OUT)

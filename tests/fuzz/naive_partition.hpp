@@ -1,8 +1,7 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <map>
-#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -12,13 +11,13 @@
 
 namespace packsim::testing {
 
-/// The tokens of each sample that packs hold, as the first and the one behind the last, and how many packs
-/// hold them.
-using HeldTokens = std::vector<std::map<std::pair<std::int64_t, std::int64_t>, int>>;
+/// The tokens of each sample that packs hold, ascending, as the first and the one behind the last.
+using HeldTokens = std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>>;
 
 inline HeldTokens held_tokens(const packsim_packing& packing, std::size_t n_samples,
                               const packsim_pack_request& request) {
-  const std::set<std::string_view> rows = {"none", "sorted"};
+  const std::string_view strategy = request.strategy;
+  const bool in_rows = strategy == "none" || strategy == "sorted";
   HeldTokens held(n_samples);
   for (std::int64_t g = 0; g < packsim_packing_n_groups(&packing); ++g) {
     const packsim_group& group = *packsim_packing_group(&packing, g);
@@ -31,15 +30,17 @@ inline HeldTokens held_tokens(const packsim_packing& packing, std::size_t n_samp
         packsim_piece piece;
         expect(packsim_packing_piece(&packing, group.items[i], &piece) == PACKSIM_OK, "items exist");
         expect(piece.sample_index < n_samples, "samples exist");
-        ++held[piece.sample_index][{piece.start_token, piece.start_token + std::int64_t{piece.n_tokens}}];
+        held[piece.sample_index].emplace_back(piece.start_token,
+                                              piece.start_token + std::int64_t{piece.n_tokens});
         tokens += piece.n_tokens;
       }
       const bool is_alone = group.offsets[p + 1] - group.offsets[p] == 1;
-      expect(tokens <= group.capacity_tokens || rows.contains(request.strategy) ||
+      expect(tokens <= group.capacity_tokens || in_rows ||
                  (is_alone && std::string_view(request.over_long) == "own_pack"),
              "a pack fits its capacity");
     }
   }
+  for (auto& of_sample : held) std::ranges::sort(of_sample);
   return held;
 }
 
@@ -52,9 +53,10 @@ inline void check_samples(const packsim_packing& packing, const HeldTokens& held
   for (std::size_t s = 0; s < lengths.size(); ++s) {
     counts.n_tokens += lengths[s];
     std::int64_t end = 0;
-    for (const auto& [tokens, n_packs] : held[s]) {
-      expect(n_packs == 1 && tokens.first == end, "a token is in one pack");
-      end = tokens.second;
+    expect(std::ranges::adjacent_find(held[s]) == held[s].end(), "a piece is in one pack");
+    for (const auto& [first, behind] : held[s]) {
+      expect(first == end, "a token is in one pack");
+      end = behind;
     }
     const bool is_left_out = held[s].empty();
     if (is_left_out && lengths[s] == 0) ++counts.empty_samples;
@@ -82,15 +84,17 @@ inline void check_samples(const packsim_packing& packing, const HeldTokens& held
 inline void check_iterations(const packsim_packing& packing) {
   for (std::int64_t i = 0; i < packsim_packing_n_iterations(&packing); ++i) {
     const packsim_iteration& iteration = *packsim_packing_iteration(&packing, i);
-    std::set<std::pair<std::uint32_t, std::uint32_t>> taken;  // round, GPU
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> taken;  // round, GPU
     for (std::int64_t p = 0; p < iteration.n_placed; ++p) {
       const packsim_placed_pack& placed = iteration.placed[p];
       expect(placed.group < packsim_packing_n_groups(&packing), "groups exist");
       expect(placed.pack < packsim_packing_group(&packing, placed.group)->n_packs, "packs exist");
       if (placed.n_gpus > 4096) continue;  // counting them takes long
       for (std::uint32_t gpu = 0; gpu < placed.n_gpus; ++gpu)
-        expect(taken.emplace(placed.round, placed.first_gpu + gpu).second, "a GPU has one pack in a round");
+        taken.emplace_back(placed.round, placed.first_gpu + gpu);
     }
+    std::ranges::sort(taken);
+    expect(std::ranges::adjacent_find(taken) == taken.end(), "a GPU has one pack in a round");
   }
 }
 

@@ -110,11 +110,13 @@ bool takes_long(const Arrays& arrays, const std::vector<std::int32_t>& lengths,
   constexpr std::int64_t kMostPieces = 20'000;
   constexpr std::int64_t kMostPiecesOnGpus = 2'000'000;
   std::int64_t n_tokens = 0;
-  for (const std::int32_t length : lengths) n_tokens += length;
+  for (const std::int32_t length : lengths) n_tokens += std::max(length, 0);
   std::int64_t n_gpus = std::clamp<std::int64_t>(request.n_gpus, 1, kMostPiecesOnGpus);
   for (const std::int32_t degree : arrays.sp_degrees) n_gpus = std::max<std::int64_t>(n_gpus, degree);
   return std::ranges::any_of(arrays.capacities_tokens, [&](std::int64_t capacity) {
-    const std::int64_t n_pieces = capacity > 0 ? n_tokens / capacity + std::ssize(lengths) : 0;
+    const std::int64_t piece =
+        request.longest_tokens > 0 ? std::min(capacity, request.longest_tokens) : capacity;
+    const std::int64_t n_pieces = piece > 0 ? n_tokens / piece + std::ssize(lengths) : 0;
     return n_pieces > kMostPieces || n_pieces * n_gpus > kMostPiecesOnGpus;
   });
 }

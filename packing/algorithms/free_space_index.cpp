@@ -74,8 +74,8 @@ std::int64_t IntegerSet::largest_at_most(std::int64_t value) const {
 
 FreeSpaceIndex::FreeSpaceIndex(std::int64_t capacity_tokens)
     : spaces_(capacity_tokens),
-      head_(static_cast<std::size_t>(capacity_tokens) + 1),
-      tail_(static_cast<std::size_t>(capacity_tokens) + 1) {}
+      head_(std::make_unique_for_overwrite<std::uint32_t[]>(static_cast<std::size_t>(capacity_tokens) + 1)),
+      tail_(std::make_unique_for_overwrite<std::uint32_t[]>(static_cast<std::size_t>(capacity_tokens) + 1)) {}
 
 void FreeSpaceIndex::insert(std::uint32_t pack, std::int64_t free_tokens) {
   if (pack >= next_.size()) next_.resize(pack + 1);

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace packsim {
@@ -42,8 +43,10 @@ class FreeSpaceIndex {
 
  private:
   IntegerSet spaces_;
-  std::vector<std::uint32_t> head_, tail_;  // [capacity + 1]: queue of packs by free space
-  std::vector<std::uint32_t> next_;         // [n_packs]
+  // [capacity + 1]: queue of packs by free space. Not cleared, which would take O(capacity) in every window
+  // of samples; spaces_ says which queues exist.
+  std::unique_ptr<std::uint32_t[]> head_, tail_;
+  std::vector<std::uint32_t> next_;  // [n_packs]
 };
 
 }  // namespace packsim

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "packing/algorithms/free_space_index.hpp"
@@ -22,6 +23,7 @@ struct Shape {
   std::uint32_t copies = 0;  // of that length, in each pack
   std::uint32_t n_samples = 0;
   std::uint32_t repeats = 0;  // packs of this shape that nothing has extended
+  std::int64_t below = -1;    // the newest open shape of as much room that is older, -1 for none
 };
 
 class HistogramPacker {
@@ -31,7 +33,8 @@ class HistogramPacker {
         order_(longest_first(problem)),
         limit_(most_items_of(problem.options[kMaxSamplesPerPack])),
         spaces_(problem.capacity_tokens),
-        open_(static_cast<std::size_t>(problem.capacity_tokens) + 1) {}
+        newest_(std::make_unique_for_overwrite<std::uint32_t[]>(
+            static_cast<std::size_t>(problem.capacity_tokens) + 1)) {}
 
   // Shortest-pack-first: the whole count of a length goes into the packs with most room, one sample a pack;
   // what does not fit anywhere opens as many packs. Equal lengths therefore never share a pack that they
@@ -58,7 +61,7 @@ class HistogramPacker {
       while (left > 0) {
         const std::int64_t room = spaces_.smallest_at_least(length);
         if (room != IntegerSet::kNone) {
-          const Shape& shape = shapes_[open_[static_cast<std::size_t>(room)].back()];
+          const Shape& shape = shapes_[newest_[static_cast<std::size_t>(room)]];
           left -= extend(room, run, copies(room, length, limit_ - shape.n_samples, left), left);
         } else {
           const std::uint32_t n = copies(problem_.capacity_tokens, length, limit_, left);
@@ -84,13 +87,14 @@ class HistogramPacker {
   // Puts `n` copies of the run's length into packs of the newest open shape with `room`, as many packs as
   // there are samples left for. Returns the number of samples placed.
   std::uint32_t extend(std::int64_t room, std::uint32_t run, std::uint32_t n, std::uint32_t left) {
-    std::vector<std::uint32_t>& shapes = open_[static_cast<std::size_t>(room)];
-    const std::uint32_t index = shapes.back();
+    const std::uint32_t index = newest_[static_cast<std::size_t>(room)];
     const std::uint32_t packs = std::min(shapes_[index].repeats, left / n);
     shapes_[index].repeats -= packs;
     if (shapes_[index].repeats == 0) {
-      shapes.pop_back();
-      if (shapes.empty()) spaces_.erase(room);
+      if (shapes_[index].below < 0)
+        spaces_.erase(room);
+      else
+        newest_[static_cast<std::size_t>(room)] = static_cast<std::uint32_t>(shapes_[index].below);
     }
     add({index, run, n, shapes_[index].n_samples + n, packs}, room - n * needed_tokens(run));
     return packs * n;
@@ -101,7 +105,9 @@ class HistogramPacker {
     // A full pack has room for items of no tokens, unless it is an over-long item's own.
     const bool own_pack = order_.runs[shape.run].length_tokens > problem_.capacity_tokens;
     if ((room == 0 && (own_pack || !problem_.keep_empty)) || shape.n_samples >= limit_) return;
-    open_[static_cast<std::size_t>(room)].push_back(static_cast<std::uint32_t>(shapes_.size() - 1));
+    std::uint32_t& newest = newest_[static_cast<std::size_t>(room)];
+    if (spaces_.contains(room)) shapes_.back().below = newest;
+    newest = static_cast<std::uint32_t>(shapes_.size() - 1);
     spaces_.insert(room);
   }
 
@@ -133,9 +139,11 @@ class HistogramPacker {
 
   const PackProblem& problem_;
   LengthOrder order_;
-  std::uint32_t limit_;                           // samples in a pack
-  IntegerSet spaces_;                             // free space of the open shapes
-  std::vector<std::vector<std::uint32_t>> open_;  // [capacity + 1] open shapes by free space, newest last
+  std::uint32_t limit_;  // samples in a pack
+  IntegerSet spaces_;    // free space of the open shapes
+  // [capacity + 1]: the newest open shape with so much free space. Not cleared, which would take O(capacity)
+  // in every window of samples; spaces_ says where there is one.
+  std::unique_ptr<std::uint32_t[]> newest_;
   std::vector<Shape> shapes_;
 };
 

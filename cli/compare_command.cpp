@@ -112,15 +112,17 @@ Report run(const CompareArguments& arguments, const CommandContext& context) {
 // What to do with the report: of a shipped scenario, one of the user's own job; of that, its schedule.
 std::string next_steps(const CompareArguments& arguments, const Report& report, const std::string& program) {
   if (!is_path(arguments.scenario.path) && !is_standard_input(arguments.scenario.path)) {
-    return fmt::format("Next, your own job: {} new --model config.json --lengths lengths.npy --out my.json\n",
-                       program);
+    return fmt::format(
+        "Next, your own job:\n  {} new --model config.json \\\n    --lengths lengths.npy --out my.json\n",
+        program);
   }
   const std::string best = verdict(report).best;
   if (best.empty() || !arguments.write_plan.empty() || !arguments.plan.empty() ||
       is_standard_input(arguments.scenario.path))
     return "";
-  return fmt::format("Next, a schedule for your trainer: {} run {} --strategy {} --write-plan my.plan\n",
-                     program, shell_text(arguments.scenario), shell_quoted(best));
+  return fmt::format(
+      "Next, a schedule for your trainer:\n  {} run {} \\\n    --strategy {} --write-plan my.plan\n", program,
+      shell_text(arguments.scenario), shell_quoted(best));
 }
 
 void compare(const CompareArguments& arguments, const CommandContext& context) {

@@ -75,12 +75,14 @@ constexpr BadArguments kBadArguments[] = {
     {"plan few.csv", 2, false,
      "packsim: few.csv: header: expected a plan file, got a file of 9 other bytes\n"},
     {"", 2, true,
-     "packsim: expected a command, got none (known: new, compare, run, trace, pack, plan, list, check, "
+     "packsim: expected a command, got none (known: new, compare, run, advise, explain, diff, trace, pack, "
+     "plan, list, check, "
      "calibrate, "
      "tune, validate, completion, man)\n"},
     {"compre few.json", 2, true, "packsim: unknown command \"compre\" (did you mean compare?)\n"},
     {"few.json", 2, true,
-     "packsim: unknown command \"few.json\" (known: new, compare, run, trace, pack, plan, list, check, "
+     "packsim: unknown command \"few.json\" (known: new, compare, run, advise, explain, diff, trace, pack, "
+     "plan, list, check, "
      "calibrate, "
      "tune, validate, completion, man)\n"},
     {"calibrate", 2, true,
@@ -95,7 +97,7 @@ constexpr BadArguments kBadArguments[] = {
     {"tune few.json --sp 0", 2, true, "packsim: --sp: Value 0 not in range 1 to 1048576\n"},
     {"compare few.json --strategies nobody", 2, true,
      "packsim: unknown option \"--strategies\" of packsim compare (known: --help, --set, "
-     "--out, --level, --json, --quiet, --strategy, --threads)\n"},
+     "--out, --level, --wide, --columns, --explain, --color, --json, --quiet, --strategy, --threads)\n"},
     {"check few.json extra", 2, true,
      "packsim: expected no more arguments of packsim check, got \"extra\"\n"},
     {"plan few.csv few.csv", 2, true,

@@ -17,12 +17,11 @@ const std::string kConfig =
   "num_hidden_layers": 16, "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 64,
   "intermediate_size": 8192, "vocab_size": 128256, "tie_word_embeddings": true})";
 
-// The command that an output ends with: what is behind "Next...: " on its last line.
+// The command that an output ends with: what is behind "Next...:", on the same line or the next ones.
 std::string next_command(const std::string& out) {
   const std::size_t start = out.rfind("\nNext");
   REQUIRE(start != std::string::npos);
-  const std::string line = out.substr(start + 1, out.find('\n', start + 1) - start - 1);
-  return line.substr(line.find(": ") + 2);
+  return out.substr(out.find(':', start) + 1);
 }
 
 // The scenario as JSON, without its comments.

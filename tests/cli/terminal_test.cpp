@@ -132,7 +132,7 @@ TEST_CASE("compare ends with the command that writes the best plan's schedule, a
   const std::string out = run_shell(folder, "packsim compare small.json --out report").out;
   const std::size_t begin = out.find("  packsim run small.json");
   REQUIRE(begin != std::string::npos);
-  const std::string command = out.substr(begin, out.find("job.plan", begin) + 8 - begin);
+  const std::string command = out.substr(begin, out.find("my.plan", begin) + 7 - begin);
   CHECK(run_shell(folder, command).exit_code == 0);
-  CHECK(run_shell(folder, "packsim plan job.plan").exit_code == 0);
+  CHECK(run_shell(folder, "packsim plan my.plan").exit_code == 0);
 }

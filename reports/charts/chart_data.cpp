@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
@@ -37,17 +39,52 @@ std::string gpu_days_label(const StrategyResult& run, const Report& report) {
   return run.speedup ? fmt::format("{} ({:.2f}x)", days, *run.speedup) : days;
 }
 
+// The runs with times, the cheapest first, and then the others.
+std::vector<const StrategyResult*> by_gpu_days(const Report& report) {
+  std::vector<const StrategyResult*> sorted;
+  for (const StrategyResult& run : report.runs) sorted.push_back(&run);
+  std::ranges::stable_sort(sorted, {}, [](const StrategyResult* run) {
+    return has_time(*run) ? run->times->gpu_days : std::numeric_limits<double>::infinity();
+  });
+  return sorted;
+}
+
+// Where bars end. A run that takes over three times the median would squash the others: its bar is broken off
+// a quarter behind the longest of these.
+double longest_bar_gpu_days(const std::vector<const StrategyResult*>& sorted) {
+  std::vector<double> gpu_days;
+  for (const StrategyResult* run : sorted)
+    if (has_time(*run)) gpu_days.push_back(run->times->gpu_days);
+  if (gpu_days.empty()) return 0;
+  const double most = 3 * gpu_days[(gpu_days.size() - 1) / 2];
+  if (gpu_days.back() <= most) return gpu_days.back();
+  return 1.25 * *std::prev(std::ranges::upper_bound(gpu_days, most));
+}
+
 Json runs(const Report& report) {
   Json rows = Json::array();
-  for (const StrategyResult& run : report.runs) {
-    rows.push_back({{"run", run.name},
-                    {"role", run.name == report.baseline ? "baseline" : "compared"},
-                    {"feasible", run.feasible},
-                    {"gpu_days", has_time(run) ? five_digits(run.times->gpu_days) : 0.0},
-                    {"label", gpu_days_label(run, report)},
-                    {"misfit", run.failure    ? "failed"
-                               : run.feasible ? ""
-                                              : "does not fit in memory"}});
+  const std::vector<const StrategyResult*> sorted = by_gpu_days(report);
+  const double longest = longest_bar_gpu_days(sorted);
+  for (const StrategyResult* each : sorted) {
+    const StrategyResult& run = *each;
+    const bool has_interval = has_time(run) && run.times->gpu_days_low > 0;
+    rows.push_back(
+        {{"run", run.name},
+         {"bar_gpu_days", has_time(run) ? five_digits(std::min(run.times->gpu_days, longest)) : 0.0},
+         {"broken", has_time(run) && run.times->gpu_days > longest},
+         {"low_gpu_days", has_interval ? Json(five_digits(run.times->gpu_days_low)) : Json()},
+         {"high_gpu_days", has_interval ? Json(five_digits(run.times->gpu_days_high)) : Json()},
+         {"interval",
+          has_interval ? Json(quantity(run.times->gpu_days_low) + " to " + quantity(run.times->gpu_days_high))
+                       : Json("not known")},
+         {"bound_gpu_days", run.bound ? Json(five_digits(run.bound->gpu_days)) : Json()},
+         {"role", run.name == report.baseline ? "baseline" : "compared"},
+         {"feasible", run.feasible},
+         {"gpu_days", has_time(run) ? five_digits(run.times->gpu_days) : 0.0},
+         {"label", gpu_days_label(run, report)},
+         {"misfit", run.failure    ? "failed"
+                    : run.feasible ? ""
+                                   : "does not fit in memory"}});
   }
   return rows;
 }

@@ -57,6 +57,32 @@ TEST_CASE("the embedded files are whole and unknown names are refused") {
   CHECK_THROWS_AS(embedded_file("no_such_file"), std::logic_error);
 }
 
+TEST_CASE("bars are sorted by GPU-days, and one that is far too long is broken off") {
+  Report report = example_report();  // isf with 5 GPU-days, hbp with 4
+  report.runs[1].times->gpu_days_low = 3.5;
+  report.runs[1].times->gpu_days_high = 4.75;
+  report.runs[1].bound = BoundGap{.gpu_days = 3.2, .above_fraction = 0.25};
+  report.runs.insert(report.runs.begin(), example_misfit("large"));
+  report.runs.insert(report.runs.begin(), example_run("none", 16));
+  const Json runs = Json::parse(formats_detail::chart_data(report).json)["runs"];
+  Json names = Json::array();
+  for (const Json& run : runs) names.push_back(run["run"]);
+  CHECK(names == Json{"hbp", "isf", "none", "large"});
+  CHECK(runs[0]["interval"] == "3.50 to 4.75");
+  CHECK(runs[0]["low_gpu_days"] == 3.5);
+  CHECK(runs[0]["bound_gpu_days"] == 3.2);
+  CHECK(runs[1]["low_gpu_days"].is_null());  // no interval is known
+  // Over three times the median of 4, 5 and 16; a quarter behind the 5 of isf.
+  CHECK(runs[2]["broken"] == true);
+  CHECK(runs[2]["bar_gpu_days"] == 6.25);
+  CHECK(runs[2]["gpu_days"] == 16);
+
+  report.runs.front().times->gpu_days = 15;  // not over it
+  const Json whole = Json::parse(formats_detail::chart_data(report).json)["runs"];
+  CHECK(whole[2]["broken"] == false);
+  CHECK(whole[2]["bar_gpu_days"] == 15);
+}
+
 TEST_CASE("a run's parts of GPU time add up to its GPU-days") {
   const Json rows = data()["time_parts"];
   double gpu_days = 0;

@@ -1,5 +1,6 @@
 #include "reports/formats/html_format.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -54,7 +55,8 @@ TEST_CASE("text from outside cannot become markup or end a script") {
   CHECK(count(html, "</script>") == 3);
   CHECK_FALSE(contains(html, "<b>&\"'"));
   CHECK(contains(html, "&lt;/script&gt;&lt;b&gt;&amp;&quot;&#39;"));
-  CHECK(chart_json(html)["datasets"]["runs"][0]["run"] == hostile);
+  const Json runs = chart_json(html)["datasets"]["runs"];
+  CHECK(std::ranges::any_of(runs, [&](const Json& run) { return run["run"] == hostile; }));
 }
 
 TEST_CASE("the page shows variability and failures where the scenario has them") {

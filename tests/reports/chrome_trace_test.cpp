@@ -78,6 +78,28 @@ TEST_CASE("A trace names its lanes and streams, and has every span at its nanose
   CHECK(all[7]["dur"] == all[5]["dur"]);
 }
 
+TEST_CASE("Spans have categories, and an arrow leads from the last rank of a collective to each that waits") {
+  const json trace = json::parse(to_chrome_trace(two_ranks(), "", 2));
+  std::vector<std::string> categories;
+  for (const json& span : spans(trace)) categories.push_back(span["cat"]);
+  CHECK(categories == std::vector<std::string>{"pass", "pass", "compute", "compute", "wait", "exchange",
+                                               "compute", "exchange"});
+  std::vector<json> arrows;
+  for (const json& event : trace["traceEvents"])
+    if (event["ph"] == "s" || event["ph"] == "f") arrows.push_back(event);
+  // Rank 1 comes at 7.001 us; rank 0 has waited since 4 us.
+  REQUIRE(arrows.size() == 2);
+  CHECK(arrows[0]["ph"] == "s");
+  CHECK(arrows[0]["pid"] == 1);
+  CHECK(arrows[1]["ph"] == "f");
+  CHECK(arrows[1]["bp"] == "e");
+  CHECK(arrows[1]["pid"] == 0);
+  for (const json& arrow : arrows) {
+    CHECK(arrow["id"] == 0);
+    CHECK(arrow["ts"] == 7.001);
+  }
+}
+
 TEST_CASE("A trace of the first ranks leaves the others out") {
   const json trace = json::parse(to_chrome_trace(two_ranks(), "", 1));
   CHECK(spans(trace).size() == 5);

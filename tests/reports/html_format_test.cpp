@@ -55,8 +55,8 @@ TEST_CASE("text from outside cannot become markup or end a script") {
   CHECK(count(html, "</script>") == 3);
   CHECK_FALSE(contains(html, "<b>&\"'"));
   CHECK(contains(html, "&lt;/script&gt;&lt;b&gt;&amp;&quot;&#39;"));
-  const Json runs = chart_json(html)["datasets"]["runs"];
-  CHECK(std::ranges::any_of(runs, [&](const Json& run) { return run["run"] == hostile; }));
+  const nlohmann::json runs = chart_json(html)["datasets"]["runs"];
+  CHECK(std::ranges::any_of(runs, [&](const nlohmann::json& run) { return run["run"] == hostile; }));
 }
 
 TEST_CASE("the page shows variability and failures where the scenario has them") {

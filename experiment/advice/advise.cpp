@@ -18,8 +18,11 @@ namespace {
 using Load = std::function<Scenario(const Settings&)>;
 using Progress = std::function<void(const std::string&)>;
 
-// Of the strategies that train the job that was asked for; none where no such one has a time.
-std::string fastest_strategy(const Scenario& scenario, int n_threads, const Progress& progress) {
+// The strategy, or the fastest of the scenario's that train the job that was asked for; the first where none
+// has a time.
+StrategyResult run_to_advise(Scenario scenario, const std::string& strategy, int n_threads,
+                             const Progress& progress) {
+  if (!strategy.empty()) keep_strategies(scenario, {strategy});
   const Report report =
       compare_strategies(scenario, {.n_threads = n_threads, .only_times = true, .progress = progress});
   const StrategyResult* fastest = nullptr;
@@ -27,7 +30,7 @@ std::string fastest_strategy(const Scenario& scenario, int n_threads, const Prog
     if (!run.times || !run.differences.empty()) continue;
     if (fastest == nullptr || run.times->gpu_days < fastest->times->gpu_days) fastest = &run;
   }
-  return fastest == nullptr ? scenario.strategies.front().name : fastest->name;
+  return fastest == nullptr ? report.runs.front() : *fastest;
 }
 
 void simulate_change(const Load& load, const std::string& strategy, AdvisedChange& change) {
@@ -35,7 +38,10 @@ void simulate_change(const Load& load, const std::string& strategy, AdvisedChang
     const StrategyResult result = simulate_strategy(load(change.settings), strategy, {.only_times = true});
     change.feasible = result.feasible;
     change.trains_asked_job = result.differences.empty();
-    if (result.times) change.gpu_days = result.times->gpu_days;
+    if (!result.times) return;
+    change.gpu_days = result.times->gpu_days;
+    change.gpu_days_low = result.times->gpu_days_low;
+    change.gpu_days_high = result.times->gpu_days_high;
   } catch (const ScenarioError& error) {
     change.refused = error.messages().front();
   } catch (const std::invalid_argument& error) {
@@ -100,13 +106,8 @@ std::vector<AdviceLimit> limits_of(const RunTimes& times) {
 
 Advice advise(const Load& load, const std::string& strategy, int n_threads, const Progress& progress) {
   const Scenario scenario = load({});
-  Advice advice{.strategy = strategy.empty() ? fastest_strategy(scenario, n_threads, progress) : strategy,
-                .feasible = false,
-                .gpu_days = {},
-                .changes = {},
-                .limits = {}};
-  const StrategyResult now =
-      simulate_strategy(scenario, advice.strategy, {.only_times = true, .progress = progress});
+  const StrategyResult now = run_to_advise(scenario, strategy, n_threads, progress);
+  Advice advice{.strategy = now.name, .feasible = false, .gpu_days = {}, .changes = {}, .limits = {}};
   advice.feasible = now.feasible;
   if (now.times) {
     advice.gpu_days = now.times->gpu_days;

@@ -17,8 +17,11 @@ struct AdvisedChange {
   Settings settings;                   ///< --set with these simulates the same
   std::optional<std::string> refused;  ///< why the changed job cannot be simulated; none if it can
   bool feasible = false;               ///< whether it fits in GPU memory
-  std::optional<double> gpu_days;      ///< none if it was refused or does not fit
-  bool trains_asked_job = true;        ///< whether it may be compared (StrategyResult::differences)
+  /// Low to high is meant to hold nine of ten true GPU-days; 0 where no such interval is known.
+  double gpu_days_low = 0;
+  double gpu_days_high = 0;
+  std::optional<double> gpu_days;  ///< none if it was refused or does not fit
+  bool trains_asked_job = true;    ///< whether it may be compared (StrategyResult::differences)
 };
 
 /// What a saving cannot exceed that no setting gives: a part of the run's own time.

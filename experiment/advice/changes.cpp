@@ -72,6 +72,8 @@ Found twice_the_memory(const Scenario& scenario, const StrategySpec&) {
   return Settings{fmt::format("cluster.gpu_memory_bytes={}", 2 * scenario.cluster.gpu.memory_bytes)};
 }
 
+// Shipped profiles whose name ends like this have the attention of FlashAttention 2, and those without it
+// that of FlashAttention 3 (calibration/README.md).
 Found flash_attention_3(const Scenario& scenario, const StrategySpec&) {
   constexpr std::string_view kOfFlashAttention2 = "-fa2";
   const std::string& hardware = scenario.hardware.name;

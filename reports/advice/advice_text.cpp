@@ -34,6 +34,11 @@ std::string settings_of(const AdvisedChange& change) {
   return text;
 }
 
+std::string interval_of(const AdvisedChange& change) {
+  if (change.gpu_days_low <= 0) return "";
+  return fmt::format(" (90%: {} to {})", quantity(change.gpu_days_low), quantity(change.gpu_days_high));
+}
+
 std::string sentence(std::string_view start, const std::vector<std::string>& parts, int width_columns) {
   if (parts.empty()) return "";
   return wrapped(printable(fmt::format("{}: {}.", start, fmt::join(parts, "; "))), width_columns, 2);
@@ -76,9 +81,9 @@ std::string advice_text(const Advice& advice, int width_columns) {
       same.push_back(what);
     } else {
       has_gain = true;
-      const std::string number = advice.gpu_days
-                                     ? fmt::format("{:>7}  {}", percentage, what)
-                                     : fmt::format("{:>7} GPU-days  {}", quantity(*change.gpu_days), what);
+      const std::string saving = advice.gpu_days ? fmt::format("{:>7}  ", percentage) : std::string(9, ' ');
+      const std::string number =
+          fmt::format("{}{}: {} GPU-days{}", saving, what, quantity(*change.gpu_days), interval_of(change));
       text += wrapped(number, width_columns, 9) + settings_of(change);
     }
   }
@@ -107,6 +112,8 @@ std::string advice_json(const Advice& advice) {
                        {"settings", change.settings},
                        {"feasible", change.feasible},
                        {"gpu_days", number(change.gpu_days)},
+                       {"gpu_days_low", change.gpu_days_low},
+                       {"gpu_days_high", change.gpu_days_high},
                        {"saved_fraction",
                         change.gpu_days && advice.gpu_days ? Json(saved_fraction(advice, change)) : Json()},
                        {"trains_asked_job", change.trains_asked_job},

@@ -20,10 +20,6 @@ using namespace formats_detail;
 // Where a report was made, and not what was simulated.
 constexpr std::array<std::string_view, 2> kOfNoInterest = {"command", "scenario"};
 
-bool has_time(const SavedRun& run) {
-  return run.times && run.times->gpu_days > 0;
-}
-
 std::vector<ChangedValue> changed_values(const SavedReport& before, const SavedReport& now) {
   std::set<std::string> names;
   for (const SavedReport* report : {&before, &now})
@@ -42,7 +38,7 @@ std::vector<ChangedValue> changed_values(const SavedReport& before, const SavedR
 }
 
 std::string state_of(const SavedRun& run) {
-  if (has_time(run)) return quantity(run.times->gpu_days);
+  if (run.has_time()) return quantity(run.times->gpu_days);
   if (run.failure) return "failed";
   return run.feasible ? "no iteration" : "OOM";
 }
@@ -71,7 +67,7 @@ std::string shown_value(const std::string& value) {
 }  // namespace
 
 std::optional<double> RunChange::change_fraction() const {
-  if (!has_time(*before) || !has_time(*now)) return std::nullopt;
+  if (!before->has_time() || !now->has_time()) return std::nullopt;
   return now->times->gpu_days / before->times->gpu_days - 1;
 }
 
@@ -99,7 +95,7 @@ std::vector<std::string> regressions(const ReportDiff& diff, double most_fractio
       found.push_back(fmt::format("{}: {} GPU-days, {} before ({})", run.now->name,
                                   quantity(run.now->times->gpu_days), quantity(run.before->times->gpu_days),
                                   signed_percent(*change)));
-    } else if (has_time(*run.before) && !has_time(*run.now)) {
+    } else if (run.before->has_time() && !run.now->has_time()) {
       found.push_back(fmt::format("{}: {}, {} GPU-days before", run.now->name, state_of(*run.now),
                                   state_of(*run.before)));
     }
@@ -141,8 +137,8 @@ std::string diff_json(const ReportDiff& diff) {
                                   {"now_gpu_days", nullptr},
                                   {"change_fraction", nullptr},
                                   {"parts", nlohmann::ordered_json::array()}};
-    if (has_time(*run.before)) one["before_gpu_days"] = run.before->times->gpu_days;
-    if (has_time(*run.now)) one["now_gpu_days"] = run.now->times->gpu_days;
+    if (run.before->has_time()) one["before_gpu_days"] = run.before->times->gpu_days;
+    if (run.now->has_time()) one["now_gpu_days"] = run.now->times->gpu_days;
     if (const std::optional<double> change = run.change_fraction()) one["change_fraction"] = *change;
     if (run.explanation)
       one["parts"] = nlohmann::ordered_json::parse(explanation_json(*run.explanation))["parts"];

@@ -24,13 +24,13 @@ using namespace formats_detail;
 const SavedRun& run_with_times(const SavedReport& report, const std::string& name) {
   std::vector<std::string> names;
   for (const SavedRun& run : report.runs)
-    if (run.times && run.times->gpu_days > 0) names.push_back(run.name);
+    if (run.has_time()) names.push_back(run.name);
   const SavedRun* const run = report.find(name);
   if (run == nullptr) {
     throw std::invalid_argument(fmt::format("{}: expected a run of the report, got \"{}\" ({})", report.path,
                                             name, suggest(name, names)));
   }
-  if (run->times && run->times->gpu_days > 0) return *run;
+  if (run->has_time()) return *run;
   const std::string reason = run->failure     ? "failed: " + *run->failure
                              : !run->feasible ? "does not fit in GPU memory"
                                               : "trains no iteration";
@@ -79,13 +79,13 @@ void observe_jobs(Explanation& explanation) {
   }
 }
 
-// The lines of a table, and beside each a bar from one number of units to another. The longest one fills
-// what is left of the width.
+// From one number of units to another.
 struct Bar {
   std::int64_t from_units = 0;
   std::int64_t to_units = 0;
 };
 
+// The lines of a table with a bar beside each. The longest one fills what is left of the width.
 std::string with_bars(const std::string& table, const std::vector<std::optional<Bar>>& bars,
                       std::int64_t most_units, int width_columns) {
   std::vector<std::string> lines;

@@ -26,6 +26,8 @@ struct SavedRun {
   };
   std::optional<Times> times;  ///< none if the run failed, does not fit in memory or has no iteration
 
+  bool has_time() const { return times && times->gpu_days > 0; }
+
   std::optional<double> abr;  ///< of the ratios of docs/metrics.md; none without iterations
   std::optional<double> cr;
   std::optional<double> pr;

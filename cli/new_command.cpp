@@ -16,6 +16,7 @@
 #include "packing/options/limits.hpp"
 #include "packing/options/token_count.hpp"
 #include "scenarios/loader/lengths/read_lengths.hpp"
+#include "scenarios/loader/limits.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/new_scenario.hpp"
 
@@ -23,10 +24,6 @@ namespace packsim {
 namespace {
 
 namespace fs = std::filesystem;
-
-// As the readers of scenarios have it.
-constexpr int kMostNewNodes = 65'536;
-constexpr int kMostNewEpochs = 10'000;
 
 struct NewArguments {
   std::string model = "llama3.1-8b";
@@ -87,8 +84,8 @@ void ask_for_job(const CLI::App& command, NewArguments& arguments) {
   if (is_open("--lengths")) arguments.lengths = {ask("File of token lengths", "")};
   if (is_open("--cluster") && is_open("--gpu"))
     arguments.cluster = ask("Cluster type (packsim list clusters)", arguments.cluster);
-  if (is_open("--nodes")) arguments.nodes = answered_number("Nodes", arguments.nodes, kMostNewNodes);
-  if (is_open("--epochs")) arguments.epochs = answered_number("Epochs", arguments.epochs, kMostNewEpochs);
+  if (is_open("--nodes")) arguments.nodes = answered_number("Nodes", arguments.nodes, kMostNodes);
+  if (is_open("--epochs")) arguments.epochs = answered_number("Epochs", arguments.epochs, kMostEpochs);
   if (is_open("--out")) arguments.out = ask("Scenario file to write", arguments.out);
 }
 
@@ -165,7 +162,7 @@ void add_new_command(CLI::App& app, const CommandContext& context) {
       ->capture_default_str()
       ->excludes(gpu);
   command->add_option("--nodes", a->nodes, "Nodes of the cluster")
-      ->check(CLI::Range(1, kMostNewNodes))
+      ->check(CLI::Range(1, kMostNodes))
       ->capture_default_str();
   command->add_option("--profile", a->profile, "Framework profile (packsim list profiles), or its file")
       ->capture_default_str();
@@ -174,7 +171,7 @@ void add_new_command(CLI::App& app, const CommandContext& context) {
                    "Tokens of an optimizer step (default: 16K for each GPU, and at least the longest sample)")
       ->transform(token_check(1, kMostTokensPerIteration));
   command->add_option("--epochs", a->epochs, "How often each sample is trained")
-      ->check(CLI::Range(1, kMostNewEpochs))
+      ->check(CLI::Range(1, kMostEpochs))
       ->capture_default_str();
   command->add_option("--price", a->price, "What an hour of one GPU costs")->check(CLI::PositiveNumber);
   command->add_option("--out", a->out, "File to write")->capture_default_str();

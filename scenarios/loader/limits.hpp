@@ -15,5 +15,7 @@ inline constexpr std::int64_t kMostDrawnSamples = 100'000'000;
 inline constexpr std::size_t kMostObjects = 65'536;
 
 inline constexpr int kMostGpusPerNode = 1024;
+inline constexpr int kMostNodes = 65'536;
+inline constexpr int kMostEpochs = 10'000;
 
 }  // namespace packsim

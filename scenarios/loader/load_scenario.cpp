@@ -188,7 +188,6 @@ std::vector<ScenarioChange> change_document(JsonDocument& document, std::span<co
 // Reads the whole file, whatever is wrong with parts of it.
 Scenario read_scenario(JsonReader reader, const std::string& folder, const DataPaths& data,
                        Problems& problems) {
-  constexpr int kMostNodes = 65'536;
   Scenario scenario;
   reader.integer("format", 1, 1);
   scenario.name = reader.string("name");

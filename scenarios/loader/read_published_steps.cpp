@@ -19,7 +19,6 @@
 namespace packsim {
 namespace {
 
-constexpr int kMostNodes = 65'536;
 constexpr std::int64_t kMostBucketElements = std::int64_t{1} << 40;
 
 // An array of sentences; none where the key is missing.

@@ -33,6 +33,7 @@ RunManifest make_manifest(const Scenario& scenario) {
   manifest.scenario_name = scenario.name;
   manifest.scenario_description = scenario.description;
   manifest.scenario_hash = scenario.scenario_hash;
+  manifest.scenario_text = scenario.scenario_text;
   manifest.profile = scenario.profile.name;
   manifest.profile_hash = scenario.profile_hash;
   manifest.profile_source = scenario.profile.source;

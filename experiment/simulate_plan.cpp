@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "experiment/costs/loss_biases.hpp"
 #include "experiment/costs/price_basis.hpp"
@@ -13,7 +17,9 @@
 #include "experiment/costs/utilisation.hpp"
 #include "experiment/plans/stopwatch.hpp"
 #include "experiment/pricing/price_strategy.hpp"
-#include "experiment/results/step_time_bins.hpp"
+#include "experiment/results/iteration_bins.hpp"
+#include "experiment/results/step_distribution.hpp"
+#include "experiment/results/step_timeline.hpp"
 #include "packing/pack.hpp"
 #include "packing/schedule/metrics.hpp"
 #include "packing/schedule/order_moves.hpp"
@@ -23,6 +29,11 @@ namespace packsim {
 namespace {
 
 constexpr std::size_t kStepTimeBins = 400;
+constexpr std::size_t kAbrBins = 200;
+constexpr std::size_t kStepQuantiles = 200;
+constexpr std::size_t kSlowestSteps = 3;
+constexpr std::size_t kTimelineLanes = 32;
+constexpr int kMostTracedGpus = 8192;  // tracing every rank of a larger cluster takes seconds
 constexpr std::size_t kSampledIterations = 8;
 
 DataCounts count_samples(const Scenario& scenario, const PlannedStrategy& plan,
@@ -64,7 +75,8 @@ RunTimes times_of(const SimulatedRun& run, int n_gpus) {
   times.wall_hours = run.total_s / 3600;
   times.gpu_days = run.total_s / 86400 * n_gpus;
   times.shares = {.by_cause = run.fraction, .idle = run.idle_fraction};
-  times.steps = bin_step_times(run.step_s, kStepTimeBins);
+  times.steps = bin_iterations(run.step_s, kStepTimeBins);
+  times.step_quantiles_s = step_quantiles(run.step_s, kStepQuantiles);
   return times;
 }
 
@@ -73,6 +85,7 @@ void set_certainty(const Scenario& scenario, std::span<const ParallelPlan> plans
                    RunTimes& times) {
   const PriceBasis basis = price_basis(scenario, plans, times.shares.by_cause, account);
   times.evidence = basis.evidence;
+  times.evidence_by_cause = basis.evidence_by_cause;
   times.gpu_days_low = basis.uncertainty.low() * times.gpu_days;
   times.gpu_days_high = basis.uncertainty.high() * times.gpu_days;
   if (!basis.uncertainty.sources.empty())
@@ -99,9 +112,33 @@ std::vector<SampledIteration> sample_iterations(const Schedule& schedule, const 
   return samples;
 }
 
+// The place of the iteration whose step takes the median time, and of the slowest.
+std::array<std::size_t, 2> median_and_slowest(std::span<const double> step_s) {
+  std::vector<std::size_t> order(step_s.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto middle = order.begin() + static_cast<std::ptrdiff_t>((order.size() - 1) / 2);
+  std::ranges::nth_element(order, middle, {}, [&](std::size_t i) { return step_s[i]; });
+  return {*middle, static_cast<std::size_t>(std::ranges::max_element(step_s) - step_s.begin())};
+}
+
+std::vector<StepTimeline> timelines(const PlannedStrategy& plan, const PricedStrategy& priced,
+                                    const SimulationOptions& options, std::span<const double> step_s) {
+  std::vector<StepTimeline> timelines;
+  if (plan.schedule.n_gpus > kMostTracedGpus) return timelines;
+  const auto [median, slowest] = median_and_slowest(step_s);
+  for (const auto& [which, iteration] : {std::pair("median", median), std::pair("slowest", slowest)}) {
+    StepTimeline& timeline = timelines.emplace_back(
+        step_timeline(trace_step(plan.schedule, priced.groups, options, iteration), kTimelineLanes));
+    timeline.which = which;
+    timeline.iteration = static_cast<std::int64_t>(iteration);
+  }
+  return timelines;
+}
+
 // Sets the simulated times, and what depends on them, of a plan that fits in memory and trains something.
 void set_times(const Scenario& scenario, const StrategySpec& spec, const PlannedStrategy& plan,
-               SharedPrices& prices, Level level, const Say& say, StrategyResult& result) {
+               SharedPrices& prices, Level level, const Say& say, std::span<const double> abr,
+               bool only_times, StrategyResult& result) {
   const int n_gpus = scenario.cluster.n_gpus();
   const PricedStrategy priced = price_strategy(scenario, plan, prices.lend());
   const std::optional<Topology> topology =
@@ -113,6 +150,10 @@ void set_times(const Scenario& scenario, const StrategySpec& spec, const Planned
   result.times = times_of(run, n_gpus);
   result.times->utilisation = utilisation(scenario, plan, run.total_s);
   set_certainty(scenario, plan.plans, priced.account, *result.times);
+  if (!only_times) {
+    result.times->slowest_steps = slowest_steps(plan.schedule, plan.batches, run.step_s, abr, kSlowestSteps);
+    result.times->timelines = timelines(plan, priced, simulation, run.step_s);
+  }
   set_planning(spec, plan, run.step_s, n_gpus, result);
   if (scenario.variability.any()) {
     simulation.variability = {};
@@ -130,7 +171,8 @@ StrategyResult simulate_plan(const Scenario& scenario, const StrategySpec& spec,
   const Stopwatch simulation_watch;
   const Packing& packing = plan.packing;
   const Schedule& schedule = plan.schedule;
-  const ScheduleMetrics metrics = measure(schedule, plan.batches);
+  std::vector<double> abr;
+  const ScheduleMetrics metrics = measure(schedule, plan.batches, &abr);
   StrategyResult result{.name = spec.name,
                         .strategy = spec.strategy,
                         .order = spec.order,
@@ -149,9 +191,11 @@ StrategyResult simulate_plan(const Scenario& scenario, const StrategySpec& spec,
   result.reordering = reordering_of(plan, spec);
   if (plan.epochs) result.repacking = plan.epochs->repacking;
   result.sampled_iterations = sample_iterations(schedule, plan.batches, plan.groups);
+  result.abr_over_run = bin_iterations(abr, kAbrBins);
   if (!only_times) result.loss_bias = loss_biases(packing, schedule, plan.loss_tokens);
   if (metrics.iterations > 0) result.balance = metrics;
-  if (result.feasible && metrics.iterations > 0) set_times(scenario, spec, plan, prices, level, say, result);
+  if (result.feasible && metrics.iterations > 0)
+    set_times(scenario, spec, plan, prices, level, say, abr, only_times, result);
   result.measured.packing_s = plan.packing_s;
   result.measured.simulation_s = plan.scheduling_s + simulation_watch.seconds();
   return result;

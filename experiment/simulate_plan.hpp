@@ -24,7 +24,7 @@ using Say = std::function<void(const std::string&)>;
 
 /// Simulates a planned strategy. The result lacks the speed-up and the gap to the lower bound, which depend
 /// on other strategies. prices: those of the scenario, which threads may share. only_times: leaves
-/// out the loss bias, which takes long if there are many packs.
+/// out the loss bias, the slowest steps and the timelines, which take long if there are many packs.
 StrategyResult simulate_plan(const Scenario& scenario, const StrategySpec& spec, const PlannedStrategy& plan,
                              SharedPrices& prices, Level level, const Say& say, bool only_times = false);
 

@@ -3,22 +3,31 @@
 #include "models/step/plan_account.hpp"
 
 namespace packsim {
+namespace {
+
+EvidenceShares shares(const std::array<double, kNEvidenceLevels>& evidence) {
+  const auto share = [&](Evidence of) { return evidence[static_cast<std::size_t>(of)]; };
+  return {.measured = share(Evidence::measured) + share(Evidence::interpolated),
+          .extrapolated = share(Evidence::extrapolated),
+          .transferred = share(Evidence::transferred),
+          .missing = share(Evidence::missing)};
+}
+
+}  // namespace
 
 PriceBasis price_basis(const Scenario& scenario, std::span<const ParallelPlan> plans,
                        const std::array<double, kNCauses>& fraction, const PriceAccount& account) {
-  const auto evidence = evidence_fractions(fraction, account);
-  const auto share = [&](Evidence of) { return evidence[static_cast<std::size_t>(of)]; };
   // The profile's factors make up for errors of kernel prices only on the models, hardware and GPU of the
   // fit.
   const bool is_fitted = scenario.is_model_of_profile && scenario.is_hardware_of_profile &&
                          scenario.profile.gpu == scenario.cluster.gpu.driver_name;
   const std::vector<ProfileDoubt> doubts =
       profile_doubts(scenario.profile, scenario.model, scenario.cluster, plans);
-  return {.evidence = {.measured = share(Evidence::measured) + share(Evidence::interpolated),
-                       .extrapolated = share(Evidence::extrapolated),
-                       .transferred = share(Evidence::transferred),
-                       .missing = share(Evidence::missing)},
-          .uncertainty = run_uncertainty(fraction, account, scenario.profile, is_fitted, doubts)};
+  PriceBasis basis{.evidence = shares(evidence_fractions(fraction, account)),
+                   .uncertainty = run_uncertainty(fraction, account, scenario.profile, is_fitted, doubts)};
+  const auto by_cause = evidence_by_cause(fraction, account);
+  for (std::size_t c = 0; c < by_cause.size(); ++c) basis.evidence_by_cause[c] = shares(by_cause[c]);
+  return basis;
 }
 
 PriceBasis price_basis_of_full_packs(const Scenario& scenario, const ParallelPlan& plan,

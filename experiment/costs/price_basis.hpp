@@ -13,6 +13,7 @@ namespace packsim {
 /// What the prices of a run rest on, and how far its time may be off.
 struct PriceBasis {
   EvidenceShares evidence;
+  std::array<EvidenceShares, kNCauses> evidence_by_cause = {};  ///< shares of all GPU time
   Uncertainty uncertainty;
 };
 

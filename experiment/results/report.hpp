@@ -20,7 +20,8 @@ struct RunManifest {
   std::string scenario_name;
   std::string scenario_description;
   std::string scenario_hash;
-  std::string profile;  ///< name of the framework profile
+  std::string scenario_text;  ///< the scenario as it was read, with changes of the command line
+  std::string profile;        ///< name of the framework profile
   std::string profile_hash;
   std::string profile_source;
   std::string hardware;  ///< name of the hardware profile

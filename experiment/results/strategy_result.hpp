@@ -9,19 +9,30 @@
 
 #include "experiment/results/plan_search.hpp"
 #include "experiment/results/planned_group.hpp"
+#include "experiment/results/step_timeline.hpp"
 #include "models/cause.hpp"
 #include "packing/policies.hpp"
 #include "packing/schedule/metrics.hpp"
 
 namespace packsim {
 
-/// Step times of consecutive iterations, for the chart of step times.
-struct StepTimeBin {
+/// A value of consecutive iterations, such as the step time, for charts over the run.
+struct IterationBin {
   std::int64_t first_iteration = 0;
   std::int64_t last_iteration = 0;
-  double min_s = 0;
-  double mean_s = 0;
-  double max_s = 0;
+  double least = 0;
+  double mean = 0;
+  double most = 0;
+};
+
+/// One of the slowest steps of a run, and what it trains.
+struct SlowStep {
+  std::int64_t iteration = 0;
+  double step_s = 0;
+  double abr = 0;
+  std::int64_t tokens = 0;                ///< of the data, without padding
+  std::int64_t longest_tokens = 0;        ///< its longest sample
+  std::optional<int> gpus_per_pack = {};  ///< none if SP degrees differ
 };
 
 /// The attention work of every DP rank in one iteration, or of every GPU if SP degrees differ in it.
@@ -87,11 +98,17 @@ struct RunTimes {
   std::optional<std::string> largest_uncertainty;  ///< the main reason why this interval is not narrower
   TimeShares shares;
   EvidenceShares evidence;
+  /// Where they are: of each cause, as shares of all GPU time. None for causes that have no price of their
+  /// own.
+  std::array<EvidenceShares, kNCauses> evidence_by_cause = {};
   Utilisation utilisation;
   /// The same run if all GPUs and kernels take the times of the cost model; none if the scenario has no
   /// variability.
   std::optional<double> gpu_days_without_variability;
-  std::vector<StepTimeBin> steps;
+  std::vector<IterationBin> steps;       ///< seconds
+  std::vector<double> step_quantiles_s;  ///< ascending (step_quantiles())
+  std::vector<SlowStep> slowest_steps;   ///< the slowest first
+  std::vector<StepTimeline> timelines;   ///< of a step of median time, and of the slowest
 };
 
 /// How far a run is above the lower bound: the least GPU time that any schedule of the same whole samples can
@@ -240,6 +257,7 @@ struct StrategyResult {
   std::vector<LossBiasResult> loss_bias =
       {};  ///< [n_normalisers]; empty if nothing is trained or not asked for
   std::vector<SampledIteration> sampled_iterations = {};
+  std::vector<IterationBin> abr_over_run = {};
   MeasuredTimes measured = {};
 
   /// Tokens of the data, repeated ones included. iterations: above 0.

@@ -4,6 +4,7 @@
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 namespace packsim {
 namespace {
@@ -120,18 +121,26 @@ Uncertainty run_uncertainty(const std::array<double, kNCauses>& fraction, const 
   return uncertainty;
 }
 
-std::array<double, kNEvidenceLevels> evidence_fractions(const std::array<double, kNCauses>& fraction,
-                                                        const PriceAccount& account) {
-  std::array<double, kNEvidenceLevels> evidence = {};
-  double known = 0;
+std::array<std::array<double, kNEvidenceLevels>, kNCauses> evidence_by_cause(
+    const std::array<double, kNCauses>& fraction, const PriceAccount& account) {
+  std::array<std::array<double, kNEvidenceLevels>, kNCauses> evidence = {};
   for (int c = 0; c < kNCauses; ++c) {
     const auto cause = static_cast<Cause>(c);
     const AccountedTime total = account.total(cause);
     if (total.time_s <= 0) continue;
-    known += share(fraction, cause);
-    for (std::size_t i = 0; i < evidence.size(); ++i)
-      evidence[i] += share(fraction, cause) * total.evidence_s[i] / total.time_s;
+    for (std::size_t i = 0; i < kNEvidenceLevels; ++i)
+      evidence[static_cast<std::size_t>(c)][i] = share(fraction, cause) * total.evidence_s[i] / total.time_s;
   }
+  return evidence;
+}
+
+std::array<double, kNEvidenceLevels> evidence_fractions(const std::array<double, kNCauses>& fraction,
+                                                        const PriceAccount& account) {
+  std::array<double, kNEvidenceLevels> evidence = {};
+  for (const auto& of_cause : evidence_by_cause(fraction, account)) {
+    for (std::size_t i = 0; i < evidence.size(); ++i) evidence[i] += of_cause[i];
+  }
+  const double known = std::accumulate(evidence.begin(), evidence.end(), 0.0);
   if (known > 0) std::ranges::for_each(evidence, [known](double& part) { part /= known; });
   return evidence;
 }

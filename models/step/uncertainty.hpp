@@ -50,6 +50,11 @@ Uncertainty run_uncertainty(const std::array<double, kNCauses>& fraction, const 
                             const FrameworkProfile& profile, bool is_fitted,
                             std::span<const ProfileDoubt> doubts = {});
 
+/// Shares of a run's GPU time by cause and by the evidence for its prices: [kNCauses][kNEvidenceLevels]. 0
+/// for causes without a price, such as fixed overheads.
+std::array<std::array<double, kNEvidenceLevels>, kNCauses> evidence_by_cause(
+    const std::array<double, kNCauses>& fraction, const PriceAccount& account);
+
 /// The share of a run's GPU time, without waits and fixed overheads, whose prices rest on each kind of
 /// evidence.
 std::array<double, kNEvidenceLevels> evidence_fractions(const std::array<double, kNCauses>& fraction,

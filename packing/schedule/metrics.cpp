@@ -70,7 +70,8 @@ void attention_work(const Schedule& schedule, const Iteration& iteration,
   work.resize(work.size() / degree);
 }
 
-ScheduleMetrics measure(const Schedule& schedule, std::span<const std::vector<MicroBatch>> batches) {
+ScheduleMetrics measure(const Schedule& schedule, std::span<const std::vector<MicroBatch>> batches,
+                        std::vector<double>* abr_of_iterations) {
   ScheduleMetrics metrics;
   metrics.iterations = static_cast<std::int64_t>(schedule.iterations.size());
   int widest = 1;
@@ -106,6 +107,7 @@ ScheduleMetrics measure(const Schedule& schedule, std::span<const std::vector<Mi
     const MostAndSum attention = most_and_sum(work);
     const double abr = imbalance_of(attention, work.size());
     abr_sum += abr;
+    if (abr_of_iterations != nullptr) abr_of_iterations->push_back(abr);
     if (abr <= kBalancedAbr) ++n_balanced;
     sum_by_slot(work, static_cast<std::size_t>(widest), slots);
     abr_slots_sum += imbalance(slots);

@@ -29,14 +29,16 @@ struct ScheduleMetrics {
   /// ABR over GPUs as one ratio of sums, so that iterations count by their attention time.
   double abr_weighted = 0;
   double balanced_fraction = 0;  ///< iterations whose ABR is at most kBalancedAbr, of all
-  double dbr = 0;           ///< distance balance ratio: ABR with tokens, padding included
-  double cr = 0;            ///< share of the tokens that are trained with an SP degree above 1
-  double pr = 0;            ///< share of padding among all computed tokens, one ratio of sums
-  double ave_t_tokens = 0;  ///< mean tokens of a DP rank in an iteration, without padding
+  double dbr = 0;                ///< distance balance ratio: ABR with tokens, padding included
+  double cr = 0;                 ///< share of the tokens that are trained with an SP degree above 1
+  double pr = 0;                 ///< share of padding among all computed tokens, one ratio of sums
+  double ave_t_tokens = 0;       ///< mean tokens of a DP rank in an iteration, without padding
 };
 
-/// batches: [n_groups][n_packs] as given to make_schedule.
-ScheduleMetrics measure(const Schedule& schedule, std::span<const std::vector<MicroBatch>> batches);
+/// batches: [n_groups][n_packs] as given to make_schedule. abr_of_iterations: if given, the ABR of each
+/// iteration is added to its end.
+ScheduleMetrics measure(const Schedule& schedule, std::span<const std::vector<MicroBatch>> batches,
+                        std::vector<double>* abr_of_iterations = nullptr);
 
 /// By how many tokens the longest samples of all iterations together are longer than an iteration is to be:
 /// as much larger these iterations have to be. batches: [n_groups][n_packs].

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <string>
+#include <nlohmann/json.hpp>
 #include <string_view>
-#include <vector>
 
 #include "experiment/results/report.hpp"
 
@@ -10,8 +9,7 @@ namespace packsim::formats_detail {
 
 /// The data sets that the specs in reports/charts/ name.
 struct ChartData {
-  std::string json;                    ///< one object, from the name of a data set to its rows
-  std::vector<std::string> with_rows;  ///< the names of those that are not empty
+  nlohmann::ordered_json sets;  ///< from the name of a data set to its rows
 
   bool has_rows(std::string_view name) const;
 };

@@ -3,18 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <vector>
 
-#include "reports/tables/bound_rows.hpp"
+#include "reports/formats/html_table.hpp"
 #include "reports/tables/comparable_runs.hpp"
-#include "reports/tables/loss_rows.hpp"
-#include "reports/tables/run_values.hpp"
-#include "reports/tables/search_rows.hpp"
+#include "reports/tables/definitions.hpp"
+#include "reports/tables/memory_parts.hpp"
 #include "reports/tables/shown_groups.hpp"
 #include "reports/text/escape.hpp"
 #include "reports/text/numbers.hpp"
@@ -23,7 +20,7 @@
 namespace packsim::formats_detail {
 namespace {
 
-std::string run_header(const StrategyResult& run, const Report& report, std::size_t n_rows = 1) {
+HtmlCell run_cell(const StrategyResult& run, const Report& report) {
   std::string tags;
   if (run.name == report.baseline) tags += " <span class=\"tag\">baseline</span>";
   if (run.failure) {
@@ -32,87 +29,37 @@ std::string run_header(const StrategyResult& run, const Report& report, std::siz
     tags += " <span class=\"tag oom\">does not fit</span>";
   }
   if (!run.differences.empty()) tags += " <span class=\"tag oom\">another job</span>";
-  return fmt::format("<th scope=\"row\" rowspan=\"{}\">{}{}</th>", n_rows, html_escaped(run.name), tags);
+  return {html_escaped(run.name) + tags};
 }
-
-bool starts_group(const std::vector<Column>& shown, std::size_t column) {
-  return column == 0 || shown[column].group != shown[column - 1].group;
-}
-
-std::string run_table_head(const std::vector<Column>& shown) {
-  std::string groups = "<th></th>";
-  std::string titles = "<th scope=\"col\">run<span class=\"unit\"></span></th>";
-  for (std::size_t c = 0; c < shown.size(); ++c) {
-    const Column& column = shown[c];
-    if (starts_group(shown, c)) {
-      const auto members = std::ranges::count(shown, column.group, &Column::group);
-      groups += fmt::format("<th colspan=\"{}\" class=\"starts-group\">{}</th>", members, column.group);
-    }
-    titles += fmt::format("<th scope=\"col\"{} title=\"{}\">{}<span class=\"unit\">{}</span></th>",
-                          starts_group(shown, c) ? " class=\"starts-group\"" : "",
-                          html_escaped(column.definition), column.title, column.unit);
-  }
-  return fmt::format("<thead><tr class=\"groups\">{}</tr>\n<tr>{}</tr></thead>\n", groups, titles);
-}
-
-std::string run_table_row(const StrategyResult& run, const Report& report, const std::vector<Column>& shown) {
-  std::string cells = run_header(run, report);
-  for (std::size_t c = 0; c < shown.size(); ++c) {
-    const Column& column = shown[c];
-    const std::string text = column.text(run);
-    const std::string_view style = text == "OOM" || text == "failed" ? " oom" : "";
-    cells += fmt::format("<td class=\"{}{}\" title=\"{}: {} {} {}\">{}</td>",
-                         starts_group(shown, c) ? "starts-group" : "", style, html_escaped(run.name),
-                         column.title, text, column.unit, text);
-  }
-  return fmt::format("<tr{}>{}</tr>\n", &run == fastest_run(report) ? " class=\"best\"" : "", cells);
-}
-
-struct MemoryPart {
-  std::string_view name;
-  double (*size_bytes)(const MemoryPeak& peak);
-};
-
-using Peak = MemoryPeak;
-constexpr std::array<MemoryPart, 6> kMemoryParts = {
-    {{"states", [](const Peak& p) { return p.weights_bytes + p.gradients_bytes + p.optimizer_bytes; }},
-     {"activations",
-      [](const Peak& p) { return p.activations_bytes + p.recomputed_bytes + p.activation_gradient_bytes; }},
-     {"checkpoints", [](const Peak& p) { return p.checkpoints_bytes; }},
-     {"logits", [](const Peak& p) { return p.logits_bytes; }},
-     {"buffers", [](const Peak& p) { return p.gathered_weights_bytes + p.bucket_bytes + p.exchange_bytes; }},
-     {"reserved", [](const Peak& p) { return p.reserved_bytes; }}}};
 
 // A stacked bar with a mark where the GPU's memory ends. All bars of a page have the scale full_bytes.
 std::string memory_bar(const PlannedGroup& group, double full_bytes) {
   if (full_bytes <= 0) return "";
   std::string parts;
-  for (const MemoryPart& part : kMemoryParts) {
-    const double size_bytes = part.size_bytes(group.memory);
-    parts += fmt::format("<i class=\"{}\" style=\"width:{:.2f}%\" title=\"{}: {} GiB\"></i>", part.name,
-                         100 * size_bytes / full_bytes, part.name, gibibytes(size_bytes));
+  for (const MemoryPart& part : memory_parts()) {
+    parts += fmt::format("<i class=\"{}\" style=\"width:{:.2f}%\"></i>", part.name,
+                         100 * part.size_bytes(group.memory) / full_bytes);
   }
-  return fmt::format(
-      "<div class=\"memory\">{}<i class=\"limit\" style=\"left:{:.2f}%\" title=\"GPU memory\"></i></div>",
-      parts, 100 * group.gpu_memory_bytes / full_bytes);
+  return fmt::format("<div class=\"memory\">{}<i class=\"limit\" style=\"left:{:.2f}%\"></i></div>", parts,
+                     100 * group.gpu_memory_bytes / full_bytes);
 }
 
-std::string plan_row(const ShownGroup& shown, double full_bytes) {
+HtmlTable::Row plan_row(const StrategyResult& run, const ShownGroup& shown, const Report& report,
+                        double full_bytes) {
   const PlannedGroup& group = shown.group;
-  std::string cells;
+  HtmlTable::Row row{.cells = {run_cell(run, report)}};
   for (const std::string& text :
        {capacity(group.capacity_tokens), sequence_text(group.sequence), shown.gc_layers,
         grouped(group.zero_stage), grouped(group.n_dp_ranks),
         micro_batches_text(group.micro_batches_per_rank), grouped(group.packs), grouped(group.iterations)}) {
-    cells += fmt::format("<td>{}</td>", text);
+    row.cells.push_back({text});
   }
-  cells += fmt::format(
-      "<td class=\"starts-group{}\">{}</td><td class=\"text\">{}</td>", group.feasible ? "" : " oom",
-      gibibytes_used(group.peak_memory_bytes, group.gpu_memory_bytes), memory_bar(group, full_bytes));
-  for (const MemoryPart& part : kMemoryParts) {
-    cells += fmt::format("<td>{}</td>", gibibytes(part.size_bytes(group.memory)));
-  }
-  return cells;
+  row.cells.push_back(
+      {gibibytes_used(group.peak_memory_bytes, group.gpu_memory_bytes), group.feasible ? "" : "oom"});
+  row.cells.push_back({memory_bar(group, full_bytes)});
+  for (const MemoryPart& part : memory_parts())
+    row.cells.push_back({gibibytes(part.size_bytes(group.memory))});
+  return row;
 }
 
 // "0", or "1,234,567 (2.5%)" of the tokens that the data set has over all epochs.
@@ -122,112 +69,115 @@ std::string with_share(std::int64_t tokens, const Report& report) {
   return fmt::format("{} ({})", grouped(tokens), percent(static_cast<double>(tokens) / all_tokens));
 }
 
-std::string head(std::span<const std::string_view> titles) {
-  std::string cells;
-  for (const std::string_view title : titles) cells += fmt::format("<th scope=\"col\">{}</th>", title);
-  return fmt::format("<thead><tr>{}</tr></thead>\n", cells);
-}
-
-std::string table(std::string_view style, std::string_view head_rows, std::string_view rows) {
-  return fmt::format("<div class=\"scroll\"><table class=\"{}\">\n{}<tbody>\n{}</tbody></table></div>\n",
-                     style, head_rows, rows);
-}
-
-// Titles in front, the name of a row first.
-std::string table_of_rows(const std::vector<std::vector<std::string>>& all) {
-  std::string titles;
-  for (const std::string& title : all.front()) titles += fmt::format("<th scope=\"col\">{}</th>", title);
-  std::string rows;
-  for (std::size_t r = 1; r < all.size(); ++r) {
-    std::string cells = fmt::format("<th scope=\"row\">{}</th>", html_escaped(all[r].front()));
-    for (std::size_t c = 1; c < all[r].size(); ++c) cells += fmt::format("<td>{}</td>", all[r][c]);
-    rows += fmt::format("<tr>{}</tr>\n", cells);
-  }
-  return table("accounting", fmt::format("<thead><tr>{}</tr></thead>\n", titles), rows);
+double median_step_s(const RunTimes& times) {
+  return times.step_quantiles_s[(times.step_quantiles_s.size() - 1) / 2];
 }
 
 }  // namespace
 
 std::string run_table(const Report& report, RunTable which) {
   const std::vector<Column> shown = columns(report, which);
-  std::string rows;
-  for (const StrategyResult& run : report.runs) rows += run_table_row(run, report, shown);
-  return table("comparison", run_table_head(shown), rows);
-}
-
-std::string bound_table(const Report& report) {
-  return table_of_rows(bound_rows(report));
-}
-
-std::string search_table(const Report& report) {
-  return table_of_rows(search_rows(report));
-}
-
-std::string loss_table(const Report& report) {
-  return table_of_rows(loss_rows(report));
+  HtmlTable table{
+      .name = which == RunTable::comparison ? "Comparison of the runs" : "Use of the GPUs, and cost",
+      .style = "comparison",
+      .heads = {{.title = "run"}},
+      .rows = {}};
+  for (const Column& column : shown)
+    table.heads.push_back({.title = std::string(column.title), .unit = column.unit, .group = column.group});
+  const StrategyResult* fastest = fastest_run(report);
+  for (const StrategyResult& run : report.runs) {
+    HtmlTable::Row row{.cells = {run_cell(run, report)}, .is_best = &run == fastest};
+    for (const Column& column : shown) {
+      const std::string text = column.text(run);
+      row.cells.push_back({html_escaped(text), text == "OOM" || text == "failed" ? "oom" : ""});
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return html(table);
 }
 
 std::string plan_table(const Report& report) {
+  HtmlTable table{
+      .name = "Plans and memory of each group", .style = "plans", .heads = {{.title = "run"}}, .rows = {}};
+  for (const char* title : {"capacity", "SP", "GC layers", "ZeRO", "DP ranks", "micro-batches"})
+    table.heads.push_back({.title = title, .group = "Plan"});
+  for (const char* title : {"packs", "iterations"})
+    table.heads.push_back({.title = fmt::format("{} of the group", title), .group = "Plan", .shown = title});
+  for (const char* title : {"peak memory", "memory"})
+    table.heads.push_back({.title = title, .group = "Memory"});
+  for (const MemoryPart& part : memory_parts())
+    table.heads.push_back(
+        {.title = std::string(part.name), .unit = "GiB", .group = "Memory", .swatch = part.name});
   double full_bytes = 0;
   for (const StrategyResult& run : report.runs) {
-    for (const PlannedGroup& group : run.groups) {
+    for (const PlannedGroup& group : run.groups)
       full_bytes = std::max({full_bytes, group.peak_memory_bytes, group.gpu_memory_bytes});
-    }
   }
-  std::string titles;
-  for (const char* title : {"run", "capacity", "SP", "GC layers", "ZeRO", "DP ranks", "micro-batches",
-                            "packs", "iterations", "peak memory"}) {
-    titles += fmt::format("<th scope=\"col\">{}</th>", title);
-  }
-  titles += "<th></th>";
-  for (const MemoryPart& part : kMemoryParts) {
-    titles += fmt::format(
-        "<th scope=\"col\"><span class=\"swatch {}\"></span>{}<span class=\"unit\">GiB</span></th>",
-        part.name, part.name);
-  }
-  std::string rows;
   for (const StrategyResult& run : report.runs) {
-    const std::vector<ShownGroup> groups = shown_groups(run);
-    for (std::size_t g = 0; g < groups.size(); ++g) {
-      rows += fmt::format("<tr>{}{}</tr>\n", g == 0 ? run_header(run, report, groups.size()) : "",
-                          plan_row(groups[g], full_bytes));
-    }
+    for (const ShownGroup& shown : shown_groups(run))
+      table.rows.push_back(plan_row(run, shown, report, full_bytes));
   }
-  return table("plans", fmt::format("<thead><tr>{}</tr></thead>\n", titles), rows);
+  return html(table);
 }
 
 std::string accounting_table(const Report& report) {
-  static constexpr std::array<std::string_view, 13> kTitles = {
-      "run",           "policies",        "trained tokens",       "dropped samples", "dropped tokens",
-      "cut samples",   "tokens cut off",  "split samples",        "in own packs",    "empty samples",
-      "padded tokens", "repeated tokens", "curriculum iterations"};
-  std::string rows;
+  HtmlTable table{
+      .name = "What became of the data", .style = "accounting", .heads = {{.title = "run"}}, .rows = {}};
+  for (const char* title : {"policies", "trained tokens", "dropped samples", "dropped tokens", "cut samples",
+                            "tokens cut off", "split samples", "in own packs", "empty samples",
+                            "padded tokens", "repeated tokens", "curriculum iterations"})
+    table.heads.push_back({.title = title});
   for (const StrategyResult& run : report.runs) {
-    rows += fmt::format("<tr>{}<td class=\"text policies\">{}</td>", run_header(run, report),
-                        html_escaped(run.strategy + "; " + policies(run)));
+    HtmlTable::Row row{.cells = {run_cell(run, report),
+                                 {html_escaped(run.strategy + "; " + policies(run)), "text policies"}}};
+    const DataCounts& counts = run.counts;
     for (const std::string& text :
-         {grouped(run.counts.trained_tokens), grouped(run.counts.dropped_samples),
-          with_share(run.counts.dropped_tokens, report), grouped(run.counts.truncated_samples),
-          with_share(run.counts.truncated_tokens, report), grouped(run.counts.split_samples),
-          grouped(run.counts.own_pack_samples), grouped(run.counts.empty_samples),
-          with_share(run.counts.padded_tokens, report), with_share(run.counts.repeated_tokens, report),
+         {grouped(counts.trained_tokens), grouped(counts.dropped_samples),
+          with_share(counts.dropped_tokens, report), grouped(counts.truncated_samples),
+          with_share(counts.truncated_tokens, report), grouped(counts.split_samples),
+          grouped(counts.own_pack_samples), grouped(counts.empty_samples),
+          with_share(counts.padded_tokens, report), with_share(counts.repeated_tokens, report),
           grouped(run.curriculum_iterations)}) {
-      rows += fmt::format("<td>{}</td>", text);
+      row.cells.push_back({text});
     }
-    rows += "</tr>\n";
+    table.rows.push_back(std::move(row));
   }
-  return table("accounting", head(kTitles), rows);
+  return html(table);
+}
+
+std::string slowest_table(const Report& report) {
+  HtmlTable table{.name = "Slowest steps", .style = "slowest", .heads = {{.title = "run"}}, .rows = {}};
+  for (const char* title : {"iteration", "takes", "step ABR", "tokens", "longest sample", "GPUs of a pack"})
+    table.heads.push_back({.title = title});
+  for (const StrategyResult& run : report.runs) {
+    if (!run.times || run.times->step_quantiles_s.empty()) continue;
+    const double median_s = median_step_s(*run.times);
+    for (const SlowStep& slow : run.times->slowest_steps) {
+      const std::string takes =
+          fmt::format("{} s ({:.2f}x)", quantity(slow.step_s), slow.step_s / std::max(median_s, 1e-12));
+      table.rows.push_back({{run_cell(run, report),
+                             {grouped(slow.iteration)},
+                             {takes},
+                             {ratio(slow.abr)},
+                             {grouped(slow.tokens)},
+                             {grouped(slow.longest_tokens)},
+                             {slow.gpus_per_pack ? grouped(*slow.gpus_per_pack) : std::string("mixed")}}});
+    }
+  }
+  return table.rows.empty() ? "" : html(table);
 }
 
 std::string definition_list(const Report& report) {
   std::string items;
+  const auto add = [&](std::string_view title, std::string_view unit, std::string_view text) {
+    items +=
+        fmt::format("<div><dt>{}{}</dt><dd id=\"{}\">{}</dd></div>\n", html_escaped(title),
+                    unit.empty() ? "" : fmt::format(" ({})", unit), definition_id(title), html_escaped(text));
+  };
   for (const RunTable table : {RunTable::comparison, RunTable::use_and_cost}) {
-    for (const Column& column : columns(report, table)) {
-      const std::string unit = column.unit.empty() ? "" : fmt::format(" ({})", column.unit);
-      items += fmt::format("<div><dt>{}{}</dt><dd>{}</dd></div>\n", column.title, unit,
-                           html_escaped(column.definition));
-    }
+    for (const Column& column : columns(report, table)) add(column.title, column.unit, column.definition);
   }
+  for (const Definition& definition : definitions()) add(definition.title, "", definition.text);
   return fmt::format("<dl class=\"details\">\n{}</dl>\n", items);
 }
 

@@ -215,12 +215,12 @@ Json run(const StrategyResult& result) {
                                 {"most_sum", bias.most_sum}});
   }
   run["step_times"] = Json::array();
-  for (const StepTimeBin& bin : result.times ? result.times->steps : std::vector<StepTimeBin>()) {
+  for (const IterationBin& bin : result.times ? result.times->steps : std::vector<IterationBin>()) {
     run["step_times"].push_back({{"first_iteration", bin.first_iteration},
                                  {"last_iteration", bin.last_iteration},
-                                 {"min_s", bin.min_s},
-                                 {"mean_s", bin.mean_s},
-                                 {"max_s", bin.max_s}});
+                                 {"min_s", bin.least},
+                                 {"mean_s", bin.mean},
+                                 {"max_s", bin.most}});
   }
   run["sampled_iterations"] = Json::array();
   for (const SampledIteration& sample : result.sampled_iterations) {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "reports/saved/rounded_parts.hpp"
+#include "reports/tables/rounded_parts.hpp"
 #include "reports/tables/time_parts.hpp"
 #include "reports/text/display_width.hpp"
 #include "reports/text/escape.hpp"
@@ -41,15 +41,6 @@ const SavedRun& run_with_times(const SavedReport& report, const std::string& nam
 // So that the larger of both has four digits.
 int decimals_for(double gpu_days) {
   return std::clamp(3 - static_cast<int>(std::floor(std::log10(gpu_days))), 0, 12);
-}
-
-std::vector<std::int64_t> parts_in_units(const SavedRun::Times& times, double units_per_day) {
-  double sum = 0;
-  for (const TimePart& part : time_parts()) sum += part.fraction_of(times.shares);
-  std::vector<double> values;
-  for (const TimePart& part : time_parts())
-    values.push_back(part.fraction_of(times.shares) / sum * times.gpu_days * units_per_day);
-  return rounded_parts(values, std::llround(times.gpu_days * units_per_day));
 }
 
 void observe_ratio(Explanation& explanation, std::optional<double> SavedRun::*ratio, std::string_view what) {
@@ -129,8 +120,8 @@ Explanation explain_runs(const SavedRun& first, const SavedRun& second) {
   const SavedRun::Times& other = second.times.value();
   explanation.decimals = decimals_for(std::max(one.gpu_days, other.gpu_days));
   const double units_per_day = std::pow(10.0, explanation.decimals);
-  const std::vector<std::int64_t> first_units = parts_in_units(one, units_per_day);
-  const std::vector<std::int64_t> second_units = parts_in_units(other, units_per_day);
+  const std::vector<std::int64_t> first_units = time_parts_in_units(one.shares, one.gpu_days, explanation.decimals);
+  const std::vector<std::int64_t> second_units = time_parts_in_units(other.shares, other.gpu_days, explanation.decimals);
   explanation.first_units = std::llround(one.gpu_days * units_per_day);
   explanation.second_units = std::llround(other.gpu_days * units_per_day);
   for (std::size_t i = 0; i < time_parts().size(); ++i) {

@@ -258,6 +258,7 @@ Scenario load_scenario(const std::string& path, const DataPaths& data,
   scenario.path = file;
   scenario.json = document.root;
   scenario.scenario_hash = document.hash;
+  scenario.scenario_text = document.root->dump(2, ' ', false, Json::error_handler_t::replace);
   return scenario;
 }
 

@@ -6,7 +6,7 @@ namespace packsim {
 StepArena::StepArena(const StepOptions& options)
     : options_(options),
       builder_(options.detail, options.topology, options.slow_down),
-      graph_(options.detail == StepDetail::micro_batches) {
+      graph_(options.merges_work && options.detail == StepDetail::micro_batches) {
   if (options.topology != nullptr) network_.emplace(options.topology->link_bytes_per_s());
 }
 

@@ -15,6 +15,9 @@ struct StepOptions {
   const Topology* topology = nullptr;
   /// How many times as long computation takes while its GPU communicates; at least 1.
   double slow_down = 1;
+  /// Whether neighbouring work of one cause may become one operation, which takes the same time. Traces need
+  /// each pass by itself.
+  bool merges_work = true;
 };
 
 /// The memory in which steps are built and run. Steps of one run use one arena, so that a step allocates only

@@ -53,8 +53,10 @@ TracedStep trace_step(const Schedule& schedule, std::span<const PricedGroup> gro
   options.merges_alike = false;
   IterationRanks iteration_ranks(schedule, groups, options);
   const std::span<const RankWork> ranks = iteration_ranks.of(iteration_index);
-  StepArena arena(
-      {.detail = StepDetail::stages, .topology = options.topology, .slow_down = options.slow_down});
+  StepArena arena({.detail = options.detail,
+                   .topology = options.topology,
+                   .slow_down = options.slow_down,
+                   .merges_work = false});
   const StepRun run = run_step(ranks, arena);
   TracedStep step;
   step.end = run.end;

@@ -37,9 +37,10 @@ struct TracedStep {
   SimTime end;
 };
 
-/// Runs one iteration of the schedule by itself, from time 0, with all of its ranks and every stage of its
-/// layers. options.detail is not read. Throws what simulate() throws, and std::out_of_range for an iteration
-/// that the schedule does not have.
+/// Runs one iteration of the schedule by itself, from time 0, with all of its ranks. Under
+/// StepDetail::micro_batches, an operation is all that a rank does until it waits for others, or the layers
+/// of a unit of weights. Throws what simulate() throws, and std::out_of_range for an iteration that the
+/// schedule does not have.
 TracedStep trace_step(const Schedule& schedule, std::span<const PricedGroup> groups,
                       SimulationOptions options, std::size_t iteration_index);
 

@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
@@ -6,6 +7,7 @@
 
 #include "example_report.hpp"
 #include "reports/charts/chart_data.hpp"
+#include "reports/charts/charts.hpp"
 #include "reports/files/embedded.hpp"
 #include "reports/formats/html_format.hpp"
 
@@ -24,13 +26,14 @@ void collect_data_names(const Json& node, std::set<std::string>& names) {
 }
 
 Json data() {
-  return Json::parse(formats_detail::chart_data(example_report()).json);
+  return Json(formats_detail::chart_data(example_report()).sets);
 }
 
 }  // namespace
 
 TEST_CASE("every chart spec parses, is on the page, and names data sets that exist") {
-  const std::string html = to_html(example_report());
+  const Json every_data_set = Json(formats_detail::chart_data(priced_report()).sets);
+  const std::string html = to_html(priced_report());
   int n_specs = 0;
   for (const EmbeddedFile& file : embedded_files()) {
     if (!file.name.ends_with(".vl.json")) continue;
@@ -41,12 +44,12 @@ TEST_CASE("every chart spec parses, is on the page, and names data sets that exi
     std::set<std::string> names;
     collect_data_names(spec, names);
     CHECK_FALSE(names.empty());
-    CHECK(data().contains(spec["usermeta"]["shown_with"].get<std::string>()));
-    for (const std::string& name : names) CHECK(data().contains(name));
+    CHECK(every_data_set.contains(spec["usermeta"]["shown_with"].get<std::string>()));
+    for (const std::string& name : names) CHECK(every_data_set.contains(name));
     const std::string chart(file.name.substr(0, file.name.size() - std::string_view(".vl.json").size()));
     CHECK(html.find("data-chart=\"" + chart + "\"") != std::string::npos);
   }
-  CHECK(n_specs == 5);
+  CHECK(n_specs == 13);
 }
 
 TEST_CASE("the embedded files are whole and unknown names are refused") {
@@ -64,7 +67,7 @@ TEST_CASE("bars are sorted by GPU-days, and one that is far too long is broken o
   report.runs[1].bound = BoundGap{.gpu_days = 3.2, .above_fraction = 0.25};
   report.runs.insert(report.runs.begin(), example_misfit("large"));
   report.runs.insert(report.runs.begin(), example_run("none", 16));
-  const Json runs = Json::parse(formats_detail::chart_data(report).json)["runs"];
+  const Json runs = Json(formats_detail::chart_data(report).sets)["runs"];
   Json names = Json::array();
   for (const Json& run : runs) names.push_back(run["run"]);
   CHECK(names == Json{"hbp", "isf", "none", "large"});
@@ -78,7 +81,7 @@ TEST_CASE("bars are sorted by GPU-days, and one that is far too long is broken o
   CHECK(runs[2]["gpu_days"] == 16);
 
   report.runs.front().times->gpu_days = 15;  // not over it
-  const Json whole = Json::parse(formats_detail::chart_data(report).json)["runs"];
+  const Json whole = Json(formats_detail::chart_data(report).sets)["runs"];
   CHECK(whole[2]["broken"] == false);
   CHECK(whole[2]["bar_gpu_days"] == 15);
 }
@@ -96,7 +99,7 @@ TEST_CASE("the legend of GPU time has what some run that fits spends time on, in
   Report report = example_report();
   report.runs[1].times->shares.by_cause[static_cast<std::size_t>(Cause::pipeline)] = 0.125;
   report.runs.push_back(example_misfit("large"));
-  const Json datasets = Json::parse(formats_detail::chart_data(report).json);
+  const Json datasets = Json(formats_detail::chart_data(report).sets);
   CHECK(datasets["parts"] == Json({{{"part", "linear layers"}, {"position", 0}},
                                    {{"part", "pipeline transfer"}, {"position", 1}},
                                    {{"part", "idle"}, {"position", 2}}}));
@@ -110,10 +113,10 @@ TEST_CASE("each part of GPU time has a colour, the same in every report") {
   report.runs[0].times->shares.by_cause.fill(1.0 / 11);
   report.runs[0].times->shares.idle = 1.0 / 11;
   Json names = Json::array();
-  const Json datasets = Json::parse(formats_detail::chart_data(report).json);
+  const Json datasets = Json(formats_detail::chart_data(report).sets);
   for (const Json& row : datasets["parts"]) names.push_back(row["part"]);
   const Json spec = Json::parse(embedded_file("time_parts.vl.json"));
-  const Json colour = spec["layer"][1]["layer"][0]["encoding"]["color"];
+  const Json colour = spec["layer"][0]["encoding"]["color"];
   CHECK(colour["scale"]["domain"] == names);
   const std::set<Json> colours(colour["scale"]["range"].begin(), colour["scale"]["range"].end());
   CHECK(colours.size() == names.size());
@@ -137,7 +140,7 @@ TEST_CASE("a chart shows four of many sampled iterations and 128 of many ranks, 
     report.runs[0].sampled_iterations.push_back(sample);
   }
   report.runs.resize(1);
-  const Json rows = Json::parse(formats_detail::chart_data(report).json)["rank_work"];
+  const Json rows = Json(formats_detail::chart_data(report).sets)["rank_work"];
   REQUIRE(rows.size() == 4);
   CHECK(rows[0]["iteration"] == 0);
   CHECK(rows[3]["iteration"] == 9);
@@ -152,4 +155,53 @@ TEST_CASE("length bins are named by their upper bound and shares are of the data
   CHECK(rows[1]["length"] == "2");
   CHECK(rows[1]["samples"] == 0.5);
   CHECK(rows[1]["tokens"] == 0.66667);
+}
+
+TEST_CASE("a waterfall's parts add up to each run's total in whole units") {
+  Report report = example_report();
+  report.runs[0].times->gpu_days = 5.00049;
+  report.runs[0].times->shares.by_cause.fill(1.0 / 11);
+  report.runs[0].times->shares.idle = 1.0 / 11;
+  const Json rows = Json(formats_detail::chart_data(report).sets)["waterfall"];
+  std::map<std::string, long> parts;
+  std::map<std::string, long> totals;
+  for (const Json& row : rows) {
+    CHECK(row["decimals"] == 3);  // four digits of hbp's 4 GPU-days
+    const auto units = row["units"].get<long>();
+    if (row["kind"] == "part") parts[row["run"]] += units;
+    if (row["kind"] == "to") totals[row["run"]] = units;
+  }
+  CHECK(totals == std::map<std::string, long>{{"hbp", 4000}, {"isf", 5000}});
+  CHECK(parts == totals);
+
+  report.runs.resize(1);  // nothing to compare
+  CHECK(Json(formats_detail::chart_data(report).sets)["waterfall"].empty());
+}
+
+TEST_CASE("a chart offers every run that has its data, the cheapest first") {
+  const formats_detail::ChartData data = formats_detail::chart_data(priced_report());
+  for (const formats_detail::Chart& chart : formats_detail::charts_of(data)) {
+    if (chart.name != "timelines" && chart.name != "waterfall") continue;
+    const Json params = Json(chart.spec)["params"];
+    CHECK(params[0]["bind"]["options"] == Json{"hbp", "isf"});
+    // A waterfall goes from the second cheapest run to the cheapest.
+    CHECK(params[0]["value"] == (chart.name == "waterfall" ? "isf" : "hbp"));
+    CHECK(params[1]["value"] == (chart.name == "waterfall" ? "hbp" : "slowest"));
+  }
+}
+
+TEST_CASE("memory, packs and evidence are parts that follow each other") {
+  const Json sets = Json(formats_detail::chart_data(priced_report()).sets);
+  // 40e9 and 24e9 bytes of 80e9, in GiB.
+  CHECK(sets["memory"][0]["to_gib"] == 37.253);
+  CHECK(sets["memory"][1]["from_gib"] == 37.253);
+  CHECK(sets["memory"][1]["to_gib"] == 59.605);
+  CHECK(sets["memory"][0]["limit_gib"] == 74.506);
+  CHECK(sets["packs"][0]["to"] == 1);
+  CHECK(sets["packs"][0]["capacity"] == "128K");
+  CHECK(sets["evidence"][0]["evidence"] == "measured");
+  CHECK(sets["evidence"][0]["to"] == 0.5);
+  CHECK(sets["evidence"][1]["evidence"] == "extrapolated");
+  CHECK(sets["evidence"][1]["to"] == 0.75);
+  CHECK(sets["cost"][0]["label"] == "192 (160 to 240)");
 }

@@ -24,7 +24,7 @@ inline StrategyResult example_run(const std::string& name, double gpu_days) {
   run.times->wall_hours = gpu_days * 24 / 8;
   run.times->shares.by_cause[static_cast<std::size_t>(Cause::linear)] = 0.75;
   run.times->shares.idle = 0.25;
-  run.times->steps = {{.first_iteration = 0, .last_iteration = 99, .min_s = 1, .mean_s = 1.5, .max_s = 2}};
+  run.times->steps = {{.first_iteration = 0, .last_iteration = 99, .least = 1, .mean = 1.5, .most = 2}};
   run.speedup = 1;
   run.groups = {{.capacity_tokens = 131072,
                  .sequence = {.ulysses = 8},
@@ -68,6 +68,31 @@ inline Report example_report() {
   report.runs = {example_run("isf", 5), example_run("hbp", 4)};
   report.runs[1].speedup = 1.25;
   report.total_s = 3;
+  return report;
+}
+
+/// The same with all that only some reports have: money, evidence, and one step rank by rank.
+inline Report priced_report() {
+  Report report = example_report();
+  for (StrategyResult& run : report.runs) {
+    run.cost = RunCost{.gpu_hours = 24 * run.times->gpu_days,
+                       .money = 48 * run.times->gpu_days,
+                       .money_low = 40 * run.times->gpu_days,
+                       .money_high = 60 * run.times->gpu_days};
+    run.times->evidence_by_cause[static_cast<std::size_t>(Cause::linear)] = {.measured = 0.5,
+                                                                             .extrapolated = 0.25};
+    run.times->step_quantiles_s = {1, 1.5, 2};
+    run.times->slowest_steps = {
+        {.iteration = 7, .step_s = 2, .abr = 0.25, .tokens = 1000, .longest_tokens = 900}};
+    run.times->timelines = {
+        {.which = "slowest",
+         .iteration = 7,
+         .step_s = 2,
+         .n_lanes = 1,
+         .lanes = {{.gpus = {.rank = 0, .stage = 0, .first_gpu = 0, .n_gpus = 8},
+                    .spans = {{Activity::forward, 0, 100}, {Activity::waiting, 100, 500}}}}}};
+    run.abr_over_run = {{.first_iteration = 0, .last_iteration = 99, .least = 0, .mean = 0.25, .most = 0.5}};
+  }
   return report;
 }
 

@@ -10,7 +10,7 @@
 #include "reports/formats/json_format.hpp"
 #include "reports/saved/diff.hpp"
 #include "reports/saved/explain.hpp"
-#include "reports/saved/rounded_parts.hpp"
+#include "reports/tables/rounded_parts.hpp"
 #include "reports/tables/time_parts.hpp"
 #include "reports/text/text_table.hpp"
 #include "scenarios/loader/json/problems.hpp"

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "experiment/results/report.hpp"
+#include "experiment/results/strategy_result.hpp"
 
 namespace packsim {
 
@@ -12,7 +12,8 @@ namespace packsim {
 /// equal size that cover every iteration once, in order. A bin keeps its extremes, so no slow step
 /// disappears.
 ///
-/// step_s: [n_iterations]; none gives no bins. Throws std::invalid_argument where most_bins is zero.
-std::vector<StepTimeBin> bin_step_times(std::span<const double> step_s, std::size_t most_bins);
+/// values: [n_iterations], one of each iteration; none gives no bins. Throws std::invalid_argument where
+/// most_bins is zero.
+std::vector<IterationBin> bin_iterations(std::span<const double> values, std::size_t most_bins);
 
 }  // namespace packsim

@@ -1,9 +1,11 @@
-#include "reports/saved/rounded_parts.hpp"
+#include "reports/tables/rounded_parts.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <numeric>
+
+#include "reports/tables/time_parts.hpp"
 
 namespace packsim {
 
@@ -20,6 +22,18 @@ std::vector<std::int64_t> rounded_parts(const std::vector<double>& values, std::
     ++parts[i];
   }
   return parts;
+}
+
+std::vector<std::int64_t> time_parts_in_units(const TimeShares& shares, double gpu_days, int decimals) {
+  using formats_detail::time_parts;
+  using formats_detail::TimePart;
+  const double units_per_day = std::pow(10.0, decimals);
+  double sum = 0;
+  for (const TimePart& part : time_parts()) sum += part.fraction_of(shares);
+  std::vector<double> values;
+  for (const TimePart& part : time_parts())
+    values.push_back(part.fraction_of(shares) / sum * gpu_days * units_per_day);
+  return rounded_parts(values, std::llround(gpu_days * units_per_day));
 }
 
 }  // namespace packsim

@@ -1,0 +1,108 @@
+#include "reports/tables/definitions.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+namespace packsim::formats_detail {
+
+std::span<const Definition> definitions() {
+  static constexpr Definition kDefinitions[] = {
+      {"run", "A strategy of the scenario with its options, under the name that the scenario gives it."},
+      // Plans and memory.
+      {"capacity", "The most tokens of a pack of the group. K is 1024."},
+      {"packs up to", "The most tokens of a pack of the group. K is 1024."},
+      {"SP", "GPUs that share a sequence by Ulysses; x CP n: times n GPUs of ring attention."},
+      {"ring CP", "GPUs that share a sequence by ring attention."},
+      {"GC layers", "Layers whose activations are recomputed in the backward pass (gradient checkpointing)."},
+      {"ZeRO", "What data-parallel ranks shard: 1 the optimizer's state, 2 gradients too, 3 weights too."},
+      {"DP ranks", "Data-parallel ranks: groups of GPUs that each train packs of their own."},
+      {"micro-batches", "Packs that a DP rank trains one after another in an iteration."},
+      {"packs of the group", "Of one epoch; of all epochs where each is packed anew."},
+      {"iterations of the group", "Optimizer steps over all epochs that train its packs."},
+      {"peak memory", "Of one GPU at the largest micro-batch, beside the memory that the GPU has."},
+      {"memory", "What holds the peak memory; the upright mark is the memory that the GPU has."},
+      {"states", "Weights, gradients and the optimizer's state."},
+      {"activations", "Kept or recomputed for the backward pass, and the gradients of the layer at work."},
+      {"checkpoints", "Inputs of layers that are recomputed."},
+      {"logits", "Of the loss, with its workspace."},
+      {"buffers", "Gathered weights, gradients on their way to their shards, and exchanges."},
+      {"reserved", "CUDA's context, communication libraries, workspaces and fragmentation."},
+      // What became of the data.
+      {"policies",
+       "The strategy, and what it does with the order, the last iteration, padding and over-long "
+       "samples."},
+      {"trained tokens", "Tokens over all epochs, with repeated ones, without padding."},
+      {"dropped samples", "Samples that are left out because they fit in no pack; of one epoch."},
+      {"dropped tokens",
+       "Tokens of dropped samples and of packs that last iterations leave out, over all "
+       "epochs."},
+      {"cut samples", "Samples whose end is cut off because they fit in no pack; of one epoch."},
+      {"tokens cut off", "Tokens of those ends, over all epochs."},
+      {"split samples", "Samples that are trained in several pieces; of one epoch."},
+      {"in own packs", "Over-long samples that get a pack of their own; of one epoch."},
+      {"empty samples", "Samples without tokens; of one epoch."},
+      {"padded tokens", "Tokens that only fill packs or rows, over all epochs."},
+      {"repeated tokens", "Tokens that are trained again to fill last iterations, over all epochs."},
+      {"curriculum iterations", "Short iterations at the start of the run."},
+      // Lower bounds.
+      {"lower bound", "The least GPU time that any schedule of the same whole samples can take."},
+      {"linear", "Matrix products and elementwise kernels, as a share of the bound."},
+      {"attention", "Attention kernels, as a share of the bound."},
+      {"recompute", "The least recomputation that fits in memory, as a share of the bound."},
+      {"exchange", "Communication that computation cannot hide, as a share of the bound."},
+      {"overhead", "Fixed costs of the framework, as a share of the bound."},
+      {"steps", "The optimizer, and what each step adds to its packs, as a share of the bound."},
+      {"waiting", "For samples that take longer than an equal share of their step, as a share of the bound."},
+      // Searches.
+      {"plan found", "The run whose plan was searched."},
+      {"chosen", "The plan with the fewest GPU-days of those that were simulated."},
+      {"second best", "The next best plan that was simulated."},
+      {"slower", "By how much its GPU-days exceed those of the chosen plan."},
+      {"usual", "The plan that one would set without a search."},
+      {"plans", "Plans of the search space that fit in memory."},
+      {"simulated", "Plans that were simulated with the data; lower bounds rule the others out."},
+      // Slowest steps.
+      {"iteration", "Its place among the iterations of the run, from 0."},
+      {"takes", "Seconds of the step, and how many times the run's median step that is."},
+      {"step ABR",
+       "Attention balance ratio of the iteration: what GPUs wait for the one with most attention "
+       "work, if nothing else fills the time."},
+      {"tokens", "Tokens of the data in the iteration, without padding."},
+      {"longest sample", "Tokens of the longest sample in the iteration."},
+      {"GPUs of a pack", "GPUs that share each pack of the iteration; mixed where packs differ."},
+      // Loss weights.
+      {"misplaced loss", "The run whose loss weights are looked at."},
+      {"misplaced share",
+       "Share of the loss weight that would be on other tokens if all loss tokens weighed the "
+       "same, under this normaliser."},
+      {"long",
+       "Weight of a token of the longest samples over the mean weight of a token, under the normaliser "
+       "to the left; 1 is fair."},
+  };
+  return kDefinitions;
+}
+
+const Definition* find_definition(std::string_view title) {
+  const std::span<const Definition> all = definitions();
+  const auto found = std::ranges::find(all, title, &Definition::title);
+  return found == all.end() ? nullptr : &*found;
+}
+
+std::string definition_id(std::string_view title) {
+  std::string id = "definition";
+  bool is_word = false;
+  for (const char c : title) {
+    const bool is_letter = std::isalnum(static_cast<unsigned char>(c)) != 0;
+    // A plus and a percent sign tell titles apart.
+    const std::string_view sign = c == '+' ? "plus" : c == '%' ? "percent" : "";
+    if (is_letter || !sign.empty()) {
+      if (!is_word) id += '-';
+      if (is_letter) id += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      id += sign;
+    }
+    is_word = is_letter;
+  }
+  return id;
+}
+
+}  // namespace packsim::formats_detail

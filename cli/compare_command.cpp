@@ -144,7 +144,7 @@ void compare(const CompareArguments& arguments, const CommandContext& context) {
     print_exact(to_terminal(report, terminal));
     print_out("\nTook {:.1f} s on {} thread{}, peak memory {:.0f} MB.\n", report.total_s, arguments.threads,
               arguments.threads == 1 ? "" : "s", static_cast<double>(report.peak_memory_bytes) / 1e6);
-    print_out("Report: {}/report.html (open in a browser)\nBeside it: report.json, report.csv\n",
+    print_out("Report: {}/report.html (open in a browser)\nBeside it: report.json, report.csv, charts.json\n",
               arguments.out);
     print_out("{}", next_steps(arguments, report, context.program));
   }
@@ -152,7 +152,8 @@ void compare(const CompareArguments& arguments, const CommandContext& context) {
 
 void add_report_options(CLI::App& command, CompareArguments& arguments) {
   add_scenario_argument(command, arguments.scenario);
-  command.add_option("--out", arguments.out, "Folder for report.json, report.csv and report.html")
+  command
+      .add_option("--out", arguments.out, "Folder for report.json, report.csv, report.html and charts.json")
       ->capture_default_str();
   command
       .add_option(

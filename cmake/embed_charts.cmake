@@ -25,7 +25,8 @@ add_custom_command(
   DEPENDS ${embed_root}/reports/charts/write_vega_bundle.py
   COMMENT "Writing the Vega JavaScript bundle" VERBATIM)
 
-file(GLOB embed_files CONFIGURE_DEPENDS ${embed_root}/reports/charts/*.json ${embed_root}/reports/page/*)
+file(GLOB embed_files CONFIGURE_DEPENDS ${embed_root}/reports/charts/*.json ${embed_root}/reports/page/*
+     ${embed_root}/reports/charts/draw_charts.py)
 list(APPEND embed_files ${embed_dir}/vega_bundle.js ${embed_dir}/vega_versions.txt)
 
 set(embed_data "")

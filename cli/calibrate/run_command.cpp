@@ -47,14 +47,7 @@ std::string find_microbench(const std::string& given, const std::string& data_ro
   places.push_back((self.parent_path() / kName).string());
   places.push_back((fs::path(data_root) / "build-cuda" / kName).string());
   places.push_back((fs::path(data_root) / "build" / kName).string());
-  if (const char* path = std::getenv("PATH"); path != nullptr) {
-    std::string_view rest = path;
-    while (!rest.empty()) {
-      const std::size_t end = std::min(rest.find(':'), rest.size());
-      places.push_back((fs::path(rest.substr(0, end)) / kName).string());
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-  }
+  for (const std::string& place : places_on_path(kName)) places.push_back(place);
   const std::string found = first_program(places);
   if (!found.empty()) return found;
   throw std::runtime_error(fmt::format(

@@ -4,7 +4,6 @@
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <map>
-#include <numeric>
 
 namespace packsim {
 namespace {
@@ -137,10 +136,13 @@ std::array<std::array<double, kNEvidenceLevels>, kNCauses> evidence_by_cause(
 std::array<double, kNEvidenceLevels> evidence_fractions(const std::array<double, kNCauses>& fraction,
                                                         const PriceAccount& account) {
   std::array<double, kNEvidenceLevels> evidence = {};
-  for (const auto& of_cause : evidence_by_cause(fraction, account)) {
-    for (std::size_t i = 0; i < evidence.size(); ++i) evidence[i] += of_cause[i];
+  double known = 0;
+  const auto by_cause = evidence_by_cause(fraction, account);
+  for (std::size_t c = 0; c < by_cause.size(); ++c) {
+    for (std::size_t i = 0; i < evidence.size(); ++i) evidence[i] += by_cause[c][i];
+    if (std::ranges::any_of(by_cause[c], [](double part) { return part > 0; }))
+      known += share(fraction, static_cast<Cause>(c));
   }
-  const double known = std::accumulate(evidence.begin(), evidence.end(), 0.0);
   if (known > 0) std::ranges::for_each(evidence, [known](double& part) { part /= known; });
   return evidence;
 }

@@ -1,5 +1,6 @@
 #include "reports/formats/formats.hpp"
 
+#include "reports/charts/charts_json.hpp"
 #include "reports/formats/csv_format.hpp"
 #include "reports/formats/html_format.hpp"
 #include "reports/formats/json_format.hpp"
@@ -12,6 +13,8 @@ std::span<const ReportFormat> report_formats() {
        to_json},
       {"csv", "report.csv", "One line per run, for spreadsheets.", to_csv},
       {"html", "report.html", "One page with tables and charts, for people; needs no network.", to_html},
+      {"charts", "charts.json",
+       "The page's charts as Vega-Lite specs with their data, for packsim plot and Python.", to_charts_json},
   };
   return kFormats;
 }

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "reports/charts/chart_data.hpp"
 #include "reports/charts/charts.hpp"
+#include "reports/charts/charts_json.hpp"
 #include "reports/files/embedded.hpp"
 #include "reports/formats/html_summary.hpp"
 #include "reports/formats/html_table.hpp"
@@ -44,19 +44,6 @@ std::string figure(const Chart& chart) {
       "<div class=\"choices\"></div>\n"
       "<div class=\"plot\"><noscript>This chart needs JavaScript.</noscript></div></figure></section>\n",
       html_escaped(chart.title), chart.name, html_escaped(chart.caption));
-}
-
-std::string dump(const nlohmann::ordered_json& json) {
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-}
-
-// The specs, their theme and their data, for page.js.
-std::string chart_json(std::span<const Chart> charts, const ChartData& data) {
-  std::string specs;
-  for (const Chart& chart : charts)
-    specs += fmt::format("{}\"{}\":{}", specs.empty() ? "" : ",", chart.name, dump(chart.spec));
-  return fmt::format("{{\"theme\":{},\"specs\":{{{}}},\"datasets\":{}}}", embedded_file("theme.json"), specs,
-                     dump(data.sets));
 }
 
 // Each by itself, so that what one cannot do does not stop the others.
@@ -162,7 +149,7 @@ std::string to_html(const Report& report) {
   const std::vector<Chart> charts = charts_of(data);
   return fmt::format(kPage, fmt::arg("title", html_escaped(report.manifest.scenario_name)),
                      fmt::arg("style", embedded_file("page.css")), fmt::arg("body", body(report, charts)),
-                     fmt::arg("charts", script_escaped(chart_json(charts, data))),
+                     fmt::arg("charts", script_escaped(charts_json(charts, data))),
                      fmt::arg("vega", embedded_file("vega_bundle.js")), fmt::arg("scripts", scripts()));
 }
 

@@ -75,15 +75,13 @@ constexpr BadArguments kBadArguments[] = {
     {"plan few.csv", 2, false,
      "packsim: few.csv: header: expected a plan file, got a file of 9 other bytes\n"},
     {"", 2, true,
-     "packsim: expected a command, got none (known: new, compare, run, advise, explain, diff, trace, pack, "
-     "plan, list, check, "
-     "calibrate, "
+     "packsim: expected a command, got none (known: new, compare, run, advise, explain, diff, plot, trace, "
+     "pack, plan, list, check, calibrate, "
      "tune, validate, completion, man)\n"},
     {"compre few.json", 2, true, "packsim: unknown command \"compre\" (did you mean compare?)\n"},
     {"few.json", 2, true,
-     "packsim: unknown command \"few.json\" (known: new, compare, run, advise, explain, diff, trace, pack, "
-     "plan, list, check, "
-     "calibrate, "
+     "packsim: unknown command \"few.json\" (known: new, compare, run, advise, explain, diff, plot, trace, "
+     "pack, plan, list, check, calibrate, "
      "tune, validate, completion, man)\n"},
     {"calibrate", 2, true,
      "packsim: expected a command, got none (known: plan, run, fit, validate, compare, coverage)\n"},

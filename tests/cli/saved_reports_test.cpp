@@ -3,6 +3,7 @@
 #include <string>
 
 #include "tests/cli/program.hpp"
+#include "tests/cli/small_job.hpp"
 
 using Catch::Contains;
 using packsim_test::ProgramRun;
@@ -12,16 +13,8 @@ using packsim_test::write_text;
 
 TEST_CASE("a report is explained and compared with another") {
   const TemporaryFolder folder;
-  const std::string start = R"({
-    "format": 1, "name": "small", "model": "llama3.1-8b", "cluster": {"type": "h100-sxm-80gb", "nodes": 1},
-    "profile": "deepspeed-ulysses-h100", "training": {"tokens_per_iteration": 131072, "epochs": 1, "zero_stage": 3},
-    "lengths": {"mix": [{"source": "qmsum.csv", "count": 100}]},
-    "packing": {"over_long": "truncate"}, "seed": )";
-  const std::string strategies = R"(, "strategies": [
-    {"strategy": "isf", "capacity_tokens": 32768, "sp_degree": 4},
-    {"strategy": "ffd", "capacity_tokens": 32768, "sp_degree": 8}]})";
-  write_text(folder / "one.json", start + "1" + strategies);
-  write_text(folder / "two.json", start + "2" + strategies);
+  write_text(folder / "one.json", packsim_test::small_job(1));
+  write_text(folder / "two.json", packsim_test::small_job(2));
   for (const char* name : {"one", "two"}) {
     REQUIRE(
         run_shell(folder, std::string("packsim compare ") + name + ".json --quiet --out " + name).exit_code ==

@@ -46,7 +46,7 @@ TEST_CASE("every format is written, into a folder that is made, and replaces old
     CHECK(read_text(folder / format.file_name) == format.render(example_report()));
     CHECK_FALSE(format.summary.empty());
   }
-  CHECK(names == std::set<std::string>{"report.csv", "report.html", "report.json"});
+  CHECK(names == std::set<std::string>{"charts.json", "report.csv", "report.html", "report.json"});
   CHECK(names_in(folder) == names);
 }
 

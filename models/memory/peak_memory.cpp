@@ -246,10 +246,25 @@ bool holds_no_more(const LayerChunk& chunk, std::size_t index) {
          (index == 0 || chunk[index - 1].kind == chunk[index].kind);
 }
 
-MemoryPeak stage_peak(const Job& job, const LayerCosts& costs, const StageBase& base, int stage,
-                      const std::vector<LayerChunk>& chunks) {
+// Keeps the peak of a chunk's backward pass. left: what is there at its start. freed: what its micro-batch
+// has kept, as negative numbers.
+void keep_backward_peak(const Job& job, const LayerCosts& costs, const LayerChunk& chunk,
+                        const KeptLayers& freed, MemoryPeak left, MemoryPeak& peak) {
+  for (std::size_t i = chunk.size(); i-- > 0;) {
+    if (!holds_no_more(chunk, i)) keep_larger(at_backward(job, costs, chunk, i, left), peak);
+    freed.add(chunk[i], left);
+  }
+}
+
+MemoryPeak optimizer_step(const StageBase& base) {
   MemoryPeak peak = base.resting;
   peak.optimizer_bytes += base.step_bytes;
+  return peak;
+}
+
+MemoryPeak stage_peak(const Job& job, const LayerCosts& costs, const StageBase& base, int stage,
+                      const std::vector<LayerChunk>& chunks) {
+  MemoryPeak peak = optimizer_step(base);
   MemoryPeak held = base.held;
 
   const double in_flight = micro_batches_in_flight(job.plan, stage, job.n_micro_batches);
@@ -264,13 +279,7 @@ MemoryPeak stage_peak(const Job& job, const LayerCosts& costs, const StageBase& 
     for (const StageLayer& layer : chunk) kept.add(layer, held);
   if (stage == job.plan.pp_degree - 1) keep_larger(at_loss(job, costs, chunks.back(), held), peak);
   const KeptLayers freed(job, costs, -1);
-  for (const LayerChunk& chunk : chunks) {
-    MemoryPeak left = held;
-    for (std::size_t i = chunk.size(); i-- > 0;) {
-      if (!holds_no_more(chunk, i)) keep_larger(at_backward(job, costs, chunk, i, left), peak);
-      freed.add(chunk[i], left);
-    }
-  }
+  for (const LayerChunk& chunk : chunks) keep_backward_peak(job, costs, chunk, freed, held, peak);
   return peak;
 }
 
@@ -282,17 +291,6 @@ void check(const Job& job) {
 }
 
 }  // namespace
-
-std::string_view moment_name(PeakMoment moment) {
-  switch (moment) {
-    case PeakMoment::loss:
-      return "loss";
-    case PeakMoment::backward:
-      return "backward";
-    default:
-      return "optimizer step";
-  }
-}
 
 double MemoryPeak::total_bytes() const {
   return weights_bytes + gradients_bytes + optimizer_bytes + activations_bytes + checkpoints_bytes +
@@ -309,6 +307,9 @@ struct PlanMemory::Parts {
   std::vector<StageBase> bases;                 // [pp_degree]
   std::vector<std::vector<LayerChunk>> chunks;  // [pp_degree]
 
+  const LayerChunk& chunk(int stage, int index) const {
+    return chunks.at(static_cast<std::size_t>(stage)).at(static_cast<std::size_t>(index));
+  }
   Job job(double tokens_per_gpu, int n_micro_batches) const {
     return {model, cluster, plan, assumptions, tokens_per_gpu, n_micro_batches};
   }
@@ -325,6 +326,7 @@ PlanMemory::PlanMemory(const Transformer& model, const Cluster& cluster, const P
 }
 
 PlanMemory::~PlanMemory() = default;
+PlanMemory::PlanMemory(PlanMemory&&) noexcept = default;
 
 void PlanMemory::set_gc_layers(int gc_layers) {
   parts_->plan.gc_layers = gc_layers;
@@ -348,27 +350,41 @@ MemoryPeak PlanMemory::peak(double tokens_per_gpu, int n_micro_batches) const {
   return peak;
 }
 
+MemoryPeak PlanMemory::at_rest(int stage) const {
+  return parts_->bases.at(static_cast<std::size_t>(stage)).resting;
+}
+
+MemoryPeak PlanMemory::at_optimizer_step(int stage) const {
+  return optimizer_step(parts_->bases.at(static_cast<std::size_t>(stage)));
+}
+
+MemoryPeak PlanMemory::between_passes(int stage) const {
+  return parts_->bases.at(static_cast<std::size_t>(stage)).held;
+}
+
+MemoryPeak PlanMemory::kept(int stage, int chunk, double tokens_per_gpu) const {
+  const KeptLayers kept(parts_->job(tokens_per_gpu, 1), parts_->costs, 1);
+  MemoryPeak bytes;
+  for (const StageLayer& layer : parts_->chunk(stage, chunk)) kept.add(layer, bytes);
+  return bytes;
+}
+
+MemoryPeak PlanMemory::backward_pass(int stage, int chunk, double tokens_per_gpu, MemoryPeak held) const {
+  const Job job = parts_->job(tokens_per_gpu, 1);
+  const std::vector<LayerChunk>& chunks = parts_->chunks.at(static_cast<std::size_t>(stage));
+  const LayerChunk& layers = parts_->chunk(stage, chunk);
+  if (parts_->plan.offload.activations)
+    held.checkpoints_bytes += offloaded_inputs(job, parts_->costs, chunks).on_gpu_bytes;
+  MemoryPeak peak = held;
+  const bool has_loss = stage + 1 == parts_->plan.pp_degree && &layers == &chunks.back();
+  if (has_loss) keep_larger(at_loss(job, parts_->costs, layers, held), peak);
+  keep_backward_peak(job, parts_->costs, layers, KeptLayers(job, parts_->costs, -1), held, peak);
+  return peak;
+}
+
 MemoryPeak peak_memory(const Transformer& model, const Cluster& cluster, const ParallelPlan& plan,
                        const MemoryAssumptions& assumptions, double tokens_per_gpu, int n_micro_batches) {
   return PlanMemory(model, cluster, plan, assumptions).peak(tokens_per_gpu, n_micro_batches);
-}
-
-bool fits(const Cluster& cluster, const MemoryPeak& peak) {
-  return peak.total_bytes() <= static_cast<double>(cluster.gpu.memory_bytes) &&
-         (!cluster.host_memory_bytes || peak.host_bytes <= *cluster.host_memory_bytes);
-}
-
-std::optional<int> fewest_gc_layers(const Transformer& model, const Cluster& cluster,
-                                    const ParallelPlan& plan, const MemoryAssumptions& assumptions,
-                                    double tokens_per_gpu, int n_micro_batches) {
-  ParallelPlan tried = plan;
-  tried.gc_layers = 0;
-  PlanMemory memory(model, cluster, tried, assumptions);
-  for (int gc_layers = 0; gc_layers <= model.n_layers; ++gc_layers) {
-    memory.set_gc_layers(gc_layers);
-    if (fits(cluster, memory.peak(tokens_per_gpu, n_micro_batches))) return gc_layers;
-  }
-  return std::nullopt;
 }
 
 }  // namespace packsim

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "models/cluster.hpp"
@@ -57,7 +58,16 @@ struct MemoryPeak {
   int stage = 0;  ///< the pipeline stage of the GPU
 
   double total_bytes() const;
+  /// Adds the parts of the total.
+  MemoryPeak& operator+=(const MemoryPeak& other);
 };
+
+/// A part of MemoryPeak::total_bytes().
+struct PeakPart {
+  std::string_view name;  ///< as its key in report.json, without "_bytes"
+  double MemoryPeak::*bytes = nullptr;
+};
+std::span<const PeakPart> peak_parts();
 
 /// The memory peak over all moments of a step and all pipeline stages. The plan must be one in which
 /// plan_mistakes() finds no mistake.
@@ -82,10 +92,27 @@ class PlanMemory {
   PlanMemory(const Transformer& model, const Cluster& cluster, const ParallelPlan& plan,
              const MemoryAssumptions& assumptions);
   ~PlanMemory();
+  PlanMemory(PlanMemory&&) noexcept;
 
   /// Throws as peak_memory() does.
   MemoryPeak peak(double tokens_per_gpu, int n_micro_batches = 1) const;
   void set_gc_layers(int gc_layers);
+
+  // The moments that peak() compares, one by one, for a GPU of a pipeline stage. With micro-batches of
+  // different sizes, they say what is held when; what a forward pass holds beyond what it keeps is not known.
+  // The chunks of a stage count from 0. All throw std::out_of_range for a stage or chunk that is not there.
+
+  /// Between two steps.
+  MemoryPeak at_rest(int stage) const;
+  MemoryPeak at_optimizer_step(int stage) const;
+  /// From the first pass of a step to its last, without activations.
+  MemoryPeak between_passes(int stage) const;
+  /// The activations that a micro-batch keeps on the GPU from its forward pass through a chunk to its
+  /// backward pass; all else is 0.
+  MemoryPeak kept(int stage, int chunk, double tokens_per_gpu) const;
+  /// The largest moment of a backward pass, which for the last chunk begins with the loss. held: what is held
+  /// at its start, kept() of this micro-batch and of others among it.
+  MemoryPeak backward_pass(int stage, int chunk, double tokens_per_gpu, MemoryPeak held) const;
 
  private:
   struct Parts;

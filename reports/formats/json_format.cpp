@@ -156,6 +156,13 @@ Json lengths_json(const LengthSummary& lengths) {
           {"histogram", histogram}};
 }
 
+Json memory_json(const MemoryPeak& memory) {
+  Json json = {{"moment", moment_name(memory.moment)}};
+  for (const PeakPart& part : peak_parts()) json[std::string(part.name) + "_bytes"] = memory.*part.bytes;
+  json["host_bytes"] = memory.host_bytes;
+  return json;
+}
+
 Json group(const PlannedGroup& group) {
   return {{"capacity_tokens", group.capacity_tokens},
           {"sp_degree", group.sequence.ulysses},
@@ -169,21 +176,7 @@ Json group(const PlannedGroup& group) {
           {"feasible", group.feasible},
           {"peak_memory_bytes", group.peak_memory_bytes},
           {"gpu_memory_bytes", group.gpu_memory_bytes},
-          {"memory",
-           {{"moment", moment_name(group.memory.moment)},
-            {"weights_bytes", group.memory.weights_bytes},
-            {"gradients_bytes", group.memory.gradients_bytes},
-            {"optimizer_bytes", group.memory.optimizer_bytes},
-            {"activations_bytes", group.memory.activations_bytes},
-            {"checkpoints_bytes", group.memory.checkpoints_bytes},
-            {"recomputed_bytes", group.memory.recomputed_bytes},
-            {"activation_gradient_bytes", group.memory.activation_gradient_bytes},
-            {"logits_bytes", group.memory.logits_bytes},
-            {"gathered_weights_bytes", group.memory.gathered_weights_bytes},
-            {"bucket_bytes", group.memory.bucket_bytes},
-            {"exchange_bytes", group.memory.exchange_bytes},
-            {"reserved_bytes", group.memory.reserved_bytes},
-            {"host_bytes", group.memory.host_bytes}}}};
+          {"memory", memory_json(group.memory)}};
 }
 
 Json value_json(const Value& value) {

@@ -2,6 +2,7 @@
 #include <random>
 
 #include "models/memory/peak_memory.hpp"
+#include "models/memory/stages.hpp"
 #include "models/memory/states.hpp"
 #include "models/memory/weights.hpp"
 #include "tests/models/expert_models.hpp"
@@ -142,4 +143,38 @@ TEST_CASE("More data-parallel ranks never need more memory, where there are two 
     ++n_tried;
   }
   CHECK(n_tried > kDraws / 2);
+}
+
+TEST_CASE("The largest of the moments of a step is the peak, part by part") {
+  std::mt19937 random(5);
+  for (int i = 0; i < kDraws; ++i) {
+    const Draw drawn = draw(random);
+    CAPTURE(i);
+    const PlanMemory memory(drawn.model, kManyNodes, drawn.plan, drawn.assumptions);
+    MemoryPeak largest;
+    const auto keep = [&](const MemoryPeak& moment) {
+      if (moment.total_bytes() > largest.total_bytes()) largest = moment;
+    };
+    for (int stage = 0; stage < drawn.plan.pp_degree; ++stage) {
+      CHECK(memory.at_rest(stage).total_bytes() <= memory.at_optimizer_step(stage).total_bytes());
+      keep(memory.at_optimizer_step(stage));
+      MemoryPeak held = memory.between_passes(stage);
+      const double in_flight = micro_batches_in_flight(drawn.plan, stage, drawn.n_micro_batches);
+      // What micro-batches keep is in proportion to their tokens.
+      for (int chunk = 0; chunk < drawn.plan.virtual_stages; ++chunk)
+        held += memory.kept(stage, chunk, in_flight * drawn.tokens);
+      for (int chunk = 0; chunk < drawn.plan.virtual_stages; ++chunk)
+        keep(memory.backward_pass(stage, chunk, drawn.tokens, held));
+    }
+    const MemoryPeak peak = drawn.peak();
+    CHECK(largest.total_bytes() == Approx(peak.total_bytes()).epsilon(1e-12));
+    CHECK(largest.stage == peak.stage);
+    double sum = 0;
+    for (const PeakPart& part : peak_parts()) {
+      CAPTURE(part.name);
+      CHECK(largest.*part.bytes == Approx(peak.*part.bytes).epsilon(1e-9).margin(1));
+      sum += peak.*part.bytes;
+    }
+    CHECK(sum == Approx(peak.total_bytes()).epsilon(1e-12));
+  }
 }

@@ -28,6 +28,7 @@ struct TraceArguments {
   std::string iteration = "median";
   std::string out = "packsim-trace.json";
   int ranks = 0;
+  std::size_t steps = 1;
   bool quiet = false;
 };
 
@@ -60,20 +61,28 @@ std::string packs_text(const PlannedStrategy& plan, const Iteration& iteration) 
   return text;
 }
 
-void print_trace(const TraceArguments& arguments, const StrategyTrace& trace, int n_ranks,
-                 std::size_t size_bytes) {
-  const auto& [plan, iteration, step] = trace;
-  const int all_ranks = step.lanes.back().rank + 1;
+int ranks_of(const TracedStep& step) {
+  return step.lanes.back().rank + 1;
+}
+
+void print_step(const TraceArguments& arguments, const PlannedStrategy& plan, const StrategyStep& traced) {
+  const auto& [iteration, step, memory] = traced;
+  const int all_ranks = ranks_of(step);
+  const int n_ranks = arguments.ranks == 0 ? all_ranks : std::min(arguments.ranks, all_ranks);
   print_out("{}: iteration {} of {}, packs of {}: {:.3g} s\n", arguments.strategy,
             grouped(static_cast<std::int64_t>(iteration)),
             grouped(static_cast<std::int64_t>(plan.schedule.iterations.size())),
-            packs_text(plan, plan.schedule.iterations[iteration]), to_seconds(step.end));
+            packs_text(plan, plan.schedule.iterations[iteration]), to_seconds(step.end - step.start));
   const auto [fewest, most] = std::ranges::minmax(step.lanes, {}, &TracedLane::n_gpus);
   const std::string gpus = fewest.n_gpus == most.n_gpus ? fmt::format("{}", most.n_gpus)
                                                         : fmt::format("{} to {}", fewest.n_gpus, most.n_gpus);
   print_out("{} operations of {} of its {} data-parallel ranks{}\n",
             grouped(static_cast<std::int64_t>(n_shown(step, n_ranks))), n_ranks, all_ranks,
             most.n_gpus == 1 ? "" : fmt::format("; a timeline stands for {} GPUs, which do the same", gpus));
+}
+
+void print_trace(const TraceArguments& arguments, const StrategyTrace& trace, std::size_t size_bytes) {
+  for (const StrategyStep& step : trace.steps) print_step(arguments, trace.plan, step);
   print_out("Trace: {} ({:.1f} MB); open it at https://ui.perfetto.dev or chrome://tracing\n", arguments.out,
             static_cast<double>(size_bytes) / 1e6);
 }
@@ -82,18 +91,20 @@ void trace(const TraceArguments& arguments, const CommandContext& context) {
   const TracedIteration which = traced_iteration(arguments.iteration);
   const Scenario scenario = load_scenario(arguments.scenario, context);
   Progress progress(arguments.quiet);
-  const StrategyTrace traced = trace_strategy(scenario, arguments.strategy, which,
+  const StrategyTrace traced = trace_strategy(scenario, arguments.strategy, which, arguments.steps,
                                               [&](const std::string& what) { progress.say(what); });
-  const int all_ranks = traced.step.lanes.back().rank + 1;
-  const int n_ranks = arguments.ranks == 0 ? all_ranks : std::min(arguments.ranks, all_ranks);
-  const std::string text = to_chrome_trace(
-      traced.step, fmt::format("{}, {}, iteration {}", scenario.name, arguments.strategy, traced.iteration),
-      n_ranks);
+  const std::size_t first = traced.steps.front().iteration;
+  const std::string iterations =
+      arguments.steps == 1 ? fmt::format("iteration {}", first)
+                           : fmt::format("iterations {} to {}", first, traced.steps.back().iteration);
+  const std::string text =
+      to_chrome_trace(traced.steps, fmt::format("{}, {}, {}", scenario.name, arguments.strategy, iterations),
+                      arguments.ranks == 0 ? std::numeric_limits<int>::max() : arguments.ranks);
   {
     const WholeOutputs whole;
     write_file(arguments.out, text);
   }
-  if (!arguments.quiet) print_trace(arguments, traced, n_ranks, text.size());
+  if (!arguments.quiet) print_trace(arguments, traced, text.size());
 }
 
 }  // namespace
@@ -101,12 +112,17 @@ void trace(const TraceArguments& arguments, const CommandContext& context) {
 void add_trace_command(CLI::App& app, const CommandContext& context) {
   auto arguments = std::make_shared<TraceArguments>();
   CLI::App* command = app.add_subcommand(
-      "trace", "Simulate one step at op level and write its timeline, for Perfetto or chrome://tracing");
+      "trace", "Simulate steps at op level and write their timeline, for Perfetto or chrome://tracing");
   add_scenario_argument(*command, arguments->scenario);
   command->add_option("--strategy", arguments->strategy, "Name of the strategy in the scenario")->required();
   command
       ->add_option("--iteration", arguments->iteration,
                    "median or slowest, by step time; or a number from 0, the first one")
+      ->capture_default_str();
+  command
+      ->add_option("--steps", arguments->steps,
+                   "Iterations to trace, that one and those behind it; time goes on from one to the next")
+      ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   command
       ->add_option("--ranks", arguments->ranks,

@@ -43,7 +43,7 @@ std::size_t find_iteration(const TracedIteration& which, const Schedule& schedul
 }  // namespace
 
 StrategyTrace trace_strategy(const Scenario& given, const std::string& name, const TracedIteration& which,
-                             const std::function<void(const std::string&)>& progress) {
+                             std::size_t n_steps, const std::function<void(const std::string&)>& progress) {
   Scenario scenario = given;
   keep_strategies(scenario, {name});
   progress("packing");
@@ -52,8 +52,7 @@ StrategyTrace trace_strategy(const Scenario& given, const std::string& name, con
   SharedPrices prices(scenario);
   StrategyTrace trace{
       .plan = find_plan(scenario, scenario.strategies.front(), drawn.lengths_tokens, prices).plan,
-      .iteration = 0,
-      .step = {}};
+      .steps = {}};
   const auto refuse = [&](std::string_view mistake) {
     throw std::invalid_argument(fmt::format("{}: strategy {}: {}", scenario.path, name, mistake));
   };
@@ -67,11 +66,23 @@ StrategyTrace trace_strategy(const Scenario& given, const std::string& name, con
   if (trace.plan.schedule.iterations.empty()) refuse("expected at least one iteration, got none");
   progress("pricing");
   const PricedStrategy priced = price_strategy(scenario, trace.plan);
-  trace.iteration = find_iteration(which, trace.plan.schedule, priced, scenario);
+  const std::size_t first = find_iteration(which, trace.plan.schedule, priced, scenario);
+  const std::size_t n_left = trace.plan.schedule.iterations.size() - first;
+  if (n_steps < 1 || n_steps > n_left) {
+    throw std::invalid_argument(
+        fmt::format("steps: expected 1..{} from iteration {} on, got {}", n_left, first, n_steps));
+  }
   progress("simulating");
   const Topology topology(scenario.cluster);
-  trace.step = trace_step(trace.plan.schedule, priced.groups, simulation_options(scenario, &topology),
-                          trace.iteration);
+  const SimulationOptions options = simulation_options(scenario, &topology);
+  SimTime start;
+  for (std::size_t i = first; i < first + n_steps; ++i) {
+    StrategyStep& traced = trace.steps.emplace_back();
+    traced.iteration = i;
+    traced.step = trace_step(trace.plan.schedule, priced.groups, options, i, start);
+    traced.memory = trace_memory(scenario, trace.plan, i, traced.step);
+    start = traced.step.end;
+  }
   return trace;
 }
 

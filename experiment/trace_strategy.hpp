@@ -4,8 +4,10 @@
 #include <functional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "experiment/plans/plan_strategy.hpp"
+#include "experiment/trace_memory.hpp"
 #include "scenarios/scenario.hpp"
 #include "sim/run/trace_step.hpp"
 
@@ -15,20 +17,26 @@ namespace packsim {
 enum class TracedBy { median, slowest };
 using TracedIteration = std::variant<TracedBy, std::size_t>;
 
-/// One step of a strategy, at op level.
-struct StrategyTrace {
-  PlannedStrategy plan;
+/// One iteration as it ran, and the memory that it held.
+struct StrategyStep {
   std::size_t iteration = 0;
   TracedStep step;
+  std::vector<TracedMemory> memory;
 };
 
-/// Packs the scenario's data with the strategy of this name, and simulates one of its iterations at op level
-/// with every operation kept. progress receives progress messages.
+/// Steps of a strategy that follow each other, at op level. Each starts when the one before has ended.
+struct StrategyTrace {
+  PlannedStrategy plan;
+  std::vector<StrategyStep> steps;
+};
+
+/// Packs the scenario's data with the strategy of this name, and simulates n_steps of its iterations, `which`
+/// and those behind it, at op level with every operation kept. progress receives progress messages.
 ///
 /// Throws std::invalid_argument if the scenario has no such strategy, if its plan does not fit in memory or
-/// trains nothing, or if the iteration is out of range; and what the length readers, check_strategies() and
+/// trains nothing, or if an iteration is out of range; and what the length readers, check_strategies() and
 /// pack() throw.
 StrategyTrace trace_strategy(const Scenario& scenario, const std::string& name, const TracedIteration& which,
-                             const std::function<void(const std::string&)>& progress);
+                             std::size_t n_steps, const std::function<void(const std::string&)>& progress);
 
 }  // namespace packsim

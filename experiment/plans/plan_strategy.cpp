@@ -44,11 +44,15 @@ int packed_gpus(const ParallelPlan& plan) {
   return plan.state_gpus();
 }
 
+MemoryAssumptions memory_assumptions(const Scenario& scenario) {
+  const FrameworkFactors& factors = scenario.profile.factors;
+  return {.reserved_bytes = factors.reserved_bytes,
+          .logits_bytes_per_vocab_entry = factors.logits_bytes_per_vocab_entry};
+}
+
 PlannedGroup plan_group(const Scenario& scenario, const ParallelPlan& base, const GroupSpec& group,
                         std::int64_t pack_tokens, int n_micro_batches) {
-  const FrameworkFactors& factors = scenario.profile.factors;
-  const MemoryAssumptions assumptions{.reserved_bytes = factors.reserved_bytes,
-                                      .logits_bytes_per_vocab_entry = factors.logits_bytes_per_vocab_entry};
+  const MemoryAssumptions assumptions = memory_assumptions(scenario);
   ParallelPlan plan = group_plan(base, group, 0);
   const double tokens_per_gpu = static_cast<double>(pack_tokens) / plan.sequence_gpus();
   const std::optional<int> fewest =

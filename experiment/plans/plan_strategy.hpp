@@ -62,6 +62,9 @@ PlannedStrategy plan_what_does_not_fit(const Scenario& scenario, const StrategyS
 PackRequest pack_request(const StrategySpec& spec, std::span<const GroupSpec> groups,
                          std::span<const std::int32_t> lengths_tokens);
 
+/// Memory that the scenario's framework profile adds to states and activations.
+MemoryAssumptions memory_assumptions(const Scenario& scenario);
+
 /// Memory and parallel plan of one group, before anything is simulated. pack_tokens: of its largest pack,
 /// padding included. n_micro_batches: of a DP rank in one iteration. base: the base_plan() of its strategy.
 PlannedGroup plan_group(const Scenario& scenario, const ParallelPlan& base, const GroupSpec& group,

@@ -9,8 +9,13 @@
 #include <set>
 #include <vector>
 
+#include "reports/formats/trace_counters.hpp"
+#include "reports/formats/trace_tracks.hpp"
+
 namespace packsim {
 namespace {
+
+using namespace formats_detail;
 
 std::string microseconds(SimTime time) {
   return fmt::format("{}.{:03}", time.ns / 1000, time.ns % 1000);
@@ -18,33 +23,42 @@ std::string microseconds(SimTime time) {
 
 class Events {
  public:
-  void add_name(std::string_view what, std::uint32_t lane, StreamId stream, const std::string& name) {
-    fmt::format_to(next(), R"({{"ph":"M","name":"{}","pid":{},"tid":{},"args":{{"name":"{}"}}}})", what, lane,
-                   stream, name);
+  void add_name(std::string_view what, std::uint32_t process, std::uint32_t track, const std::string& name) {
+    fmt::format_to(next(), R"({{"ph":"M","name":"{}","pid":{},"tid":{},"args":{{"name":"{}"}}}})", what,
+                   process, track, name);
   }
-  void add_order(std::string_view what, std::uint32_t lane, StreamId stream) {
+  void add_order(std::string_view what, std::uint32_t process, std::uint32_t track, int order) {
     fmt::format_to(next(),
                    R"({{"ph":"M","name":"{0}_sort_index","pid":{1},"tid":{2},"args":{{"sort_index":{3}}}}})",
-                   what, lane, stream, what == "thread" ? stream : lane);
+                   what, process, track, order);
   }
   // Spans of no time are not drawn. category: what a viewer can filter by.
-  void add_span(std::string_view category, std::string_view name, std::uint32_t lane, StreamId stream,
+  void add_span(std::string_view category, std::string_view name, std::uint32_t process, std::uint32_t track,
                 SimTime start, SimTime end, const std::string& arguments = "") {
     if (end <= start) return;
     fmt::format_to(next(), R"({{"ph":"X","cat":"{}","name":"{}","pid":{},"tid":{},"ts":{},"dur":{}{}}})",
-                   category, name, lane, stream, microseconds(start), microseconds(end - start),
+                   category, name, process, track, microseconds(start), microseconds(end - start),
                    arguments.empty() ? "" : R"(,"args":{)" + arguments + "}");
   }
-  // An arrow from where the last rank arrives to where another one has waited for it. Its ends are in the
-  // spans that begin there.
-  void add_arrow(std::size_t id, const TracedOp& from, const TracedOp& to) {
-    for (const TracedOp* end : {&from, &to}) {
-      fmt::format_to(
-          next(),
-          R"({{"ph":"{}","cat":"arrival","name":"last rank arrives","id":{},"pid":{},"tid":{},"ts":{}}})",
-          end == &from ? "s" : R"(f","bp":"e)", id, end->rank, end->stream,
-          microseconds(end->transfer_start));
-    }
+  // One end of an arrow from where the last rank arrives to where another one has waited for it. It is in the
+  // span that begins there.
+  void add_arrow_end(std::size_t id, bool is_start, std::uint32_t process, std::uint32_t track, SimTime at) {
+    fmt::format_to(
+        next(),
+        R"({{"ph":"{}","cat":"arrival","name":"last rank arrives","id":{},"pid":{},"tid":{},"ts":{}}})",
+        is_start ? "s" : R"(f","bp":"e)", id, process, track, microseconds(at));
+  }
+  // chrome://tracing stacks the values of a counter; Perfetto draws each by itself, so the sum is one more.
+  void add_memory(const TraceCounter& counter) {
+    std::string parts;
+    for (const auto& [name, bytes] : counter.parts)
+      fmt::format_to(std::back_inserter(parts), R"({}"{}":{:.0f})", parts.empty() ? "" : ",", name, bytes);
+    const auto add = [&](std::string_view name, const std::string& values) {
+      fmt::format_to(next(), R"({{"ph":"C","name":"{}","pid":{},"ts":{},"args":{{{}}}}})", name,
+                     counter.process, microseconds(counter.time), values);
+    };
+    add("GPU memory, bytes", parts);
+    add("GPU memory in all, bytes", fmt::format(R"("total":{:.0f})", counter.total_bytes));
   }
   std::string& text() { return text_; }
 
@@ -72,29 +86,29 @@ std::string stream_name(StreamKind kind, const std::set<Cause>& causes) {
   return "exchange: " + name;
 }
 
-struct Stream {
-  std::uint32_t lane = 0;
-  StreamKind kind = StreamKind::compute;
-  std::set<Cause> causes;
-};
+void add_names(Events& events, const TraceTracks& tracks) {
+  for (std::uint32_t process = 0; process < tracks.processes().size(); ++process) {
+    events.add_name("process_name", process, 0, lane_name(tracks.processes()[process], tracks.has_stages()));
+    events.add_order("process", process, 0, static_cast<int>(process));
+  }
+  for (std::uint32_t t = 0; t < tracks.tracks().size(); ++t) {
+    const TraceTrack& track = tracks.tracks()[t];
+    events.add_name("thread_name", track.process, t, stream_name(track.kind, track.causes));
+    events.add_order("thread", track.process, t, static_cast<int>(t));
+  }
+}
 
-void add_names(Events& events, const TracedStep& step, std::uint32_t n_lanes) {
-  const bool has_stages = !step.lanes.empty() && step.lanes.back().stage > 0;
-  for (std::uint32_t lane = 0; lane < n_lanes; ++lane) {
-    events.add_name("process_name", lane, 0, lane_name(step.lanes[lane], has_stages));
-    events.add_order("process", lane, 0);
-  }
-  std::map<StreamId, Stream> streams;
-  for (const TracedOp& op : step.ops) {
-    if (op.rank >= n_lanes) continue;
-    Stream& stream = streams[op.stream];
-    stream.lane = op.rank;
-    stream.kind = op.stream_kind;
-    stream.causes.insert(op.cause);
-  }
-  for (const auto& [id, stream] : streams) {
-    events.add_name("thread_name", stream.lane, id, stream_name(stream.kind, stream.causes));
-    events.add_order("thread", stream.lane, id);
+// Several steps have a process above all others, whose spans are the iterations.
+void add_iterations(Events& events, std::span<const StrategyStep> steps, const TraceTracks& tracks) {
+  if (steps.size() < 2) return;
+  const auto process = static_cast<std::uint32_t>(tracks.processes().size());
+  const auto track = static_cast<std::uint32_t>(tracks.tracks().size());
+  events.add_name("process_name", process, 0, "steps");
+  events.add_order("process", process, 0, -1);
+  events.add_name("thread_name", process, track, "iterations");
+  for (const StrategyStep& step : steps) {
+    events.add_span("iteration", fmt::format("iteration {}", step.iteration), process, track, step.step.start,
+                    step.step.end);
   }
 }
 
@@ -103,47 +117,70 @@ std::string_view category(const TracedOp& op) {
 }
 
 // From the rank that a collective waits for to every rank that waits.
-void add_arrows(Events& events, const TracedStep& step, std::uint32_t n_lanes) {
+void add_arrows(Events& events, std::size_t s, const TracedStep& step, const TraceTracks& tracks,
+                std::size_t& n_arrows) {
   std::map<decltype(TracedOp::collective), std::vector<const TracedOp*>> by_collective;
   for (const TracedOp& op : step.ops) {
-    if (op.rank < n_lanes && op.collective != Op::kLocal && op.end > op.transfer_start)
+    if (tracks.process(s, op.rank) && op.collective != Op::kLocal && op.end > op.transfer_start)
       by_collective[op.collective].push_back(&op);
   }
-  std::size_t n_arrows = 0;
+  const auto add_end = [&](const TracedOp& op, bool is_start) {
+    events.add_arrow_end(n_arrows, is_start, *tracks.process(s, op.rank), tracks.track(s, op.stream),
+                         op.transfer_start);
+  };
   for (const auto& [collective, ops] : by_collective) {
     const TracedOp& last = **std::ranges::max_element(ops, {}, [](const TracedOp* op) { return op->start; });
-    for (const TracedOp* op : ops)
-      if (op->start < last.start) events.add_arrow(n_arrows++, last, *op);
+    for (const TracedOp* op : ops) {
+      if (op->start >= last.start) continue;
+      add_end(last, true);
+      add_end(*op, false);
+      ++n_arrows;
+    }
+  }
+}
+
+void add_passes(Events& events, std::size_t s, const TracedStep& step, const TraceTracks& tracks) {
+  for (const TracedPass& pass : step.passes) {
+    const std::optional<std::uint32_t> process = tracks.process(s, pass.lane);
+    if (!process) continue;
+    events.add_span(
+        "pass",
+        fmt::format("{} of micro-batch {}", pass.is_forward ? "forward" : "backward", pass.micro_batch),
+        *process, tracks.track(s, pass.stream), pass.start, pass.end,
+        fmt::format(R"("micro_batch":{},"chunk":{})", pass.micro_batch, pass.chunk));
+  }
+}
+
+void add_operations(Events& events, std::size_t s, const TracedStep& step, const TraceTracks& tracks) {
+  for (const TracedOp& op : step.ops) {
+    const std::optional<std::uint32_t> process = tracks.process(s, op.rank);
+    if (!process) continue;
+    const std::uint32_t track = tracks.track(s, op.stream);
+    const std::string cause(cause_name(op.cause));
+    if (op.collective == Op::kLocal) {
+      events.add_span(category(op), cause, *process, track, op.start, op.end);
+      continue;
+    }
+    const std::string collective = fmt::format(R"("collective":{})", op.collective);
+    events.add_span("wait", "wait for " + cause, *process, track, op.start, op.transfer_start, collective);
+    events.add_span("exchange", cause, *process, track, op.transfer_start, op.end, collective);
   }
 }
 
 }  // namespace
 
-std::string to_chrome_trace(const TracedStep& step, const std::string& title, int n_ranks) {
-  std::uint32_t n_lanes = 0;
-  for (const TracedLane& lane : step.lanes) n_lanes += lane.rank < n_ranks ? 1 : 0;
+std::string to_chrome_trace(std::span<const StrategyStep> steps, const std::string& title, int n_ranks) {
+  const TraceTracks tracks(steps, n_ranks);
   Events events;
-  add_names(events, step, n_lanes);
-  for (const TracedPass& pass : step.passes) {
-    if (pass.lane >= n_lanes) continue;
-    events.add_span(
-        "pass",
-        fmt::format("{} of micro-batch {}", pass.is_forward ? "forward" : "backward", pass.micro_batch),
-        pass.lane, pass.stream, pass.start, pass.end,
-        fmt::format(R"("micro_batch":{},"chunk":{})", pass.micro_batch, pass.chunk));
+  add_names(events, tracks);
+  add_iterations(events, steps, tracks);
+  std::size_t n_arrows = 0;
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    add_passes(events, s, steps[s].step, tracks);
+    add_operations(events, s, steps[s].step, tracks);
+    add_arrows(events, s, steps[s].step, tracks, n_arrows);
   }
-  for (const TracedOp& op : step.ops) {
-    if (op.rank >= n_lanes) continue;
-    const std::string cause(cause_name(op.cause));
-    if (op.collective == Op::kLocal) {
-      events.add_span(category(op), cause, op.rank, op.stream, op.start, op.end);
-      continue;
-    }
-    const std::string collective = fmt::format(R"("collective":{})", op.collective);
-    events.add_span("wait", "wait for " + cause, op.rank, op.stream, op.start, op.transfer_start, collective);
-    events.add_span("exchange", cause, op.rank, op.stream, op.transfer_start, op.end, collective);
-  }
-  add_arrows(events, step, n_lanes);
+  for (const TraceCounter& counter : memory_counters(steps, tracks)) events.add_memory(counter);
   return fmt::format(R"({{"displayTimeUnit":"ms","otherData":{{"title":{}}},"traceEvents":[{})",
                      nlohmann::json(title).dump(), events.text()) +
          "\n]}\n";

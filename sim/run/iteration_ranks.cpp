@@ -22,8 +22,6 @@ void check_variability(std::span<const PricedGroup> groups, const Variability& v
   if (!all.empty()) throw std::invalid_argument(all);
 }
 
-constexpr std::uint32_t kNoPack = std::numeric_limits<std::uint32_t>::max();
-
 // The price of the empty micro-batch of a rank that takes part in a round's exchanges without training
 // anything.
 const MicroBatchPrice& no_pack() {
@@ -186,9 +184,15 @@ std::size_t IterationRanks::ranks_that_meet(std::uint32_t group) const {
   return std::max({std::size_t{1}, of_experts, static_cast<std::size_t>(of_shards)});
 }
 
+std::span<const std::uint32_t> IterationRanks::packs_of(std::size_t rank) {
+  set_rounds(*latest_, rank);
+  return rounds_;
+}
+
 std::span<const RankWork> IterationRanks::of(std::size_t iteration_index) {
   const Iteration& iteration = schedule_.iterations[iteration_index];
   check_checkpointing(iteration_index);
+  latest_ = &iteration;
   mesh_.set(schedule_, iteration);
   name_sync_points(iteration);
   const std::size_t n_ranks = mesh_.blocks().size();

@@ -63,6 +63,11 @@ class IterationRanks {
   /// Throws std::invalid_argument if ranks that share experts checkpoint different layers in the same round:
   /// they would wait for each other forever.
   std::span<const RankWork> of(std::size_t iteration_index);
+  /// The micro-batches of a rank of the latest iteration as positions among its packs; kNoPack stands for the
+  /// empty pack of a rank that takes part without one. Only where no ranks are merged. Valid until the next
+  /// call.
+  std::span<const std::uint32_t> packs_of(std::size_t rank);
+  static constexpr std::uint32_t kNoPack = std::numeric_limits<std::uint32_t>::max();
   /// Number of GPUs for which a lane of this rank (one of its pipeline stages) is simulated.
   double gpus_of_lane(std::size_t rank) const { return gpus_[rank]; }
 
@@ -91,6 +96,7 @@ class IterationRanks {
   AlikeRanks alike_;
   std::vector<RankWork> works_;  // Those of this iteration come first; others are left from earlier ones.
   std::vector<double> gpus_;     // [n_works]
+  const Iteration* latest_ = nullptr;
 };
 
 }  // namespace packsim

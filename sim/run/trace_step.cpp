@@ -45,7 +45,7 @@ std::optional<TracedPass> traced_pass(const MadePass& made, StreamId stream, std
 }  // namespace
 
 TracedStep trace_step(const Schedule& schedule, std::span<const PricedGroup> groups,
-                      SimulationOptions options, std::size_t iteration_index) {
+                      SimulationOptions options, std::size_t iteration_index, SimTime start) {
   if (iteration_index >= schedule.iterations.size()) {
     throw std::out_of_range("iteration " + std::to_string(iteration_index) + " of a schedule of " +
                             std::to_string(schedule.iterations.size()));
@@ -57,14 +57,22 @@ TracedStep trace_step(const Schedule& schedule, std::span<const PricedGroup> gro
                    .topology = options.topology,
                    .slow_down = options.slow_down,
                    .merges_work = false});
-  const StepRun run = run_step(ranks, arena);
+  const StepRun run = run_step(ranks, arena, start);
   TracedStep step;
+  step.start = run.start;
   step.end = run.end;
   step.lanes = traced_lanes(ranks);
   trace(run.graph, run.engine, step.ops);
+  int rank_of_packs = -1;
+  std::span<const std::uint32_t> packs;
   for (const MadePass& made : run.passes) {
-    if (const auto pass = traced_pass(made, run.graph.compute_stream(made.lane), step.ops))
-      step.passes.push_back(*pass);
+    auto pass = traced_pass(made, run.graph.compute_stream(made.lane), step.ops);
+    if (!pass) continue;
+    const int rank = step.lanes[made.lane].rank;
+    if (rank != rank_of_packs) packs = iteration_ranks.packs_of(static_cast<std::size_t>(rank));
+    rank_of_packs = rank;
+    pass->pack = packs[made.micro_batch];
+    step.passes.push_back(*pass);
   }
   return step;
 }

@@ -24,7 +24,9 @@ struct TracedPass {
   std::uint32_t lane = 0;
   StreamId stream = 0;  ///< The stream on which it computes.
   std::uint32_t chunk = 0;
-  std::uint32_t micro_batch = 0;
+  std::uint32_t micro_batch = 0;  ///< index among those of its rank
+  /// The position of its pack among those of the iteration, or IterationRanks::kNoPack.
+  std::uint32_t pack = 0;
   bool is_forward = true;
   SimTime start = {};
   SimTime end = {};
@@ -33,15 +35,16 @@ struct TracedPass {
 struct TracedStep {
   std::vector<TracedLane> lanes;  ///< by TracedOp::rank
   std::vector<TracedOp> ops;
-  std::vector<TracedPass> passes;
+  std::vector<TracedPass> passes;  ///< those of one lane in the order in which it runs them
+  SimTime start;
   SimTime end;
 };
 
-/// Runs one iteration of the schedule by itself, from time 0, with all of its ranks. Under
+/// Runs one iteration of the schedule by itself, from time `start` on, with all of its ranks. Under
 /// StepDetail::micro_batches, an operation is all that a rank does until it waits for others, or the layers
 /// of a unit of weights. Throws what simulate() throws, and std::out_of_range for an iteration that the
 /// schedule does not have.
 TracedStep trace_step(const Schedule& schedule, std::span<const PricedGroup> groups,
-                      SimulationOptions options, std::size_t iteration_index);
+                      SimulationOptions options, std::size_t iteration_index, SimTime start = {});
 
 }  // namespace packsim

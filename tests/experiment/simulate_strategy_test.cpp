@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
 
@@ -63,7 +64,7 @@ TEST_CASE("Simulating or tracing a strategy that the scenario has not names thos
   const Scenario scenario = small_scenario(folder);
   const char* known = "one of isf, ffd, too-big, nothing, got";
   CHECK_THROWS_WITH(simulate_strategy(scenario, "nobody"), Contains(known) && Contains("got \"nobody\""));
-  CHECK_THROWS_WITH(trace_strategy(scenario, "nobody", TracedBy::median, [](const std::string&) {}),
+  CHECK_THROWS_WITH(trace_strategy(scenario, "nobody", TracedBy::median, 1, [](const std::string&) {}),
                     Contains(known));
 }
 
@@ -71,12 +72,47 @@ TEST_CASE("A trace says why there is nothing to trace") {
   const TempFolder folder;
   const Scenario scenario = small_scenario(folder);
   const auto trace = [&](const char* name, const TracedIteration& which) {
-    return trace_strategy(scenario, name, which, [](const std::string&) {});
+    return trace_strategy(scenario, name, which, 1, [](const std::string&) {});
   };
-  CHECK(trace("isf", TracedBy::slowest).iteration < 2);
+  CHECK(trace("isf", TracedBy::slowest).steps.front().iteration < 2);
   CHECK_THROWS_WITH(trace("isf", std::size_t{99}), Contains("got \"99\"") || Contains("got 99"));
   CHECK_THROWS_WITH(trace("too-big", TracedBy::median),
                     Contains("strategy too-big: expected a plan that fits in GPU memory"));
   CHECK_THROWS_WITH(trace("nothing", TracedBy::median),
                     Contains("strategy nothing: expected at least one iteration, got none"));
+}
+
+TEST_CASE("Traced steps follow each other, and their memory is that of the memory model") {
+  const TempFolder folder;
+  const Scenario scenario = small_scenario(folder);
+  const auto trace = [&](std::size_t first, std::size_t n_steps) {
+    return trace_strategy(scenario, "isf", first, n_steps, [](const std::string&) {});
+  };
+  const std::size_t n = trace(0, 1).plan.schedule.iterations.size();
+  CHECK_THROWS_WITH(trace(0, n + 1), Contains("steps: expected 1.." + std::to_string(n) +
+                                              " from iteration 0 on, got " + std::to_string(n + 1)));
+  const StrategyTrace traced = trace(0, n);
+  REQUIRE(traced.steps.size() == n);
+  const PlanMemory memory(scenario.model, scenario.cluster, traced.plan.plans[0],
+                          memory_assumptions(scenario));
+  SimTime end;
+  double most_bytes = 0;
+  for (const StrategyStep& one : traced.steps) {
+    CHECK(one.step.start == end);
+    // A step takes as long as by itself.
+    CHECK(one.step.end - one.step.start == trace(one.iteration, 1).steps[0].step.end);
+    end = one.step.end;
+    for (std::size_t i = 0; i < one.memory.size(); ++i) {
+      const TracedMemory& moment = one.memory[i];
+      most_bytes = std::max(most_bytes, moment.held.total_bytes());
+      const bool is_first = i == 0 || one.memory[i - 1].lane != moment.lane;
+      const bool is_last = i + 1 == one.memory.size() || one.memory[i + 1].lane != moment.lane;
+      if (!is_first) CHECK(one.memory[i - 1].time < moment.time);
+      if (is_last) CHECK(moment.held.total_bytes() == memory.at_rest(0).total_bytes());
+      CHECK(moment.time >= one.step.start);
+      CHECK(moment.time <= one.step.end);
+    }
+  }
+  // All steps together train every pack, the largest one too, and without a pipeline one pack at a time.
+  CHECK(most_bytes == Approx(traced.plan.groups[0].peak_memory_bytes).epsilon(1e-12));
 }

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 using namespace packsim;
 using nlohmann::json;
@@ -37,6 +38,12 @@ TracedStep two_ranks() {
   return step;
 }
 
+// Their traces, as one step at time 0.
+json trace_of(const TracedStep& step, const std::string& title, int n_ranks) {
+  const StrategyStep traced{.iteration = 0, .step = step, .memory = {}};
+  return json::parse(to_chrome_trace({&traced, 1}, title, n_ranks));
+}
+
 std::vector<json> spans(const json& trace) {
   std::vector<json> spans;
   for (const json& event : trace["traceEvents"]) {
@@ -48,7 +55,7 @@ std::vector<json> spans(const json& trace) {
 }  // namespace
 
 TEST_CASE("A trace names its lanes and streams, and has every span at its nanosecond") {
-  const json trace = json::parse(to_chrome_trace(two_ranks(), "a \"title\"", 2));
+  const json trace = trace_of(two_ranks(), "a \"title\"", 2);
   CHECK(trace["otherData"]["title"] == "a \"title\"");
   std::map<std::string, std::vector<std::string>> names;
   for (const json& event : trace["traceEvents"]) {
@@ -79,7 +86,7 @@ TEST_CASE("A trace names its lanes and streams, and has every span at its nanose
 }
 
 TEST_CASE("Spans have categories, and an arrow leads from the last rank of a collective to each that waits") {
-  const json trace = json::parse(to_chrome_trace(two_ranks(), "", 2));
+  const json trace = trace_of(two_ranks(), "", 2);
   std::vector<std::string> categories;
   for (const json& span : spans(trace)) categories.push_back(span["cat"]);
   CHECK(categories == std::vector<std::string>{"pass", "pass", "compute", "compute", "wait", "exchange",
@@ -101,7 +108,7 @@ TEST_CASE("Spans have categories, and an arrow leads from the last rank of a col
 }
 
 TEST_CASE("A trace of the first ranks leaves the others out") {
-  const json trace = json::parse(to_chrome_trace(two_ranks(), "", 1));
+  const json trace = trace_of(two_ranks(), "", 1);
   CHECK(spans(trace).size() == 5);
   for (const json& event : trace["traceEvents"]) CHECK(event["pid"] == 0);
 }
@@ -109,7 +116,78 @@ TEST_CASE("A trace of the first ranks leaves the others out") {
 TEST_CASE("Lanes of a pipeline say their stage") {
   TracedStep step;
   step.lanes = {{.rank = 0, .stage = 0, .first_gpu = 0}, {.rank = 0, .stage = 1, .first_gpu = 8}};
-  const json trace = json::parse(to_chrome_trace(step, "", 1));
+  const json trace = trace_of(step, "", 1);
   CHECK(trace["traceEvents"][0]["args"]["name"] == "rank 0, stage 0: GPU 0");
   CHECK(trace["traceEvents"][2]["args"]["name"] == "rank 0, stage 1: GPU 8");
+}
+
+TEST_CASE("Steps follow each other on the tracks of the same GPUs, and their iterations are named") {
+  TracedStep later = two_ranks();
+  const auto move = [](SimTime& time) { time.ns += 9000; };
+  for (TracedOp& op : later.ops) {
+    for (SimTime* time : {&op.start, &op.transfer_start, &op.end}) move(*time);
+    op.stream += 10;  // streams have other numbers in each step
+  }
+  later.passes.clear();
+  later.lanes[1].first_gpu = 8;  // other GPUs
+  later.start = {9000};
+  later.end = {18000};
+  const std::vector<StrategyStep> steps = {{.iteration = 4, .step = two_ranks(), .memory = {}},
+                                           {.iteration = 5, .step = later, .memory = {}}};
+  const json trace = json::parse(to_chrome_trace(steps, "", 2));
+  std::map<std::string, std::vector<std::string>> names;
+  std::vector<json> iterations;
+  std::map<int, std::set<int>> processes;  // by track
+  for (const json& event : trace["traceEvents"]) {
+    if (event["ph"] == "M" && event["args"].contains("name"))
+      names[event["name"]].push_back(event["args"]["name"]);
+    if (event["ph"] == "X") processes[event["tid"]].insert(event["pid"].get<int>());
+    if (event["ph"] == "X" && event["cat"] == "iteration") iterations.push_back(event);
+  }
+  CHECK(names["process_name"] == std::vector<std::string>{"rank 0: GPUs 0 to 3", "rank 1: GPUs 4 to 7",
+                                                          "rank 1: GPUs 8 to 11", "steps"});
+  // Two for each process of GPUs, although rank 0 has streams of other numbers in the second step.
+  CHECK(names["thread_name"].size() == 2 * 3 + 1);
+  for (const auto& [track, pids] : processes) CHECK(pids.size() == 1);
+  REQUIRE(iterations.size() == 2);
+  CHECK(iterations[0]["name"] == "iteration 4");
+  CHECK(iterations[1]["name"] == "iteration 5");
+  CHECK(iterations[1]["ts"] == 9.0);
+  CHECK(iterations[1]["dur"] == 9.0);
+  std::set<int> arrow_ids;
+  for (const json& event : trace["traceEvents"])
+    if (event["ph"] == "s") CHECK(arrow_ids.insert(event["id"].get<int>()).second);
+  CHECK(arrow_ids.size() == 2);
+}
+
+TEST_CASE("Memory is a counter of the parts that a GPU holds, and of their sum; elsewhere it is 0") {
+  TracedStep first = two_ranks();
+  TracedStep later = two_ranks();
+  later.start = {9000};
+  later.lanes.pop_back();  // rank 1 does not run
+  std::erase_if(later.ops, [](const TracedOp& op) { return op.rank == 1; });
+  later.passes.clear();
+  const auto held = [](std::uint32_t lane, std::int64_t ns, double weights, double activations) {
+    return TracedMemory{
+        .lane = lane, .time = {ns}, .held = {.weights_bytes = weights, .activations_bytes = activations}};
+  };
+  const std::vector<StrategyStep> steps = {
+      {.iteration = 0, .step = first, .memory = {held(0, 0, 10, 0), held(0, 4000, 10, 5), held(1, 0, 7, 0)}},
+      {.iteration = 1, .step = later, .memory = {held(0, 9000, 10, 0)}}};
+  std::map<int, std::vector<json>> parts;
+  std::map<int, std::vector<double>> totals;
+  const json trace = json::parse(to_chrome_trace(steps, "", 2));
+  for (const json& event : trace["traceEvents"]) {
+    if (event["ph"] != "C") continue;
+    if (event["name"] == "GPU memory, bytes")
+      parts[event["pid"]].push_back({event["ts"], event["args"]});
+    else
+      totals[event["pid"]].push_back(event["args"]["total"]);
+  }
+  CHECK(parts[0] == std::vector<json>{{0.0, {{"weights", 10}, {"activations", 0}}},
+                                      {4.0, {{"weights", 10}, {"activations", 5}}},
+                                      {9.0, {{"weights", 10}, {"activations", 0}}}});
+  CHECK(totals[0] == std::vector<double>{10, 15, 10});
+  CHECK(parts[1] == std::vector<json>{{0.0, {{"weights", 7}}}, {9.0, {{"weights", 0}}}});
+  CHECK(totals[1] == std::vector<double>{7, 0});
 }

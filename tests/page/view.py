@@ -1,0 +1,112 @@
+"""A report page that is loaded in a window of some width and colour scheme, and what it said while it was open."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import axe_playwright_python
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright
+
+Scheme = Literal["light", "dark"]
+WIDTHS_PX = (1280, 768, 390)
+SCHEMES: tuple[Scheme, ...] = ("light", "dark")
+HEIGHT_PX = 800
+CHROMIUM = "/usr/bin/chromium"
+
+_scripts = Path(__file__).parent / "scripts"
+_axe = Path(axe_playwright_python.__file__).with_name("axe.min.js")
+
+# Charts may be drawn when they come into view. Resolves when all are drawn, or have said that they cannot be.
+_DRAW_ALL = """async () => {
+  const root = document.documentElement;
+  const until = async (done) => { while (!done()) await new Promise(requestAnimationFrame); };
+  for (const figure of document.querySelectorAll("figure[data-chart]")) {
+    figure.scrollIntoView();
+    await until(() => figure.querySelector(".plot svg") || figure.textContent.includes("cannot be drawn"));
+  }
+  window.scrollTo(0, 0);
+  await document.fonts.ready;
+}"""
+
+
+def _checks() -> str:
+    first = "visible.js"  # the others use it
+    files = sorted(_scripts.glob("*.js"), key=lambda file: (file.name != first, file.name))
+    return "\n".join(file.read_text() for file in files)
+
+
+@dataclass
+class View:
+    """A page, its report.json, and what it asked for and said."""
+
+    page: Page
+    folder: Path
+    width_px: int
+    scheme: Scheme
+    requests: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+
+    @property
+    def url(self) -> str:
+        return (self.folder / "report.html").as_uri()
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        loaded: dict[str, Any] = json.loads((self.folder / "report.json").read_text())
+        return loaded
+
+    def check(self, question: str, *arguments: Any) -> Any:
+        """The answer of window.check.<question>(...), a function in scripts/."""
+        return self.page.evaluate(f"(arguments) => check.{question}(...arguments)", list(arguments))
+
+    def load(self) -> None:
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("console", self._note)
+        self.page.on("pageerror", lambda error: self.said.append(f"error: {error}"))
+        self.page.goto(self.url)
+        self.page.evaluate(_DRAW_ALL)
+        self.page.evaluate(f"() => {{ {_checks()} }}")
+
+    def axe(self) -> list[dict[str, Any]]:
+        """What axe-core says against the page, by its defaults."""
+        self.page.evaluate(_axe.read_text())
+        result: dict[str, Any] = self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        violations: list[dict[str, Any]] = result["violations"]
+        return violations
+
+    def _note(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.said.append(f"{message.type}: {message.text}")
+
+
+def expect_none(mistakes: list[Any]) -> None:
+    """Fails with all of them, one a line: pytest itself shows the first one of a list."""
+    if mistakes:
+        pytest.fail(f"{len(mistakes)} found:\n" + "\n".join(map(str, mistakes)), pytrace=False)
+
+
+def start_browser(playwright: Playwright) -> Browser:
+    return playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+
+
+def new_context(browser: Browser, width_px: int, scheme: Scheme) -> BrowserContext:
+    context = browser.new_context(viewport={"width": width_px, "height": HEIGHT_PX}, color_scheme=scheme)
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    context.set_default_timeout(10_000)
+    return context
+
+
+@contextmanager
+def opened(browser: Browser, folder: Path, width_px: int, scheme: Scheme) -> Iterator[View]:
+    context = new_context(browser, width_px, scheme)
+    view = View(context.new_page(), folder, width_px, scheme)
+    view.load()
+    yield view
+    context.close()

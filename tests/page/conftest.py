@@ -1,26 +1,36 @@
-"""One browser, one report for each job and one load for each window: all checks of a window look at the same page."""
+"""One browser, one report of each job, and one load for each window, whose checks look at the same page."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 from jobs import jobs, write_report
 from playwright.sync_api import Browser, sync_playwright
-from view import SCHEMES, WIDTHS_PX, Scheme, View, expect_none, opened, start_browser
+from view import PROGRAM, SCHEMES, WIDTHS_PX, Scheme, View, expect_none, opened, start_browser
 
-_root = Path(__file__).resolve().parents[2]
 _windows = [(name, width, scheme) for name in jobs() for width in WIDTHS_PX for scheme in SCHEMES]
+# What a page does depends little on its colours, and much on its width and names.
+_used_windows = [("plain", width, "light") for width in WIDTHS_PX] + [
+    ("troubled", 768, "dark"),
+    ("hostile", 1280, "dark"),
+    ("hostile", 390, "light"),
+]
+
+Reports = Callable[[str], Path]
+
+
+def _window_id(window: tuple[str, int, Scheme]) -> str:
+    return "-".join(map(str, window))
 
 
 @pytest.fixture(scope="session")
-def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The folder of each job's report."""
-    program = Path(os.environ.get("PACKSIM", _root / "build" / "packsim"))
+def reports(tmp_path_factory: pytest.TempPathFactory) -> Reports:
+    """The folder of a job's report, which is made when it is first asked for."""
     folder = tmp_path_factory.mktemp("reports")
-    return {name: write_report(program, name, folder) for name in jobs()}
+    return cache(lambda name: write_report(PROGRAM, name, folder))
 
 
 @pytest.fixture(scope="session")
@@ -31,10 +41,18 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
-@pytest.fixture(scope="session", params=_windows, ids=lambda window: "-".join(map(str, window)))
-def view(request: pytest.FixtureRequest, browser: Browser, reports: dict[str, Path]) -> Iterator[View]:
+@pytest.fixture(scope="session", params=_windows, ids=_window_id)
+def view(request: pytest.FixtureRequest, browser: Browser, reports: Reports) -> Iterator[View]:
     name, width_px, scheme = request.param
-    with opened(browser, reports[name], width_px, scheme) as loaded:
+    with opened(browser, reports(name), width_px, scheme) as loaded:
+        yield loaded
+
+
+@pytest.fixture(scope="session", params=_used_windows, ids=_window_id)
+def used(request: pytest.FixtureRequest, browser: Browser, reports: Reports) -> Iterator[View]:
+    """A page to be used: each check leaves it as it likes, so that none may rely on what it was at first."""
+    name, width_px, scheme = request.param
+    with opened(browser, reports(name), width_px, scheme) as loaded:
         yield loaded
 
 
@@ -42,8 +60,8 @@ def view(request: pytest.FixtureRequest, browser: Browser, reports: dict[str, Pa
 def page_says_nothing(request: pytest.FixtureRequest) -> Iterator[None]:
     """Whatever a check does to a page, the page asks for nothing and has nothing to complain about."""
     yield
-    if "view" in request.fixturenames:
-        seen: View = request.getfixturevalue("view")
+    for name in {"view", "used"} & set(request.fixturenames):
+        seen: View = request.getfixturevalue(name)
         said, seen.said = seen.said, []
         others = [url for url in seen.requests if url != seen.url]
         seen.requests = []

@@ -1,4 +1,4 @@
-"""Scenarios whose reports have what a page can show: comparisons, runs without a result, costs, failures and hostile names."""
+"""Jobs whose reports have all that a page can show: runs without a result, costs, failures, hostile names."""
 
 from __future__ import annotations
 
@@ -54,7 +54,15 @@ def jobs() -> dict[str, Job]:
     fails = strategy("fails", "ffd", curriculum_iterations=100_000)
     none = strategy("none", "none")
     return {
-        "plain": job("plain", isf, ffd, none, strategy("wrapped", "wrapped"), hbp("hbp"), {"name": "planner", "strategy": "planner"}),
+        "plain": job(
+            "plain",
+            isf,
+            ffd,
+            none,
+            strategy("wrapped", "wrapped"),
+            hbp("hbp"),
+            {"name": "planner", "strategy": "planner"},
+        ),
         "troubled": job("troubled", isf, hbp("hbp"), too_large, fails),
         "costs": job(
             "costs",
@@ -85,7 +93,7 @@ def write_report(program: Path, name: str, folder: Path) -> Path:
     scenario = folder / f"{name}.json"
     scenario.write_text(json.dumps(jobs()[name]))
     report = folder / name
-    command = [program, "compare", scenario, "--out", report, "--quiet"]
+    command = [str(program), "compare", str(scenario), "--out", str(report), "--quiet"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{name}: packsim compare ended with {done.returncode}: {done.stderr}")

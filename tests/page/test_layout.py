@@ -1,15 +1,18 @@
-"""What a page looks like in each window: nothing overflows, is too small to read or lies on top of something else."""
+"""What a page looks like in each window: nothing overflows, is too small to read or overlaps."""
 
 from __future__ import annotations
 
-from view import View, expect_none
+from view import SMALLEST_TEXT_PX, View, expect_none
 
-SMALLEST_TEXT_PX = 11
 LARGEST_OVERLAP_PX = 2
 
 
 def test_the_page_is_all_that_the_browser_loads(view: View) -> None:
     assert view.requests == [view.url]  # console messages: page_says_nothing
+
+
+def test_the_page_says_when_it_is_ready(view: View) -> None:
+    assert view.page.evaluate("document.documentElement.dataset.ready") == "true"
 
 
 def test_the_document_is_no_wider_than_its_window(view: View) -> None:
@@ -33,12 +36,14 @@ def test_no_two_texts_of_a_chart_overlap(view: View) -> None:
 
 
 def test_axe_finds_nothing_serious(view: View) -> None:
-    found = [
-        (violation["impact"], violation["id"], violation["help"], node["html"][:200])
-        for violation in view.axe()
-        for node in violation["nodes"]
-    ]
-    expect_none([row for row in found if row[0] in ("serious", "critical")])
+    expect_none(
+        [
+            f"{violation['impact']}: {violation['id']}: {violation['help']}: {node['html'][:200]}"
+            for violation in view.axe()
+            for node in violation["nodes"]
+            if violation["impact"] in ("serious", "critical")
+        ]
+    )
 
 
 def test_text_from_the_scenario_runs_nothing(view: View) -> None:

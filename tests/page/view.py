@@ -1,8 +1,9 @@
-"""A report page that is loaded in a window of some width and colour scheme, and what it said while it was open."""
+"""A report page in a window of some width and colour scheme, and what it said while it was open."""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,15 +11,25 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-import axe_playwright_python
+import axe_playwright_python  # type: ignore[import-untyped]
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    ElementHandle,
+    Page,
+    Playwright,
+    TimeoutError,
+)
 
 Scheme = Literal["light", "dark"]
 WIDTHS_PX = (1280, 768, 390)
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 HEIGHT_PX = 800
+SMALLEST_TEXT_PX = 11
 CHROMIUM = "/usr/bin/chromium"
+PROGRAM = Path(os.environ.get("PACKSIM", Path(__file__).parents[2] / "build" / "packsim"))
 
 _scripts = Path(__file__).parent / "scripts"
 _axe = Path(axe_playwright_python.__file__).with_name("axe.min.js")
@@ -50,12 +61,13 @@ class View:
     folder: Path
     width_px: int
     scheme: Scheme
+    file_name: str
     requests: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
 
     @property
     def url(self) -> str:
-        return (self.folder / "report.html").as_uri()
+        return (self.folder / self.file_name).as_uri()
 
     @cached_property
     def report(self) -> dict[str, Any]:
@@ -66,6 +78,21 @@ class View:
         """The answer of window.check.<question>(...), a function in scripts/."""
         return self.page.evaluate(f"(arguments) => check.{question}(...arguments)", list(arguments))
 
+    def element(self, question: str, *arguments: Any) -> ElementHandle:
+        """The element that window.check.<question>(...) returns."""
+        found = self.page.evaluate_handle(
+            f"(arguments) => check.{question}(...arguments)", list(arguments)
+        ).as_element()
+        assert found is not None, f"{question}{arguments}: expected an element, got none"
+        return found
+
+    def wait_for(self, expression: str, at_most_ms: int) -> Any:
+        """The value of a JavaScript expression once it is true; None if it was not within this time."""
+        try:
+            return self.page.wait_for_function(expression, timeout=at_most_ms).json_value()
+        except TimeoutError:
+            return None
+
     def load(self) -> None:
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.on("console", self._note)
@@ -75,9 +102,12 @@ class View:
         self.page.evaluate(f"() => {{ {_checks()} }}")
 
     def axe(self) -> list[dict[str, Any]]:
-        """What axe-core says against the page, by its defaults."""
+        """What axe-core says against the page. In the dark it judges colours only: nothing else differs."""
         self.page.evaluate(_axe.read_text())
-        result: dict[str, Any] = self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        options: dict[str, Any] = {"resultTypes": ["violations"]}
+        if self.scheme == "dark":
+            options["runOnly"] = ["color-contrast"]
+        result: dict[str, Any] = self.page.evaluate("(options) => axe.run(document, options)", options)
         violations: list[dict[str, Any]] = result["violations"]
         return violations
 
@@ -104,9 +134,11 @@ def new_context(browser: Browser, width_px: int, scheme: Scheme) -> BrowserConte
 
 
 @contextmanager
-def opened(browser: Browser, folder: Path, width_px: int, scheme: Scheme) -> Iterator[View]:
+def opened(
+    browser: Browser, folder: Path, width_px: int, scheme: Scheme, file_name: str = "report.html"
+) -> Iterator[View]:
     context = new_context(browser, width_px, scheme)
-    view = View(context.new_page(), folder, width_px, scheme)
+    view = View(context.new_page(), folder, width_px, scheme, file_name)
     view.load()
     yield view
     context.close()

@@ -1,4 +1,4 @@
-// [[px, where]] of text that is smaller on the screen than least_px. Text of a drawing is scaled with it.
+// Text that is smaller on the screen than least_px, a line for each chart or element. Text of a drawing is scaled with it.
 check.smallText = (least_px) => {
   const small = new Map();
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -13,7 +13,11 @@ check.smallText = (least_px) => {
       const m = element.getScreenCTM();
       px *= Math.sqrt(Math.abs(m.a * m.d - m.b * m.c));
     }
-    if (px < least_px - 0.01) small.set(check.where(element), [Math.round(px * 100) / 100, check.where(element)]);
+    if (px >= least_px - 0.01) continue;
+    const chart = element instanceof SVGElement ? element.closest("figure[data-chart]")?.dataset.chart : undefined;
+    const key = chart ?? check.where(element);
+    const { n, least } = small.get(key) ?? { n: 0, least: Infinity };
+    small.set(key, { n: n + 1, least: Math.min(least, px), text: node.data.trim().slice(0, 40) });
   }
-  return [...small.values()];
+  return [...small].map(([key, { n, least, text }]) => `${key}: ${n} texts from ${least.toFixed(2)} px, such as '${text}'`);
 };

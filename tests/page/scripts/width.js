@@ -10,7 +10,10 @@ check.wideElements = () => {
   };
   const wide = [];
   for (const element of document.body.querySelectorAll("*")) {
-    const right = element.getBoundingClientRect().right + window.scrollX;
+    // A long word reaches beyond the box of its element.
+    const box = element.getBoundingClientRect();
+    const spills = getComputedStyle(element).overflowX === "visible" && !(element instanceof SVGElement);
+    const right = window.scrollX + Math.max(box.right, spills ? box.left + element.scrollWidth : 0);
     if (right > root.clientWidth + 0.5 && !scrolled(element)) wide.push([Math.round(right), check.where(element)]);
   }
   wide.sort((a, b) => b[0] - a[0]);
@@ -54,3 +57,12 @@ check.cutElements = () => [...document.body.querySelectorAll("*")]
   .filter((e) => e.checkVisibility() && !(e instanceof SVGElement) && getComputedStyle(e).overflowX !== "visible" &&
                  e.clientWidth > 1 && e.scrollWidth > e.clientWidth + 1)
   .map((e) => `${check.where(e)}: ${e.scrollWidth} px in ${e.clientWidth}`);
+
+// How wide the text of a page of paper is: A4, less the margins, as the style sheet turns and cuts it.
+check.paperWidth = () => {
+  const rules = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules]);
+  const style = rules.findLast((rule) => rule instanceof CSSPageRule)?.style;
+  const width_mm = style?.getPropertyValue("size").includes("landscape") ? 297 : 210;
+  const margin_mm = (side) => parseFloat(style?.getPropertyValue(`margin-${side}`) || "10");
+  return Math.round(((width_mm - margin_mm("left") - margin_mm("right")) * 96) / 25.4);
+};

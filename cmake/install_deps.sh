@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing of the Debian packages for `program` (the default), `tests`, `benchmarks` or `fuzz`, and one Python
+# Installs what is missing of the Debian packages for `program` (the default), `tests`, `benchmarks`, `fuzz` or `browser`, and one Python
 # wheel in .venv that carries the chart-drawing JavaScript. Run again, it looks and does nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,7 +12,8 @@ case ${1:-program} in
   tests) packages+=(catch2 python3-dev) ;;
   benchmarks) packages+=(libbenchmark-dev) ;;
   fuzz) packages+=(catch2 python3-dev clang-16 libclang-rt-16-dev) ;;
-  *) echo "install_deps.sh: expected program, tests, benchmarks or fuzz, got \"$1\"" >&2; exit 2 ;;
+  browser) packages+=(chromium fonts-liberation) ;;
+  *) echo "install_deps.sh: expected program, tests, benchmarks, fuzz or browser, got \"$1\"" >&2; exit 2 ;;
 esac
 missing=()
 for package in "${packages[@]}"; do

@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 jobs=${JOBS:-$(nproc)}
 
-not_in_check='slow|threads|packages|install'
+not_in_check='slow|threads|packages|install|page'
 
 # cmake says nothing unless it fails.
 configure() { cmake "$@" >build.log 2>&1 || { cat build.log; return 1; }; }
@@ -28,6 +28,8 @@ stage_wheel() { tests/install/wheel.sh; }
 stage_packages() {
   cmake/install_torch.sh && cmake/install_packages.sh && cmake/install_transformers.sh && run_tests build --label-regex '^packages$'
 }
+# report.html in a browser.
+stage_page() { cmake/install_browser.sh && run_tests build --label-regex '^page$'; }
 stage_asan() { configure --preset asan && build build-asan && run_tests build-asan --label-exclude "$not_in_check"; }
 stage_tsan() {
   configure --preset tsan && build build-tsan --target packsim test_cli test_c_api test_files &&
@@ -44,7 +46,7 @@ stage_files() { configure --preset dev -DPACKSIM_TESTS=OFF && build build-dev; }
 case ${1:-} in
   check) stages=(deps build python tests install) ;;
   check-all)
-    stages=(slow wheel packages asan tsan cuda files)
+    stages=(slow wheel packages page asan tsan cuda files)
     if [ "${2:-}" != --after-check ]; then stages=(deps build python tests install "${stages[@]}"); fi ;;
   stage) "stage_$2"; exit ;;
   *) echo "stages.sh: expected check or check-all, got \"${1:-}\"" >&2; exit 2 ;;

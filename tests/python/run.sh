@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run.sh package|packages|steps FILE...: runs files of tests with the Python that has what they need. Exit code 77, a skip
-# to ctest, where that is not installed (cmake/install_python.sh, install_packages.sh, install_torch.sh).
+# run.sh package|packages|steps|page FILE...: runs files of tests with the Python that has what they need. Exit code 77, a skip
+# to ctest, where that is not installed (cmake/install_python.sh, install_packages.sh, install_torch.sh, install_browser.sh).
 set -euo pipefail
 needs=$1
 files=("${@:2}")
@@ -10,6 +10,9 @@ need() {
 }
 cd "$root"
 case $needs in
+  page)
+    need .venv-page/.packsim-page
+    exec .venv-page/bin/python -m pytest -q --tb=short -p no:cacheprovider "${files[@]}" ;;
   steps)
     need .venv-torch/.packsim-wheel
     exec .venv-torch/bin/python -W ignore -m unittest discover -s "$(dirname "${files[0]}")" -p "$(basename "${files[0]}")" ;;

@@ -284,4 +284,48 @@ TEST_CASE("check_packing holds each group to its own pack length") {
   CHECK(found_broken(packing, request) == "strategy hbp: pack 0 has 8 tokens in a row, expected at most 5");
 }
 
+TEST_CASE("check_packing names what is wrong with the places of packs") {
+  // Two packs of 1 GPU and one of 2 GPUs, on 2 GPUs: the first two beside each other, and then the wide one.
+  Packing packing = hand_packing("planner", {5, 9}, {{{4}, {5}}, {{8}}});
+  const BatchSetting setting{.groups = {{.gpus_per_pack = 1}, {.gpus_per_pack = 2}}, .n_gpus = 2};
+  const PackRequest request{
+      .lengths_tokens = packing.lengths_tokens, .capacities_tokens = {5, 9}, .setting = &setting};
+  const PlannedIterations right{.placed = {{.pack = 0, .first_gpu = 0, .group = 0, .round = 0},
+                                           {.pack = 1, .first_gpu = 1, .group = 0, .round = 0},
+                                           {.pack = 0, .first_gpu = 0, .group = 1, .round = 1}},
+                                .iterations = {{.first_placed = 0, .n_placed = 3}}};
+  const auto found = [&](void (*change)(PlannedIterations&)) {
+    packing.planned = right;
+    change(packing.planned);
+    return found_broken(packing, request);
+  };
+  CHECK(found([](PlannedIterations&) {}) == "nothing");
+  CHECK(found([](PlannedIterations& planned) {
+          planned.placed.pop_back();
+          planned.iterations[0].n_placed = 2;
+        }) == "strategy planner: only 2 packs are in iterations");
+  CHECK(found([](PlannedIterations& planned) { planned.iterations[0].n_placed = 2; }) ==
+        "strategy planner: only 2 packs are in iterations");
+  CHECK(found([](PlannedIterations& planned) { planned.iterations[0].n_placed = 4; }) ==
+        "strategy planner: iteration 0 does not begin where the one before ends");
+  CHECK(found([](PlannedIterations& planned) { planned.iterations[0].first_placed = 1; }) ==
+        "strategy planner: iteration 0 does not begin where the one before ends");
+  CHECK(found([](PlannedIterations& planned) { planned.iterations.push_back({.first_placed = 3}); }) ==
+        "strategy planner: iteration 1 has no packs");
+  CHECK(found([](PlannedIterations& planned) { planned.placed[1].pack = 2; }) ==
+        "strategy planner: iteration 0 trains a pack that is not there");
+  CHECK(found([](PlannedIterations& planned) { planned.placed[1].group = 2; }) ==
+        "strategy planner: iteration 0 trains a pack that is not there");
+  CHECK(found([](PlannedIterations& planned) { planned.placed[1].pack = 0; }) ==
+        "strategy planner: iteration 0 trains a pack that was trained before, expected once");
+  CHECK(found([](PlannedIterations& planned) { planned.placed[1].first_gpu = 2; }) ==
+        "strategy planner: iteration 0 places a pack on GPUs from 2 on");
+  CHECK(found([](PlannedIterations& planned) { planned.placed[2].first_gpu = 1; }) ==
+        "strategy planner: iteration 0 places a pack on GPUs from 1 on");
+  CHECK(found([](PlannedIterations& planned) { planned.placed[0].round = 1; }) ==
+        "strategy planner: iteration 0 has rounds out of order");
+  CHECK(found([](PlannedIterations& planned) { planned.placed[2].round = 0; }) ==
+        "strategy planner: iteration 0 gives GPU 0 two packs in a round");
+}
+
 }  // namespace packsim::testing

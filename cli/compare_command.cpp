@@ -12,6 +12,7 @@
 #include "cli/shared/bus_error_guard.hpp"
 #include "cli/shared/child_process.hpp"
 #include "cli/shared/interrupts.hpp"
+#include "cli/shared/long_work.hpp"
 #include "cli/shared/member_check.hpp"
 #include "cli/shared/normaliser_option.hpp"
 #include "cli/shared/print.hpp"
@@ -55,25 +56,6 @@ std::int64_t peak_memory_bytes() {
   return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;  // Linux counts in KiB
 }
 
-// Before the work, and off the progress line, which is written over.
-void announce_long_work(double work_s, const std::vector<std::string>& searched) {
-  constexpr double kLong_s = 60;
-  if (work_s < kLong_s) return;
-  print_error("This may take about {:.0f} minute{}{}; Ctrl-C ends it.\n", std::ceil(work_s / 60),
-              work_s <= 60 ? "" : "s",
-              searched.empty() ? "" : fmt::format(", and the search for plans of {} longer", join(searched)));
-}
-
-// Strategies whose plans are searched, which the estimate does not count.
-std::vector<std::string> searched_strategies(const Scenario& scenario) {
-  std::vector<std::string> names;
-  for (const StrategySpec& spec : scenario.strategies) {
-    if (has_open_groups(spec) || spec.searches_plan || find_strategy(spec.strategy)->needs_prices)
-      names.push_back(spec.name);
-  }
-  return names;
-}
-
 Report run(const CompareArguments& arguments, const CommandContext& context) {
   Scenario scenario = load_scenario(arguments.scenario, context);
   Progress progress(arguments.quiet);
@@ -84,7 +66,7 @@ Report run(const CompareArguments& arguments, const CommandContext& context) {
                                                                              : arguments.strategies.size());
   const double n_threads = std::min<double>(arguments.threads, n_strategies);
   options.estimated = [&](double work_s) {
-    if (!arguments.quiet) announce_long_work(work_s / n_threads, searched_strategies(scenario));
+    if (!arguments.quiet) announce_long_work(work_s / n_threads, search_for_plans(scenario));
   };
   if (!arguments.plan.empty()) {
     const BusErrorGuard guard(arguments.plan);

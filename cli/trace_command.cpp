@@ -9,6 +9,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/shared/interrupts.hpp"
+#include "cli/shared/long_work.hpp"
 #include "cli/shared/print.hpp"
 #include "cli/shared/progress.hpp"
 #include "cli/shared/scenario_argument.hpp"
@@ -91,8 +92,14 @@ void trace(const TraceArguments& arguments, const CommandContext& context) {
   const TracedIteration which = traced_iteration(arguments.iteration);
   const Scenario scenario = load_scenario(arguments.scenario, context);
   Progress progress(arguments.quiet);
-  const StrategyTrace traced = trace_strategy(scenario, arguments.strategy, which, arguments.steps,
-                                              [&](const std::string& what) { progress.say(what); });
+  const StrategyTrace traced =
+      trace_strategy(scenario, arguments.strategy, which,
+                     {.n_steps = arguments.steps,
+                      .progress = [&](const std::string& what) { progress.say(what); },
+                      .estimated =
+                          [&](const Scenario& of_strategy, double work_s) {
+                            if (!arguments.quiet) announce_long_work(work_s, search_for_plans(of_strategy));
+                          }});
   const std::size_t first = traced.steps.front().iteration;
   const std::string iterations =
       arguments.steps == 1 ? fmt::format("iteration {}", first)

@@ -9,6 +9,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/shared/interrupts.hpp"
+#include "cli/shared/long_work.hpp"
 #include "cli/shared/member_check.hpp"
 #include "cli/shared/print.hpp"
 #include "cli/shared/progress.hpp"
@@ -16,6 +17,7 @@
 #include "cli/shared/token_check.hpp"
 #include "cli/tune/tune_outcome.hpp"
 #include "cli/tune/tuned_scenario.hpp"
+#include "experiment/estimate_work.hpp"
 #include "experiment/plans/check_strategies.hpp"
 #include "experiment/plans/stopwatch.hpp"
 #include "experiment/tune/case_checks.hpp"
@@ -193,6 +195,11 @@ void run_tune(const TuneArguments& arguments, const CommandContext& context) {
       if (arguments.write_template) {
         print_exact(stopwatch_template(scenario, request.lengths_tokens, request.sp_degrees));
         return;
+      }
+      if (!arguments.quiet) {
+        const std::size_t n_cases = request.lengths_tokens.size() * request.sp_degrees.size();
+        announce_long_work(estimated_tune_s(scenario, drawn.lengths_tokens, n_cases, arguments.n_iterations),
+                           "");
       }
       outcome = tune_by_simulation(arguments, scenario, drawn.lengths_tokens, request, progress);
     } else {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "experiment/estimate_work.hpp"
 #include "experiment/plans/check_strategies.hpp"
 #include "experiment/plans/keep_strategies.hpp"
 #include "experiment/plans/require_packs.hpp"
@@ -43,12 +44,19 @@ std::size_t find_iteration(const TracedIteration& which, const Schedule& schedul
 }  // namespace
 
 StrategyTrace trace_strategy(const Scenario& given, const std::string& name, const TracedIteration& which,
-                             std::size_t n_steps, const std::function<void(const std::string&)>& progress) {
+                             const TraceOptions& options) {
   Scenario scenario = given;
   keep_strategies(scenario, {name});
-  progress("packing");
+  const auto say = [&](const std::string& what) {
+    if (options.progress) options.progress(what);
+  };
+  say("reading lengths");
   const DrawnLengths drawn = draw_lengths(scenario.lengths, scenario.seed);
   check_strategies(scenario, drawn.lengths_tokens);
+  if (options.estimated)
+    options.estimated(
+        scenario, estimated_trace_s(scenario, drawn.lengths_tokens, std::holds_alternative<TracedBy>(which)));
+  say("packing");
   SharedPrices prices(scenario);
   StrategyTrace trace{
       .plan = find_plan(scenario, scenario.strategies.front(), drawn.lengths_tokens, prices).plan,
@@ -64,22 +72,23 @@ StrategyTrace trace_strategy(const Scenario& given, const std::string& name, con
   if (!std::ranges::all_of(trace.plan.groups, &PlannedGroup::feasible))
     refuse("expected a plan that fits in GPU memory (see packsim check)");
   if (trace.plan.schedule.iterations.empty()) refuse("expected at least one iteration, got none");
-  progress("pricing");
+  say("pricing");
   const PricedStrategy priced = price_strategy(scenario, trace.plan);
   const std::size_t first = find_iteration(which, trace.plan.schedule, priced, scenario);
   const std::size_t n_left = trace.plan.schedule.iterations.size() - first;
+  const std::size_t n_steps = options.n_steps;
   if (n_steps < 1 || n_steps > n_left) {
     throw std::invalid_argument(
         fmt::format("steps: expected 1..{} from iteration {} on, got {}", n_left, first, n_steps));
   }
-  progress("simulating");
+  say("simulating");
   const Topology topology(scenario.cluster);
-  const SimulationOptions options = simulation_options(scenario, &topology);
+  const SimulationOptions simulation = simulation_options(scenario, &topology);
   SimTime start;
   for (std::size_t i = first; i < first + n_steps; ++i) {
     StrategyStep& traced = trace.steps.emplace_back();
     traced.iteration = i;
-    traced.step = trace_step(trace.plan.schedule, priced.groups, options, i, start);
+    traced.step = trace_step(trace.plan.schedule, priced.groups, simulation, i, start);
     traced.memory = trace_memory(scenario, trace.plan, i, traced.step);
     start = traced.step.end;
   }

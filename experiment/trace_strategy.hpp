@@ -30,13 +30,21 @@ struct StrategyTrace {
   std::vector<StrategyStep> steps;
 };
 
-/// Packs the scenario's data with the strategy of this name, and simulates n_steps of its iterations, `which`
-/// and those behind it, at op level with every operation kept. progress receives progress messages.
+struct TraceOptions {
+  std::size_t n_steps = 1;  ///< iterations that are traced, one after another
+  /// Called with progress messages.
+  std::function<void(const std::string&)> progress = {};
+  /// Called once before packing, with the scenario of this strategy alone and estimated_trace_s().
+  std::function<void(const Scenario&, double work_s)> estimated = {};
+};
+
+/// Packs the scenario's data with the strategy of this name, and simulates options.n_steps of its iterations,
+/// `which` and those behind it, at op level with every operation kept.
 ///
 /// Throws std::invalid_argument if the scenario has no such strategy, if its plan does not fit in memory or
 /// trains nothing, or if an iteration is out of range; and what the length readers, check_strategies() and
 /// pack() throw.
 StrategyTrace trace_strategy(const Scenario& scenario, const std::string& name, const TracedIteration& which,
-                             std::size_t n_steps, const std::function<void(const std::string&)>& progress);
+                             const TraceOptions& options = {});
 
 }  // namespace packsim

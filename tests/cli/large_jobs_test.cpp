@@ -58,6 +58,48 @@ TEST_CASE("Work of more than a minute is announced before it starts") {
   CHECK(first_line("long.json --threads 2") == "This may take about 2 minutes; Ctrl-C ends it.");
 }
 
+TEST_CASE("A trace of more than a minute is announced before it starts") {
+  const TemporaryFolder folder;
+  write_text(folder / "one.csv", "tokens\n8192\n");
+  write_text(folder / "job.json", R"({
+    "format": 1, "name": "wide", "model": "llama3.1-8b", "cluster": {"type": "h100-sxm-80gb", "nodes": 10000},
+    "profile": "deepspeed-ulysses-h100", "training": {"tokens_per_iteration": 81920000, "zero_stage": 3},
+    "lengths": {"mix": [{"source": "one.csv"}]}, "packing": {"last_iteration": "repeat"},
+    "strategies": [{"strategy": "isf", "capacity_tokens": 8192, "sp_degree": 8}]
+  })");
+  const auto first_line = [&](const std::string& arguments) {
+    const ProgramRun run =
+        run_shell(folder, "timeout -s INT 0.5 packsim trace job.json --strategy isf " + arguments);
+    return run.err.substr(0, run.err.find('\n'));
+  };
+  // 80 000 GPUs x 8e-4 s = 64 s; 8 000 GPUs take a tenth.
+  CHECK(first_line("") == "This may take about 2 minutes; Ctrl-C ends it.");
+  CHECK(first_line("--quiet").find("minute") == std::string::npos);
+  CHECK(first_line("--set cluster.nodes=1000").find("minute") == std::string::npos);
+}
+
+TEST_CASE("Tuning of more than a minute is announced before it starts") {
+  const TemporaryFolder folder;
+  write_text(folder / "one.csv", "tokens\n8192\n");
+  write_text(folder / "job.json", R"({
+    "format": 1, "name": "long", "model": "llama3.1-8b", "cluster": {"type": "h100-sxm-80gb", "nodes": 1},
+    "profile": "deepspeed-ulysses-h100", "training": {"tokens_per_iteration": 16384, "zero_stage": 3},
+    "lengths": {"mix": [{"source": "one.csv", "weight": 1}], "count": 200000, "with_replacement": true},
+    "strategies": [{"strategy": "isf", "capacity_tokens": 8192, "sp_degree": 8}]
+  })");
+  const auto first_line = [&](const std::string& arguments) {
+    const ProgramRun run =
+        run_shell(folder, "timeout -s INT 0.5 packsim tune job.json --sp 8 --iterations 100000 " + arguments);
+    return run.err.substr(0, run.err.find('\n'));
+  };
+  // 200 000 samples are 100 000 iterations: 100 000 x 3e-5 s + 200 000 x 5e-7 s = 3.1 s a length.
+  std::string lengths = "--lengths 8192";
+  for (int i = 1; i < 20; ++i) lengths += "," + std::to_string(8192 + 8 * i);
+  CHECK(first_line(lengths) == "This may take about 2 minutes; Ctrl-C ends it.");
+  CHECK(first_line(lengths + " --quiet").find("minute") == std::string::npos);
+  CHECK(first_line("--lengths 8192").find("minute") == std::string::npos);
+}
+
 // Of 4 096 layers 2 843 have to be checkpointed, which is found by trying 0, 1, 2 and so on.
 TEST_CASE("A model of 4 096 layers is compared within a minute of CPU time", "[slow]") {
   const TemporaryFolder folder;

@@ -64,15 +64,14 @@ TEST_CASE("Simulating or tracing a strategy that the scenario has not names thos
   const Scenario scenario = small_scenario(folder);
   const char* known = "one of isf, ffd, too-big, nothing, got";
   CHECK_THROWS_WITH(simulate_strategy(scenario, "nobody"), Contains(known) && Contains("got \"nobody\""));
-  CHECK_THROWS_WITH(trace_strategy(scenario, "nobody", TracedBy::median, 1, [](const std::string&) {}),
-                    Contains(known));
+  CHECK_THROWS_WITH(trace_strategy(scenario, "nobody", TracedBy::median), Contains(known));
 }
 
 TEST_CASE("A trace says why there is nothing to trace") {
   const TempFolder folder;
   const Scenario scenario = small_scenario(folder);
   const auto trace = [&](const char* name, const TracedIteration& which) {
-    return trace_strategy(scenario, name, which, 1, [](const std::string&) {});
+    return trace_strategy(scenario, name, which);
   };
   CHECK(trace("isf", TracedBy::slowest).steps.front().iteration < 2);
   CHECK_THROWS_WITH(trace("isf", std::size_t{99}), Contains("got \"99\"") || Contains("got 99"));
@@ -86,7 +85,7 @@ TEST_CASE("Traced steps follow each other, and their memory is that of the memor
   const TempFolder folder;
   const Scenario scenario = small_scenario(folder);
   const auto trace = [&](std::size_t first, std::size_t n_steps) {
-    return trace_strategy(scenario, "isf", first, n_steps, [](const std::string&) {});
+    return trace_strategy(scenario, "isf", first, {.n_steps = n_steps});
   };
   const std::size_t n = trace(0, 1).plan.schedule.iterations.size();
   CHECK_THROWS_WITH(trace(0, n + 1), Contains("steps: expected 1.." + std::to_string(n) +

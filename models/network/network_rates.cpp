@@ -2,53 +2,16 @@
 
 #include <algorithm>
 #include <boost/graph/adjacency_list.hpp>
-#include <boost/graph/boykov_kolmogorov_max_flow.hpp>
 #include <boost/graph/dijkstra_shortest_paths.hpp>
 #include <limits>
 #include <set>
 
 #include "models/network/cluster_network.hpp"
+#include "models/network/flow_graph.hpp"
 #include "models/network/node_paths.hpp"
 
 namespace packsim {
 namespace {
-
-// More than any network carries: the capacity of links without a rate.
-constexpr double kUnlimited = 1e30;
-
-// A graph for a maximum flow between two of its vertices.
-class FlowGraph {
- public:
-  explicit FlowGraph(std::size_t n_vertices) : graph_(n_vertices) {}
-
-  void add_link(std::size_t from, std::size_t to, double capacity) {
-    const Edge there = add_edge(from, to, {}, graph_).first;
-    const Edge back = add_edge(to, from, {}, graph_).first;
-    graph_[there] = {std::min(capacity, kUnlimited), 0, back};
-    graph_[back] = {0, 0, there};
-  }
-
-  // The maximum flow; infinite if links without a rate can carry all of it.
-  double flow(std::size_t from, std::size_t to) {
-    const double flow = boost::boykov_kolmogorov_max_flow(
-        graph_, get(&Properties::capacity, graph_), get(&Properties::residual, graph_),
-        get(&Properties::reverse, graph_), get(boost::vertex_index, graph_), from, to);
-    return flow < kUnlimited / 2 ? flow : std::numeric_limits<double>::infinity();
-  }
-
- private:
-  struct Properties;
-  using Traits = boost::adjacency_list_traits<boost::vecS, boost::vecS, boost::bidirectionalS>;
-  using Edge = Traits::edge_descriptor;
-  struct Properties {
-    double capacity = 0;
-    double residual = 0;
-    Edge reverse;
-  };
-
-  boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, boost::no_property, Properties>
-      graph_;
-};
 
 // The maximum flow out of a block of nodes. All nodes of a block are alike, and so are the smaller blocks in
 // it. So vertices with the same group and index are merged into one, and their links into one that has all
@@ -126,27 +89,6 @@ NetworkRates network_rates(const Cluster& cluster) {
     rates.parts.push_back(
         {nodes, flow_out_of(design, nodes) / (static_cast<double>(nodes) * cluster.gpus_per_node)});
   return rates;
-}
-
-double bisection_bytes_per_s(const NetworkGraph& network) {
-  const std::size_t source = network.n_vertices();
-  FlowGraph graph(source + 2);
-  for (const NetworkLink& link : network.links()) graph.add_link(link.from, link.to, link.bytes_per_s);
-  const std::size_t gpus = network.design().group_of(VertexKind::gpu);
-  const int in_node = network.design().vertices[gpus].count;
-  const int n = network.n_nodes() == 1 ? in_node : network.n_nodes();
-  for (int node = 0; node < network.n_nodes(); ++node) {
-    for (int gpu = 0; gpu < in_node; ++gpu) {
-      const bool is_first_half = 2 * (network.n_nodes() == 1 ? gpu : node) < n;
-      const std::uint32_t vertex = network.vertex(gpus, node, gpu);
-      if (is_first_half) {
-        graph.add_link(source, vertex, kUnlimited);
-      } else {
-        graph.add_link(vertex, source + 1, kUnlimited);
-      }
-    }
-  }
-  return graph.flow(source, source + 1);
 }
 
 }  // namespace packsim

@@ -31,6 +31,6 @@ NetworkRates network_rates(const Cluster& cluster);
 
 /// The maximum flow from the GPUs of the first half of the nodes to those of the other half, one way. In a
 /// network of one node, from the first half of its GPUs to the others.
-double bisection_bytes_per_s(const NetworkGraph& network);
+double bisection_bytes_per_s(const NetworkDesign& design, int n_nodes);
 
 }  // namespace packsim

@@ -36,9 +36,8 @@ std::string network_text(const Cluster& cluster) {
                         rate_text(part.gpu_bytes_per_s), part.nodes);
   }
   if (cluster.nodes > 1) {
-    const NetworkGraph graph(design, cluster.nodes);
     text += fmt::format("  half of the nodes send {} to the other half\n",
-                        rate_text(bisection_bytes_per_s(graph)));
+                        rate_text(bisection_bytes_per_s(design, cluster.nodes)));
     if (rates.latency_s > 0)
       text += fmt::format("  latency from node to node: {:.3g} us\n", 1e6 * rates.latency_s);
   }

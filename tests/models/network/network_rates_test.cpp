@@ -17,7 +17,7 @@ Cluster numbered(int nodes, int gpus, Network network) {
 }
 
 double bisection(const NetworkDesign& design, int nodes) {
-  return bisection_bytes_per_s(NetworkGraph(design, nodes));
+  return bisection_bytes_per_s(design, nodes);
 }
 
 }  // namespace

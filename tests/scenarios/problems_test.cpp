@@ -37,13 +37,15 @@ TEST_CASE("a mistake that is found twice is said once") {
   CHECK(problems.size() == 1);
 }
 
-TEST_CASE("of over 1000 mistakes the first 1000 are said, and how many there are") {
+TEST_CASE("of over 1000 mistakes the first 1000 are said, how many there are, and where the others start") {
   Problems problems;
-  for (int i = 0; i < 1001; ++i) problems.add({"a.json", "/" + std::to_string(i), "1", "2"});
+  for (int i = 0; i < 1000; ++i) problems.add({"a.json", "/" + std::to_string(i), "1", "2"});
+  problems.add({"b.json", "/x", "1", "2"});
   const std::vector<std::string> messages = messages_in(problems);
   REQUIRE(messages.size() == 1001);
   CHECK(messages[999] == "a.json: /999: expected 1, got 2");
-  CHECK(messages[1000] == "expected no mistakes, got 1001, of which the first 1000 are shown");
+  CHECK(messages[1000] ==
+        "b.json: /x: expected at most 1000 mistakes, got 1001; those from here on are not shown");
 }
 
 TEST_CASE("no mistakes, no error") {

@@ -34,9 +34,12 @@ void Problems::throw_if_any() const {
   std::vector<std::string> messages;
   for (std::size_t i = 0; i < std::min(problems_.size(), kMostShown); ++i)
     messages.push_back(problems_[i].message());
-  if (problems_.size() > kMostShown)
-    messages.push_back("expected no mistakes, got " + std::to_string(problems_.size()) +
-                       ", of which the first " + std::to_string(kMostShown) + " are shown");
+  if (problems_.size() > kMostShown) {
+    const Problem& next = problems_[kMostShown];
+    messages.push_back(Problem{next.file, next.place, "at most " + std::to_string(kMostShown) + " mistakes",
+                               std::to_string(problems_.size()) + "; those from here on are not shown"}
+                           .message());
+  }
   throw ScenarioError(std::move(messages));
 }
 

@@ -34,7 +34,8 @@ class Problems {
   void add(Problem problem);
   const std::vector<Problem>& all() const { return problems_; }
   std::size_t size() const { return problems_.size(); }
-  /// Throws ScenarioError where there are any, with the first 1000 of them and how many there are.
+  /// Throws ScenarioError where there are any, with the first 1000 of them, how many there are, and the place
+  /// of the first that is left out.
   void throw_if_any() const;
 
  private:

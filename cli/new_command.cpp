@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
@@ -69,12 +71,24 @@ std::int64_t default_tokens(const NewArguments& arguments, const Cluster& cluste
 }
 
 template <typename T>
-T answered_number(const std::string& question, T fallback, std::int64_t high) {
-  const std::string answer = ask(question, fmt::format("{}", fallback));
+T answered_number(const std::string& question, const std::string& fallback, T high) {
+  const std::string answer = ask(question, fallback);
   const std::optional<std::int64_t> number = token_count_of(answer);
   if (!number || *number < 1 || *number > high)
     throw std::invalid_argument(fmt::format("{}: expected integer in 1..{}, got {}", question, high, answer));
   return static_cast<T>(*number);
+}
+
+// 0: none.
+double answered_price() {
+  constexpr const char* kQuestion = "Price of a GPU-hour, in any currency (0: no costs)";
+  const std::string answer = ask(kQuestion, "0");
+  double price = -1;
+  const char* const end = answer.data() + answer.size();
+  const auto [read_to, error] = std::from_chars(answer.data(), end, price);
+  if (error != std::errc() || read_to != end || !std::isfinite(price) || price < 0)
+    throw std::invalid_argument(fmt::format("{}: expected number >= 0, got {}", kQuestion, answer));
+  return price;
 }
 
 void ask_for_job(const CLI::App& command, NewArguments& arguments) {
@@ -84,8 +98,22 @@ void ask_for_job(const CLI::App& command, NewArguments& arguments) {
   if (is_open("--lengths")) arguments.lengths = {ask("File of token lengths", "")};
   if (is_open("--cluster") && is_open("--gpu"))
     arguments.cluster = ask("Cluster type (packsim list clusters)", arguments.cluster);
-  if (is_open("--nodes")) arguments.nodes = answered_number("Nodes", arguments.nodes, kMostNodes);
-  if (is_open("--epochs")) arguments.epochs = answered_number("Epochs", arguments.epochs, kMostEpochs);
+  if (is_open("--nodes"))
+    arguments.nodes = answered_number("Nodes", fmt::format("{}", arguments.nodes), kMostNodes);
+  if (is_open("--profile"))
+    arguments.profile = ask("Framework profile (packsim list profiles)", arguments.profile);
+}
+
+// What can be asked once the files are read: the default number of tokens follows from them.
+void ask_for_training(const CLI::App& command, NewArguments& arguments) {
+  const auto is_open = [&](const char* option) { return command.count(option) == 0; };
+  if (is_open("--tokens-per-iteration"))
+    arguments.tokens_per_iteration =
+        answered_number("Tokens of an optimizer step", token_count_text(arguments.tokens_per_iteration),
+                        kMostTokensPerIteration);
+  if (is_open("--epochs"))
+    arguments.epochs = answered_number("Epochs", fmt::format("{}", arguments.epochs), kMostEpochs);
+  if (is_open("--price")) arguments.price = answered_price();
   if (is_open("--out")) arguments.out = ask("Scenario file to write", arguments.out);
 }
 
@@ -110,13 +138,13 @@ void refuse_existing(const NewArguments& arguments) {
 }
 
 void write_new(const CLI::App& command, NewArguments arguments, const CommandContext& context) {
-  if (arguments.lengths.empty() && can_ask()) ask_for_job(command, arguments);
+  const bool asks = arguments.lengths.empty() && can_ask();
+  if (asks) ask_for_job(command, arguments);
   if (arguments.lengths.empty())
     throw std::invalid_argument(
         "--lengths: expected a file of token lengths, got none; packsim.lengths makes one of your data: "
         "python -m "
         "packsim.lengths DATA --column text --tokenizer tokenizer.json --out lengths.npy");
-  refuse_existing(arguments);
   const DataPaths data{.root = context.data_root};
   load_model(arguments.model, data);
   load_profile(arguments.profile, data);
@@ -125,6 +153,8 @@ void write_new(const CLI::App& command, NewArguments arguments, const CommandCon
   const std::int64_t longest_tokens = longest_tokens_for(longest_sample(arguments.lengths, data));
   if (arguments.tokens_per_iteration == 0)
     arguments.tokens_per_iteration = default_tokens(arguments, cluster, longest_tokens);
+  if (asks) ask_for_training(command, arguments);
+  refuse_existing(arguments);
   NewJob job{.name = fs::path(arguments.out).stem().string(),
              .model = seen_by_scenario(arguments.model, arguments.out),
              .cluster = seen_by_scenario(arguments.cluster, arguments.out),

@@ -9,7 +9,7 @@ packages=(g++ cmake ninja-build python3 python3-venv libeigen3-dev nlohmann-json
           ccache)  # compiles nothing twice; everything works without it
 case ${1:-program} in
   program) ;;
-  tests) packages+=(catch2 python3-dev) ;;
+  tests) packages+=(catch2 python3-dev zsh fish) ;;  # the shells are 8 MB, to test completion
   benchmarks) packages+=(libbenchmark-dev) ;;
   fuzz) packages+=(catch2 python3-dev clang-16 libclang-rt-16-dev) ;;
   browser) packages+=(chromium fonts-liberation) ;;

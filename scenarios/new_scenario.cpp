@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "packing/options/token_count.hpp"
 #include "packing/strategy.hpp"
 
 namespace packsim {
@@ -14,9 +15,9 @@ std::string text_json(const std::string& text) {
   return nlohmann::ordered_json(text).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-// As reports print pack lengths.
 std::string tokens_json(std::int64_t tokens) {
-  return tokens % 1024 == 0 ? fmt::format("\"{}K\"", tokens / 1024) : fmt::format("{}", tokens);
+  const std::string text = token_count_text(tokens);
+  return text.ends_with("K") ? fmt::format("\"{}\"", text) : text;
 }
 
 std::string sources_json(const std::vector<std::string>& lengths) {

@@ -15,21 +15,21 @@ namespace {
 constexpr std::string_view kBashStart =
     R"bash(# Completion of packsim for bash: source <(packsim completion bash)
 _packsim() {
-  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} path= words= word i
+  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} name= words= word i
   for ((i = 1; i < COMP_CWORD; ++i)); do
     word=${COMP_WORDS[i]}
-    case " $(_packsim_children "$path") " in *" $word "*) path="${path:+$path }$word" ;; esac
+    case " $(_packsim_children "$name") " in *" $word "*) name="${name:+$name }$word" ;; esac
   done
   local files=1 line=$'\n'
-  words=$(_packsim_values "$path" "$before")
+  words=$(_packsim_values "$name" "$before")
   word=$?
   if [[ $word != 1 ]]; then
     [[ $word == 0 ]] || files=
   elif [[ $current == -* ]]; then
-    words=$(_packsim_options "$path") files=
+    words=$(_packsim_options "$name") files=
   else
-    words=$(_packsim_positionals "$path") || files=
-    words="$(_packsim_children "$path") $words"
+    words=$(_packsim_positionals "$name") || files=
+    words="$(_packsim_children "$name") $words"
   fi
   local IFS=$line
   COMPREPLY=($(compgen -W "${words// /$line}" -- "$current"))
@@ -126,6 +126,13 @@ std::string fish_condition(const CommandNode& node, std::span<const CommandNode>
   return condition;
 }
 
+// -r: takes a value; -x: and no file is one.
+std::string fish_value(const CommandOption& option, const std::string& words) {
+  if (option.value.empty()) return "";
+  if (option.words.empty()) return " -r";
+  return (option.has_other_values ? " -r -a " : " -x -a ") + words;
+}
+
 std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
@@ -142,7 +149,8 @@ std::string bash_completion(std::span<const CommandNode> tree) {
 }
 
 std::string zsh_completion(std::span<const CommandNode> tree) {
-  return "# For zsh: source <(packsim completion zsh)\nautoload -U +X compinit && compinit\n"
+  return "# For zsh: source <(packsim completion zsh)\n"
+         "(( $+functions[compdef] )) || { autoload -U +X compinit && compinit }\n"
          "autoload -U +X bashcompinit && bashcompinit\n" +
          bash_completion(tree);
 }
@@ -164,16 +172,14 @@ std::string fish_completion(std::span<const CommandNode> tree) {
       const std::string what = fish_quoted(first_line(option.description));
       if (option.is_positional) {
         if (!option.words.empty())
-          text += fmt::format("complete -c packsim -n {} -a {} -d {}\n", on, words, what);
+          text += fmt::format("complete -c packsim -n {}{} -a {} -d {}\n", on,
+                              option.has_other_values ? "" : " -f", words, what);
         continue;
       }
       for (const std::string& name : option.names) {
-        text += fmt::format("complete -c packsim -n {} {} {}{} -d {}\n", on,
-                            name.starts_with("--") ? "-l" : "-s", name.substr(name.starts_with("--") ? 2 : 1),
-                            option.value.empty()   ? ""
-                            : option.words.empty() ? " -r"
-                                                   : " -r -a " + words,
-                            what);
+        text +=
+            fmt::format("complete -c packsim -n {} {} {}{} -d {}\n", on, name.starts_with("--") ? "-l" : "-s",
+                        name.substr(name.starts_with("--") ? 2 : 1), fish_value(option, words), what);
       }
     }
   }

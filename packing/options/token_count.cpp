@@ -42,4 +42,9 @@ std::optional<std::int64_t> token_count_with_unit(std::string_view text) {
   return token_count_of(text);
 }
 
+std::string token_count_text(std::int64_t tokens) {
+  const bool has_unit = tokens > 0 && tokens % 1024 == 0;
+  return has_unit ? std::to_string(tokens / 1024) + "K" : std::to_string(tokens);
+}
+
 }  // namespace packsim

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace packsim {
@@ -15,5 +16,8 @@ std::optional<std::int64_t> token_count_of(std::string_view text);
 
 /// The same where it has such a letter: the only text that stands for a number in a scenario.
 std::optional<std::int64_t> token_count_with_unit(std::string_view text);
+
+/// The shortest of these texts: "64K" for 65536, "1500" for 1500.
+std::string token_count_text(std::int64_t tokens);
 
 }  // namespace packsim

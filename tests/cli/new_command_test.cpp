@@ -120,19 +120,38 @@ TEST_CASE("new asks on a terminal alone") {
         "packsim: --lengths: expected a file of token lengths, got none; packsim.lengths makes one of your "
         "data: python "
         "-m packsim.lengths DATA --column text --tokenizer tokenizer.json --out lengths.npy\n");
-  // Answers: the default model, no file at first, the default cluster, two nodes, one epoch and a file name.
-  const ProgramRun asked = run_shell(
-      folder, "printf '\\n\\nfew.csv\\n\\n2\\n\\ntty.json\\n' | script -qec 'packsim new' /dev/null");
+  // Answers: the default model, no file at first, the default cluster, two nodes, a profile, the default
+  // tokens of a step (16K for each of 16 GPUs), three epochs, a price and a file name.
+  const ProgramRun asked = run_shell(folder,
+                                     "printf '\\n\\nfew.csv\\n\\n2\\ndeepspeed-ulysses-h100\\n\\n3\\n2.25\\n"
+                                     "tty.json\\n' | script -qec 'packsim new' /dev/null");
   INFO(asked.out);
   CHECK(asked.exit_code == 0);
+  CHECK(asked.out.find("Tokens of an optimizer step [256K]: ") != std::string::npos);
   const json job = scenario_in(folder / "tty.json");
-  CHECK(job["cluster"]["nodes"] == 2);
+  CHECK(job["cluster"] == json({{"type", "h100-sxm-80gb"}, {"nodes", 2}, {"gpu_hour_price", 2.25}}));
   CHECK(job["lengths"]["mix"][0]["source"] == "few.csv");
-  CHECK(job["training"]["tokens_per_iteration"] == "256K");  // 16K for each of 16 GPUs
+  CHECK(job["profile"] == "deepspeed-ulysses-h100");
+  CHECK(job["training"] == json({{"tokens_per_iteration", "256K"}, {"epochs", 3}, {"zero_stage", 1}}));
+  // Other tokens, and the default of no price.
+  const ProgramRun free = run_shell(
+      folder, "printf '\\nfew.csv\\n\\n\\n\\n1500\\n\\n\\nb.json\\n' | script -qec 'packsim new' /dev/null");
+  INFO(free.out);
+  CHECK(free.exit_code == 0);
+  CHECK(scenario_in(folder / "b.json")["training"]["tokens_per_iteration"] == 1500);
+  CHECK_FALSE(scenario_in(folder / "b.json")["cluster"].contains("gpu_hour_price"));
   const ProgramRun bad = run_shell(
-      folder, "printf '\\nfew.csv\\n\\nmany\\n' | script -qec 'packsim new --out b.json' /dev/null");
+      folder, "printf '\\nfew.csv\\n\\nmany\\n' | script -qec 'packsim new --out c.json' /dev/null");
   CHECK(bad.exit_code == 2);
   CHECK(bad.out.find("Nodes: expected integer in 1..65536, got many") != std::string::npos);
+  for (const char* price : {"nan", "-1"}) {
+    CAPTURE(price);
+    const ProgramRun refused = run_shell(folder, "printf '\\nfew.csv\\n\\n\\n\\n\\n\\n" + std::string(price) +
+                                                     "\\n' | script -qec 'packsim new' /dev/null");
+    CHECK(refused.exit_code == 2);
+    CHECK(refused.out.find("(0: no costs): expected number >= 0, got " + std::string(price)) !=
+          std::string::npos);
+  }
 }
 
 TEST_CASE("new refuses what no scenario could have, before it writes") {

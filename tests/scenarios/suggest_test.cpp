@@ -17,6 +17,12 @@ TEST_CASE("a key within two edits and a third of its length is suggested") {
   CHECK(suggest("ndoes", kKnown) == "did you mean nodes?");         // a swap is one edit
 }
 
+TEST_CASE("a key of twelve characters or more is suggested up to three edits away") {
+  const std::vector<std::string> options = {"--strategy", "--set"};
+  CHECK(suggest("--strategies", options) == "did you mean --strategy?");  // y is i, and e and s are too many
+  CHECK(suggest("--strtgies", options) == "known: --strategy, --set");    // 10 characters: 2 edits at most
+}
+
 TEST_CASE("a key that resembles nothing gets the list of what is known") {
   CHECK(suggest("sp_deg", kKnown) == "known: capacity_tokens, sp_degree, nodes, gc");  // 3 edits
   CHECK(suggest("nds", kKnown) == "known: capacity_tokens, sp_degree, nodes, gc");  // 2 edits of 3 characters

@@ -7,7 +7,13 @@
 namespace packsim {
 namespace {
 
-constexpr std::size_t kMostEdits = 2;
+constexpr std::size_t kMostEdits = 3;
+
+// A third of a short name; of a long one as many as from "--strategies" to "--strategy".
+std::size_t edits_allowed(std::size_t length) {
+  constexpr std::size_t kLong = 12;
+  return length < kLong ? std::min<std::size_t>(2, length / 3) : kMostEdits;
+}
 
 // Insertions, deletions, replacements and swaps of neighbours that lead from a to b.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -35,7 +41,7 @@ bool lengths_are_near(std::size_t a, std::size_t b) {
 }  // namespace
 
 const std::string* nearest_name(std::string_view got, std::span<const std::string> known) {
-  std::size_t fewest = std::min(kMostEdits, got.size() / 3) + 1;
+  std::size_t fewest = edits_allowed(got.size()) + 1;
   const std::string* nearest = nullptr;
   for (const std::string& name : known) {
     // The name may be as long as a file; only a few lengths are worth comparing.

@@ -7,7 +7,7 @@
 namespace packsim {
 
 /// The known name that was probably meant: at most 2 edits (a swap of neighbours is one) and a third of the
-/// length of `got` away. Null if there is none.
+/// length of `got` away, or 3 edits where `got` has at least 12 characters. Null if there is none.
 const std::string* nearest_name(std::string_view got, std::span<const std::string> known);
 
 /// "did you mean nodes?" where there is a nearest name, else "known: nodes, type".

@@ -37,3 +37,4 @@ packsim_data(calibration/steps *.py)    # what packsim calibrate run --with torc
 packsim_data(scenarios *.json)
 packsim_data(scenarios/lengths *.csv *.npy *.md)
 packsim_data(validation *.json)
+packsim_data(docs scenarios.md)        # what packsim schema says of each key

@@ -53,7 +53,7 @@ template <typename T>
 Loaded<T> load_member(JsonReader& reader, std::string_view key, const NamedFiles& kind,
                       const ReadFile<T>& read, const std::string& scenario_folder, const DataPaths& data,
                       Problems& problems) {
-  const std::string name = reader.string(key);
+  const std::string name = reader.file_name(key, kind);
   if (name.empty()) return {};
   const FoundFile file = find_named_file(kind, name, scenario_folder, data);
   if (file.found()) return load_file(file.path, read, problems);
@@ -85,7 +85,7 @@ std::string read_baseline(JsonReader& reader, const std::vector<StrategySpec>& s
   // Strategies that could not be read have no name to choose from.
   const bool all_named = !names.empty() && std::ranges::find(names, "") == names.end();
   if (!all_named) return reader.string("baseline", "");
-  return names[reader.one_of("baseline", names, 0)];
+  return names[reader.one_of_own("baseline", names, 0)];
 }
 
 // Whether the profile was fitted to steps of the model: by its sizes, or by its name where packsim does not
@@ -154,7 +154,7 @@ ScenarioHardware load_hardware(JsonReader& reader, const Loaded<FrameworkProfile
                                const DataPaths& data, Problems& problems) {
   Loaded<HardwareProfile> of_framework = load_hardware_of(framework, reader, data, problems);
   const bool is_named = reader.has("hardware");
-  if (!is_named) reader.string("hardware", "");  // which makes it a known key
+  if (!is_named) reader.value("hardware");  // which makes it a known key
   const bool is_gpu_of_profile =
       framework.good && cluster.good && framework.value.gpu == cluster.value.gpu.driver_name;
   Loaded<HardwareProfile> named;
@@ -185,10 +185,12 @@ std::vector<ScenarioChange> change_document(JsonDocument& document, std::span<co
   return changes;
 }
 
-// Reads the whole file, whatever is wrong with parts of it.
+}  // namespace
+
 Scenario read_scenario(JsonReader reader, const std::string& folder, const DataPaths& data,
                        Problems& problems) {
   Scenario scenario;
+  reader.string("$schema", "");  // for editors
   reader.integer("format", 1, 1);
   scenario.name = reader.string("name");
   scenario.description = reader.string("description", "");
@@ -202,8 +204,9 @@ Scenario read_scenario(JsonReader reader, const std::string& folder, const DataP
   const std::size_t before = problems.size();
   cluster.value.nodes = of_cluster.integer("nodes", 1, kMostNodes);
   cluster.value.gpu_hour_price = of_cluster.optional_positive("gpu_hour_price");
-  if (of_cluster.has("network") && cluster.good)
-    cluster.value.design = read_named_network(of_cluster, folder, cluster.value, data, problems);
+  if (of_cluster.has("network"))
+    cluster.value.design =
+        read_named_network(of_cluster, folder, cluster.good ? &cluster.value : nullptr, data, problems);
   of_cluster.value("network");  // which makes it a known key
   read_cluster_changes(of_cluster, cluster.good, cluster.value);
   if (cluster.value.design && cluster.good && problems.size() == before)
@@ -241,8 +244,6 @@ Scenario read_scenario(JsonReader reader, const std::string& folder, const DataP
   scenario.baseline = read_baseline(reader, scenario.strategies);
   return scenario;
 }
-
-}  // namespace
 
 Scenario load_scenario(const std::string& path, const DataPaths& data,
                        std::span<const std::string> settings) {

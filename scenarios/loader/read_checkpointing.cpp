@@ -1,25 +1,17 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "models/plan_names.hpp"
+#include "scenarios/loader/json/suggest.hpp"
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {
 namespace {
 
 constexpr std::string_view kCheckpointingKey = "checkpointing";
-
-std::string expected_checkpointing() {
-  std::vector<std::string_view> words;
-  for (const auto& name : kCheckpointingNames) words.push_back(name.name);
-  std::vector<std::string_view> modules;
-  for (const LayerModuleKind& kind : kLayerModules) modules.push_back(kind.name);
-  return fmt::format("one of {}, or an array of {}", fmt::join(words, ", "), fmt::join(modules, ", "));
-}
 
 std::optional<Checkpointing> checkpointing_named(const Json& word) {
   const auto at =
@@ -41,13 +33,18 @@ std::optional<LayerModules> modules_named(const Json& names) {
 }  // namespace
 
 void read_checkpointing(JsonReader& reader, ParallelPlan& plan) {
-  const Json* value = reader.value(kCheckpointingKey);
+  const std::vector<std::string> words = names_in(kCheckpointingNames);
+  const std::vector<std::string> modules_known = names_in(kLayerModules);
+  const Json* value = reader.word_or_array(kCheckpointingKey, words, modules_known);
   if (value == nullptr) return;
   std::optional<Checkpointing> word;
   std::optional<LayerModules> modules;
   if (value->is_string()) word = checkpointing_named(*value);
   if (value->is_array()) modules = modules_named(*value);
-  if (!word && !modules) return reader.refuse(kCheckpointingKey, expected_checkpointing());
+  if (!word && !modules) {
+    return reader.refuse(kCheckpointingKey,
+                         fmt::format("one of {}, or an array of {}", join(words), join(modules_known)));
+  }
   plan.checkpointing = word.value_or(Checkpointing::modules);
   plan.recomputed_modules = modules.value_or(LayerModules{});
 }

@@ -22,7 +22,7 @@ double read_nvlink(JsonReader& reader, const Gpu& gpu) {
 }
 
 Gpu read_gpu_file(JsonReader& reader, const DataPaths& data, Problems& problems) {
-  const std::string name = reader.string("gpu");
+  const std::string name = reader.file_name("gpu", kGpuFiles);
   if (name.empty()) return {};
   const std::string folder = std::filesystem::path(reader.file()).parent_path().string();
   const FoundFile file = find_named_file(kGpuFiles, name, folder, data);
@@ -63,7 +63,7 @@ void read_network_member(JsonReader& reader, const DataPaths& data, Problems& pr
   const std::size_t before = reader.n_problems();
   if (value != nullptr && value->is_string()) {
     const std::string folder = std::filesystem::path(reader.file()).parent_path().string();
-    cluster.design = read_named_network(reader, folder, cluster, data, problems);
+    cluster.design = read_named_network(reader, folder, &cluster, data, problems);
   } else if (value != nullptr && value->contains("vertices")) {
     cluster.design = read_network_design(reader.object("network"), cluster.gpu, cluster.gpus_per_node);
   } else {

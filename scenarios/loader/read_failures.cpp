@@ -32,20 +32,11 @@ bool is_first(JsonReader& reader, std::string_view first, std::string_view secon
   return true;
 }
 
-// A number for which another key could stand.
-double number_instead_of(JsonReader& reader, std::string_view key, double low, double high,
-                         std::string_view other) {
-  const Json* value = reader.value(key);
-  if (value != nullptr && value->is_number() && *value >= low && *value <= high) return value->get<double>();
-  reader.refuse(key, fmt::format("number in {}..{}, or {} instead", low, high, other));
-  return low;
-}
-
 void read_rate(JsonReader& reader, const PlanContext& context, FailureModel& model) {
   constexpr double kLeast_h = 0.001;
   constexpr double kMost_h = 1e9;
   if (is_first(reader, "mtbf_hours", "published")) {
-    model.unit_mtbf_h = number_instead_of(reader, "mtbf_hours", kLeast_h, kMost_h, "published");
+    model.unit_mtbf_h = reader.number("mtbf_hours", kLeast_h, kMost_h, "published");
     const std::vector<std::string> units = {"gpu", "node"};
     const bool is_node = reader.one_of("unit", units) == 1;
     if (is_node && context.cluster != nullptr) model.unit_gpus = context.cluster->gpus_per_node;
@@ -78,8 +69,7 @@ std::optional<double> read_checkpoint(JsonReader reader, const PlanContext& cont
   if (reader.value("interval_s") != nullptr)
     model.checkpoint_interval_s = reader.number("interval_s", kLeast_s, kMost_s);
   if (is_first(reader, "write_s", "bandwidth_bytes_per_s")) {
-    model.checkpoint_write_s =
-        number_instead_of(reader, "write_s", kLeast_s, kMost_s, "bandwidth_bytes_per_s");
+    model.checkpoint_write_s = reader.number("write_s", kLeast_s, kMost_s, "bandwidth_bytes_per_s");
     for (const char* key : {"size_bytes", "bytes_per_parameter"}) refuse_beside(reader, "write_s", key);
     return std::nullopt;
   }

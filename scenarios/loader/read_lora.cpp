@@ -5,17 +5,11 @@
 #include <optional>
 
 #include "models/plan_names.hpp"
+#include "scenarios/loader/json/suggest.hpp"
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {
 namespace {
-
-std::string expected_targets() {
-  std::string names;
-  for (const LoraTargetKind& kind : kLoraTargets)
-    names += (names.empty() ? "" : ", ") + std::string(kind.name);
-  return fmt::format("{}, or an array of {}", kAllLinear, names);
-}
 
 std::optional<LoraTargets> targets_of(const Json& value) {
   LoraTargets targets;
@@ -36,12 +30,14 @@ void read_lora(JsonReader& reader, int most_rank, ParallelPlan& plan) {
   constexpr std::string_view kTargetsKey = "lora_target_modules";
   plan.lora_rank = reader.integer("lora_rank", 0, most_rank, plan.lora_rank);
   plan.frozen_weights = reader.one_of("frozen_weights", kFrozenWeightsNames, plan.frozen_weights);
-  const Json* value = reader.value(kTargetsKey);
+  const std::vector<std::string> all = {std::string(kAllLinear)};
+  const std::vector<std::string> names = names_in(kLoraTargets);
+  const Json* value = reader.word_or_array(kTargetsKey, all, names);
   if (value == nullptr) return;
   if (const std::optional<LoraTargets> targets = targets_of(*value)) {
     plan.lora_targets = *targets;
   } else {
-    reader.refuse(kTargetsKey, expected_targets());
+    reader.refuse(kTargetsKey, fmt::format("{}, or an array of {}", kAllLinear, join(names)));
   }
 }
 

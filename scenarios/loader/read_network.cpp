@@ -87,17 +87,18 @@ NetworkDesign read_network_design(JsonReader reader, const Gpu& gpu, int gpus_pe
   return design;
 }
 
-NetworkDesign read_named_network(JsonReader& reader, const std::string& from_folder, const Cluster& cluster,
-                                 const DataPaths& data, Problems& problems) {
-  const std::string name = reader.string("network");
-  if (name.empty()) return {};
+std::optional<NetworkDesign> read_named_network(JsonReader& reader, const std::string& from_folder,
+                                                const Cluster* cluster, const DataPaths& data,
+                                                Problems& problems) {
+  const std::string name = reader.file_name("network", kNetworkFiles);
+  if (name.empty() || cluster == nullptr) return std::nullopt;
   const FoundFile file = find_named_file(kNetworkFiles, name, from_folder, data);
   if (!file.found()) {
     reader.refuse("network", file.expected, file.got);
-    return {};
+    return std::nullopt;
   }
   const JsonDocument document = read_json(file.path, problems);
-  return read_network_design(JsonReader(document, problems), cluster.gpu, cluster.gpus_per_node);
+  return read_network_design(JsonReader(document, problems), cluster->gpu, cluster->gpus_per_node);
 }
 
 void check_network_paths(JsonReader& reader, std::string_view key, const Cluster& cluster) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,9 +15,11 @@ namespace packsim {
 NetworkDesign read_network_design(JsonReader reader, const Gpu& gpu, int gpus_per_node);
 
 /// The member "network" of a cluster type or of a scenario's cluster where it names a network: a file of
-/// models/networks, or a path, which may be relative to from_folder. problems: the reader's.
-NetworkDesign read_named_network(JsonReader& reader, const std::string& from_folder, const Cluster& cluster,
-                                 const DataPaths& data, Problems& problems);
+/// models/networks, or a path, which may be relative to from_folder. cluster: null
+/// where it could not be read; then the network is not either. problems: the reader's.
+std::optional<NetworkDesign> read_named_network(JsonReader& reader, const std::string& from_folder,
+                                                const Cluster* cluster, const DataPaths& data,
+                                                Problems& problems);
 
 /// Reports at `key` if some GPU of the cluster has no path to another.
 void check_network_paths(JsonReader& reader, std::string_view key, const Cluster& cluster);

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "models/plan_names.hpp"
+#include "scenarios/loader/json/suggest.hpp"
 #include "scenarios/loader/readers.hpp"
 
 namespace packsim {
@@ -24,7 +24,10 @@ bool add_state(const Json& name, Offload& offload) {
 
 Offload read_offload(JsonReader& reader, const Offload& before) {
   constexpr std::string_view kKey = "offload";
-  const Json* value = reader.value(kKey);
+  const std::vector<std::string> names = names_in(kOffloadNames);
+  std::vector<std::string> words = names;
+  words.insert(words.begin(), std::string(kNoOffload));
+  const Json* value = reader.word_or_array(kKey, words, names);
   if (value == nullptr) return before;
   Offload offload;
   if (value->is_string() && *value == kNoOffload) return offload;
@@ -33,8 +36,7 @@ Offload read_offload(JsonReader& reader, const Offload& before) {
     for (const Json& name : *value) is_good = is_good && add_state(name, offload);
   }
   if (is_good) return offload;
-  const std::string names = fmt::format("{}", fmt::join(offload_names({true, true, true, true}), ", "));
-  reader.refuse(kKey, fmt::format("{}, one of {}, or an array of these", kNoOffload, names));
+  reader.refuse(kKey, fmt::format("{}, one of {}, or an array of these", kNoOffload, join(names)));
   return before;
 }
 

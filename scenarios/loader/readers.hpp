@@ -13,6 +13,10 @@ namespace packsim {
 
 // Each reads one kind of object and leaves what is wrong with it in the reader's problems.
 
+/// Reads the whole file, whatever is wrong with parts of it; paths may be relative to its folder. problems:
+/// the reader's.
+Scenario read_scenario(JsonReader reader, const std::string& folder, const DataPaths& data,
+                       Problems& problems);
 /// One of our model files, or a Hugging Face config.json.
 Transformer read_model(JsonReader reader);
 /// What a file of models/gpus says.
@@ -21,7 +25,7 @@ Gpu read_gpu(JsonReader reader);
 /// to the cluster's file. How many nodes there are is the scenario's to say. problems: the reader's.
 Cluster read_cluster_type(JsonReader reader, const DataPaths& data, Problems& problems);
 /// What a scenario's cluster has in other numbers than its type: GPUs of a node, memory of a GPU, links. Its
-/// name then says so. Only the keys are looked at where the type could not be read.
+/// name then says so. What the type has to allow is not checked where it could not be read.
 void read_cluster_changes(JsonReader& of_cluster, bool type_is_read, Cluster& cluster);
 FrameworkProfile read_profile(JsonReader reader);
 /// A hardware profile alone.

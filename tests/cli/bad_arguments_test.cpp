@@ -77,12 +77,12 @@ constexpr BadArguments kBadArguments[] = {
     {"", 2, true,
      "packsim: expected a command, got none (known: new, compare, run, advise, explain, diff, plot, trace, "
      "pack, plan, list, check, calibrate, "
-     "tune, validate, completion, man)\n"},
+     "tune, validate, schema, completion, man)\n"},
     {"compre few.json", 2, true, "packsim: unknown command \"compre\" (did you mean compare?)\n"},
     {"few.json", 2, true,
      "packsim: unknown command \"few.json\" (known: new, compare, run, advise, explain, diff, plot, trace, "
      "pack, plan, list, check, calibrate, "
-     "tune, validate, completion, man)\n"},
+     "tune, validate, schema, completion, man)\n"},
     {"calibrate", 2, true,
      "packsim: expected a command, got none (known: plan, run, fit, validate, compare, coverage)\n"},
     {"calibrate fitt", 2, true, "packsim: unknown command \"fitt\" (did you mean fit?)\n"},
@@ -95,6 +95,8 @@ constexpr BadArguments kBadArguments[] = {
     {"tune few.json --sp 0", 2, true, "packsim: --sp: Value 0 not in range 1 to 1048576\n"},
     {"compare few.json --strategies nobody", 2, true,
      "packsim: unknown option \"--strategies\" of packsim compare (did you mean --strategy?)\n"},
+    {"schema scenaro", 2, true,
+     "packsim: kind: expected one of scenario (did you mean scenario?), got \"scenaro\"\n"},
     {"check few.json extra", 2, true,
      "packsim: expected no more arguments of packsim check, got \"extra\"\n"},
     {"plan few.csv few.csv", 2, true,

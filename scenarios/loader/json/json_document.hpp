@@ -11,11 +11,14 @@
 
 namespace packsim {
 
+class KeyRecords;
+
 /// A JSON file as it was read.
 struct JsonDocument {
   std::string file;                  ///< as the user spelled it
   std::string hash;                  ///< of the bytes
   std::shared_ptr<const Json> root;  ///< null where the text is not JSON
+  KeyRecords* records = nullptr;     ///< where readers note what they ask; null: nowhere
 };
 
 enum class Comments { refused, allowed };

@@ -48,6 +48,10 @@ bool is_number_in(const Json& value, double low, double high) {
   return value.is_number() && value.get<double>() >= low && value.get<double>() <= high;
 }
 
+ValueForm range_form(ValueForm::Kind kind, std::int64_t low, std::int64_t high) {
+  return {.kind = kind, .low = static_cast<double>(low), .high = static_cast<double>(high)};
+}
+
 std::string range_text(std::int64_t low, std::int64_t high) {
   return low == high ? fmt::format("{}", low) : fmt::format("integer in {}..{}", low, high);
 }
@@ -74,6 +78,7 @@ JsonReader::JsonReader(JsonReader&& other) noexcept
       place_(std::move(other.place_)),
       kind_(std::move(other.kind_)),
       known_(std::move(other.known_)),
+      records_(std::move(other.records_)),
       any_keys_(other.any_keys_) {}
 
 JsonReader::~JsonReader() {
@@ -87,18 +92,44 @@ const Json* JsonReader::find(std::string_view key) const {
 }
 
 bool JsonReader::has(std::string_view key) const {
+  if (document_->records != nullptr) record_of(key);
   return find(key) != nullptr;
 }
 
 const Json* JsonReader::value(std::string_view key) {
   if (std::ranges::find(known_, key) == known_.end()) known_.emplace_back(key);
+  if (document_->records != nullptr) record_of(key);
   return find(key);
 }
 
 const Json* JsonReader::required(std::string_view key, bool has_fallback, const std::string& expected) {
   const Json* member = value(key);
-  if (member == nullptr && !has_fallback) refuse(key, expected);
+  if (member == nullptr && !has_fallback) {
+    refuse(key, expected);
+    if (document_->records != nullptr) record_of(key).was_missed = true;
+  }
   return member;
+}
+
+KeyRecord& JsonReader::record_of(std::string_view key) const {
+  const auto at = std::ranges::find(records_, key, &KeyRecord::key);
+  if (at != records_.end()) return *at;
+  return records_.emplace_back(KeyRecord{.key = std::string(key), .forms = {}});
+}
+
+void JsonReader::note(std::string_view key, const ValueForm& form) const {
+  if (document_->records != nullptr) add_form(record_of(key), form);
+}
+
+// A reader that accepts any key reads an object whose keys another reader knows.
+void JsonReader::keep_records() {
+  if (document_->records == nullptr || any_keys_) return;
+  for (KeyRecord& asked : records_) {
+    asked.is_known = std::ranges::find(known_, asked.key) != known_.end();
+    asked.was_left_out = find(asked.key) == nullptr && !asked.was_missed;
+  }
+  document_->records->add(
+      {.place = place_without_numbers(place_), .kind = kind_, .keys = std::move(records_)});
 }
 
 const Json* JsonReader::of_type(std::string_view key, bool has_fallback, bool (*is_type)(const Json&),
@@ -121,6 +152,7 @@ void JsonReader::refuse(std::string_view key, const std::string& expected, const
 std::int64_t JsonReader::read_integer(std::string_view key, std::int64_t low, std::int64_t high,
                                       std::optional<std::int64_t> fallback) {
   const std::string expected = range_text(low, high);
+  note(key, range_form(ValueForm::Kind::integer, low, high));
   const Json* member = required(key, fallback.has_value(), expected);
   if (member != nullptr) {
     const std::optional<std::int64_t> value = integer_at(key, *member);
@@ -132,6 +164,8 @@ std::int64_t JsonReader::read_integer(std::string_view key, std::int64_t low, st
 
 std::optional<int> JsonReader::integer_or_word(std::string_view key, int low, int high, std::string_view word,
                                                std::optional<int> fallback) {
+  note(key, range_form(ValueForm::Kind::integer, low, high));
+  note(key, {.kind = ValueForm::Kind::words, .words = {std::string(word)}});
   const Json* member = value(key);
   if (member == nullptr) return fallback;
   if (is_integer_in(*member, low, high)) return member->get<int>();
@@ -142,6 +176,7 @@ std::optional<int> JsonReader::integer_or_word(std::string_view key, int low, in
 }
 
 std::vector<int> JsonReader::integers(std::string_view key, int low, int high) {
+  note(key, range_form(ValueForm::Kind::integers, low, high));
   const Json* member = value(key);
   if (member == nullptr) return {};
   const auto is_one = [&](const Json& element) { return is_integer_in(element, low, high); };
@@ -150,9 +185,11 @@ std::vector<int> JsonReader::integers(std::string_view key, int low, int high) {
   return {};
 }
 
-double JsonReader::number(std::string_view key, double low, double high) {
-  const std::string expected =
+double JsonReader::number(std::string_view key, double low, double high, std::string_view instead) {
+  std::string expected =
       high == kNoLimit ? fmt::format("number >= {}", low) : fmt::format("number in {}..{}", low, high);
+  if (!instead.empty()) expected += fmt::format(", or {} instead", instead);
+  note(key, {.kind = ValueForm::Kind::number, .low = low, .high = high});
   const Json* member = required(key, false, expected);
   if (member != nullptr) {
     if (is_number_in(*member, low, high)) return member->get<double>();
@@ -162,6 +199,7 @@ double JsonReader::number(std::string_view key, double low, double high) {
 }
 
 double JsonReader::positive(std::string_view key) {
+  note(key, {.kind = ValueForm::Kind::number, .high = kNoLimit, .is_above_low = true});
   const Json* member = required(key, false, "number > 0");
   if (member != nullptr) {
     if (member->is_number() && member->get<double>() > 0) return member->get<double>();
@@ -171,27 +209,56 @@ double JsonReader::positive(std::string_view key) {
 }
 
 std::optional<double> JsonReader::optional_positive(std::string_view key) {
-  value(key);
-  return has(key) ? std::optional<double>(positive(key)) : std::nullopt;
+  if (value(key) != nullptr) return positive(key);
+  note(key, {.kind = ValueForm::Kind::number, .high = kNoLimit, .is_above_low = true});
+  return std::nullopt;
 }
 
 bool JsonReader::boolean(std::string_view key, std::optional<bool> fallback) {
+  note(key, {.kind = ValueForm::Kind::boolean});
   const Json* member = of_type(key, fallback.has_value(), is_boolean, "true or false");
   return member == nullptr ? fallback.value_or(false) : member->get<bool>();
 }
 
 std::string JsonReader::string(std::string_view key) {
+  note(key, {.kind = ValueForm::Kind::string, .low = 1});
   const Json* member = of_type(key, false, is_filled_string, "string of at least one character");
   return member == nullptr ? std::string() : member->get<std::string>();
 }
 
 std::string JsonReader::string(std::string_view key, const std::string& fallback) {
+  note(key, {.kind = ValueForm::Kind::string});
   const Json* member = of_type(key, true, is_string, "string");
   return member == nullptr ? fallback : member->get<std::string>();
 }
 
+std::string JsonReader::file_name(std::string_view key, const NamedFiles& kind) {
+  note(key, {.kind = ValueForm::Kind::file_name, .files = kind});
+  const Json* member = of_type(key, false, is_filled_string, "string of at least one character");
+  return member == nullptr ? std::string() : member->get<std::string>();
+}
+
+const Json* JsonReader::word_or_array(std::string_view key, std::span<const std::string> words,
+                                      std::span<const std::string> elements) {
+  note(key, {.kind = ValueForm::Kind::words, .words = {words.begin(), words.end()}});
+  note(key, {.kind = ValueForm::Kind::array_of_words, .words = {elements.begin(), elements.end()}});
+  return value(key);
+}
+
 std::size_t JsonReader::one_of(std::string_view key, std::span<const std::string> names,
                                std::optional<std::size_t> fallback) {
+  note(key, {.kind = ValueForm::Kind::words, .words = {names.begin(), names.end()}});
+  return read_word(key, names, fallback);
+}
+
+std::size_t JsonReader::one_of_own(std::string_view key, std::span<const std::string> names,
+                                   std::size_t fallback) {
+  note(key, {.kind = ValueForm::Kind::string});
+  return read_word(key, names, fallback);
+}
+
+std::size_t JsonReader::read_word(std::string_view key, std::span<const std::string> names,
+                                  std::optional<std::size_t> fallback) {
   const std::string expected = "one of " + join(names);
   const Json* member = of_type(key, fallback.has_value(), is_string, expected);
   if (member != nullptr) {
@@ -203,15 +270,18 @@ std::size_t JsonReader::one_of(std::string_view key, std::span<const std::string
 }
 
 JsonReader JsonReader::object(std::string_view key) {
+  note(key, {.kind = ValueForm::Kind::object});
   return {*this, of_type(key, false, is_object, "object"), place(key)};
 }
 
 JsonReader JsonReader::optional_object(std::string_view key) {
+  note(key, {.kind = ValueForm::Kind::object});
   return {*this, of_type(key, true, is_object, "object"), place(key)};
 }
 
 std::vector<JsonReader> JsonReader::objects(std::string_view key) {
   std::vector<JsonReader> readers;
+  note(key, {.kind = ValueForm::Kind::objects});
   const Json* elements = of_type(key, false, is_filled_array, "array of at least one object");
   if (elements == nullptr) return readers;
   if (elements->size() > kMostObjects) {
@@ -230,6 +300,7 @@ std::vector<JsonReader> JsonReader::objects(std::string_view key) {
 void JsonReader::finish() {
   constexpr std::int64_t kMostShown = 100;  // an object may have millions
   if (silent()) return;
+  keep_records();
   std::int64_t n_unknown = 0;
   for (const auto& [key, member] : value_->items()) {
     if (any_keys_ || std::ranges::find(known_, key) != known_.end()) continue;

@@ -12,6 +12,7 @@
 
 #include "packing/policies.hpp"
 #include "scenarios/loader/json/json_document.hpp"
+#include "scenarios/loader/json/key_records.hpp"
 
 namespace packsim {
 
@@ -53,8 +54,8 @@ class JsonReader {
                                      std::optional<int> fallback);
   /// An array of integers in [low, high]; empty if the key is missing.
   std::vector<int> integers(std::string_view key, int low, int high);
-  /// A finite number in [low, high].
-  double number(std::string_view key, double low, double high = kNoLimit);
+  /// A finite number in [low, high]; `instead`: the key that could stand in its place, for the message.
+  double number(std::string_view key, double low, double high = kNoLimit, std::string_view instead = {});
   /// A finite number above 0.
   double positive(std::string_view key);
   std::optional<double> optional_positive(std::string_view key);
@@ -68,6 +69,14 @@ class JsonReader {
                      std::optional<std::size_t> fallback = std::nullopt);
   template <typename Enum, std::size_t N>
   Enum one_of(std::string_view key, const std::array<PolicyName<Enum>, N>& names, Enum fallback);
+
+  /// The same for names that the file itself gives, such as those of its strategies.
+  std::size_t one_of_own(std::string_view key, std::span<const std::string> names, std::size_t fallback);
+  /// A string of at least one character: the name of a file of this kind, or a path.
+  std::string file_name(std::string_view key, const NamedFiles& kind);
+  /// The member as it is, or null. The caller checks that it is one of the words or an array of the elements.
+  const Json* word_or_array(std::string_view key, std::span<const std::string> words,
+                            std::span<const std::string> elements);
 
   /// A reader of a member, which is silent if the member is missing or not an object.
   JsonReader object(std::string_view key);
@@ -102,6 +111,11 @@ class JsonReader {
   static constexpr double kNoLimit = std::numeric_limits<double>::max();
 
   JsonReader(const JsonReader& parent, const Json* value, std::string place);
+  KeyRecord& record_of(std::string_view key) const;
+  void note(std::string_view key, const ValueForm& form) const;
+  std::size_t read_word(std::string_view key, std::span<const std::string> names,
+                        std::optional<std::size_t> fallback);
+  void keep_records();
   const Json* find(std::string_view key) const;
   const Json* required(std::string_view key, bool has_fallback, const std::string& expected);
   const Json* of_type(std::string_view key, bool has_fallback, bool (*is_type)(const Json&),
@@ -114,7 +128,8 @@ class JsonReader {
   const Json* value_ = nullptr;
   std::string place_;
   std::string kind_;
-  std::vector<std::string> known_;  // the keys that reads have asked for
+  std::vector<std::string> known_;          // the keys that reads have asked for
+  mutable std::vector<KeyRecord> records_;  // what they asked, where the document keeps records
   bool any_keys_ = false;
 };
 

@@ -3,6 +3,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace packsim {
 
@@ -18,5 +19,13 @@ std::string expected_one_of(std::string_view got, std::span<const std::string> k
 
 /// "a, b, c".
 std::string join(std::span<const std::string> names);
+
+/// The names of a table of policies (packing/policies.hpp).
+template <typename Names>
+std::vector<std::string> names_in(const Names& table) {
+  std::vector<std::string> names;
+  for (const auto& row : table) names.emplace_back(row.name);
+  return names;
+}
 
 }  // namespace packsim

@@ -191,6 +191,47 @@ Json value_json(const Value& value) {
       value);
 }
 
+// Keys are "min", "mean" and "max" with the unit.
+Json bins(const std::vector<IterationBin>& bins, const std::string& unit) {
+  Json rows = Json::array();
+  for (const IterationBin& bin : bins) {
+    rows.push_back({{"first_iteration", bin.first_iteration},
+                    {"last_iteration", bin.last_iteration},
+                    {"min" + unit, bin.least},
+                    {"mean" + unit, bin.mean},
+                    {"max" + unit, bin.most}});
+  }
+  return rows;
+}
+
+Json slowest_steps(const std::vector<SlowStep>& steps) {
+  Json rows = Json::array();
+  for (const SlowStep& slow : steps) {
+    rows.push_back({{"iteration", slow.iteration},
+                    {"step_s", slow.step_s},
+                    {"abr", slow.abr},
+                    {"tokens", slow.tokens},
+                    {"longest_tokens", slow.longest_tokens},
+                    {"gpus_per_pack", optional_json(slow.gpus_per_pack)}});
+  }
+  return rows;
+}
+
+// Of the causes that have a price.
+Json evidence_by_cause(const StrategyResult& result) {
+  Json causes = Json::object();
+  if (!result.times) return causes;
+  for (int c = 0; c < kNCauses; ++c) {
+    const EvidenceShares& shares = result.times->evidence_by_cause[static_cast<std::size_t>(c)];
+    if (shares.measured + shares.extrapolated + shares.transferred + shares.missing <= 0) continue;
+    causes[std::string(cause_name(static_cast<Cause>(c)))] = {{"measured_fraction", shares.measured},
+                                                              {"extrapolated_fraction", shares.extrapolated},
+                                                              {"transferred_fraction", shares.transferred},
+                                                              {"unmeasured_fraction", shares.missing}};
+  }
+  return causes;
+}
+
 Json run(const StrategyResult& result) {
   Json run;
   for (const RunValue& value : run_values()) {
@@ -207,14 +248,13 @@ Json run(const StrategyResult& result) {
                                 {"least_sum", bias.least_sum},
                                 {"most_sum", bias.most_sum}});
   }
-  run["step_times"] = Json::array();
-  for (const IterationBin& bin : result.times ? result.times->steps : std::vector<IterationBin>()) {
-    run["step_times"].push_back({{"first_iteration", bin.first_iteration},
-                                 {"last_iteration", bin.last_iteration},
-                                 {"min_s", bin.least},
-                                 {"mean_s", bin.mean},
-                                 {"max_s", bin.most}});
-  }
+  const RunTimes none;
+  const RunTimes& times = result.times ? *result.times : none;
+  run["step_times"] = bins(times.steps, "_s");
+  run["step_quantiles_s"] = times.step_quantiles_s;
+  run["slowest_steps"] = slowest_steps(times.slowest_steps);
+  run["abr_over_run"] = bins(result.abr_over_run, "");
+  run["evidence_by_cause"] = evidence_by_cause(result);
   run["sampled_iterations"] = Json::array();
   for (const SampledIteration& sample : result.sampled_iterations) {
     run["sampled_iterations"].push_back({{"iteration", sample.iteration},

@@ -118,12 +118,26 @@ TEST_CASE("report.json keeps its keys and their order, timings last") {
                                                              "plan_search",
                                                              "loss_bias",
                                                              "step_times",
+                                                             "step_quantiles_s",
+                                                             "slowest_steps",
+                                                             "abr_over_run",
+                                                             "evidence_by_cause",
                                                              "sampled_iterations"});
   CHECK(keys(written["runs"][0]["groups"][0]) ==
         std::vector<std::string>{"capacity_tokens", "sp_degree", "cp_degree", "gc_layers", "zero_stage",
                                  "n_dp_ranks", "micro_batches_per_rank", "packs", "iterations", "feasible",
                                  "peak_memory_bytes", "gpu_memory_bytes", "memory"});
   CHECK(keys(written["timings"]) == std::vector<std::string>{"total_s", "peak_memory_bytes", "runs"});
+}
+
+TEST_CASE("a run has its slowest steps, and the evidence for each cause that has a price") {
+  const OrderedJson run = OrderedJson::parse(to_json(priced_report()))["runs"][0];
+  CHECK(run["step_quantiles_s"] == OrderedJson({1, 1.5, 2}));
+  CHECK(run["slowest_steps"][0]["longest_tokens"] == 900);
+  CHECK(run["slowest_steps"][0]["gpus_per_pack"].is_null());
+  CHECK(run["abr_over_run"][0]["mean"] == 0.25);
+  CHECK(keys(run["evidence_by_cause"]) == std::vector<std::string>{"linear"});
+  CHECK(run["evidence_by_cause"]["linear"]["extrapolated_fraction"] == 0.25);
 }
 
 TEST_CASE("a lower bound has its ZeRO stage and the parts that it consists of") {

@@ -5,7 +5,7 @@ DEMO_SCENARIO := llama3.1-8b-real-mixture-128k
 DEMO_OUT := packsim-report
 export JOBS
 
-.PHONY: help deps build demo check check-all python wheels bench microbench profile hardware-profiles plans fuzz mutants format clean
+.PHONY: help deps build demo check check-all python docs wheels bench microbench profile hardware-profiles plans fuzz mutants format clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /  make \1\t/' | expand -t 22
@@ -31,6 +31,11 @@ python: ## Build the Python package and install it into .venv-python, with all t
 	@cmake/install_python.sh
 	@cmake/install_torch.sh
 	@cmake/install_packages.sh
+
+docs: ## Build the docs as a site with search, at build-docs/index.html
+	@cmake/install_docs.sh
+	@docs-site/build.sh build-docs
+	@echo "The docs are at build-docs/index.html"
 
 bench: ## Build and run the benchmarks
 	@cmake/install_deps.sh tests && cmake/install_deps.sh benchmarks
@@ -78,4 +83,4 @@ format: ## Format the C++ sources
 	git ls-files '*.cpp' '*.hpp' '*.cc' | xargs clang-format-14 -i
 
 clean: ## Remove everything that was built
-	rm -rf build build-dev build-asan build-tsan build-fuzz build-fuzz-fast build-cuda build-wheel build.log $(DEMO_OUT)
+	rm -rf build build-dev build-asan build-tsan build-fuzz build-fuzz-fast build-cuda build-wheel build-docs build.log $(DEMO_OUT)

@@ -45,6 +45,8 @@ async function draw(figure) {
     figure.querySelector(".choices").replaceChildren();
     const drawn = await window.vegaEmbed(plot, { ...spec, datasets: data_of(spec) }, options);
     views.set(figure, drawn);
+    const title = figure.parentElement.querySelector("h2").textContent;
+    plot.querySelector("summary")?.setAttribute("aria-label", `Save as a picture: ${title}`);
   } catch (error) {
     plot.textContent = `This chart cannot be drawn: ${error.message}`;
     console.error(figure.dataset.chart, error);

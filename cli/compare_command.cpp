@@ -56,6 +56,16 @@ std::int64_t peak_memory_bytes() {
   return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;  // Linux counts in KiB
 }
 
+// A trainer would refuse the schedule, as lengths at its sample numbers are not those of the data set.
+void warn_of_data_order(const CompareArguments& arguments, const Scenario& scenario) {
+  if (arguments.write_plan.empty() || arguments.quiet || keeps_data_order(scenario.lengths)) return;
+  print_error(
+      "WARNING {} will not fit a data set in the order of the length files, as the scenario shuffles or "
+      "draws\n"
+      "  samples; with --set lengths.shuffle=false, and without counts and weights of sources, it will\n",
+      arguments.write_plan);
+}
+
 Report run(const CompareArguments& arguments, const CommandContext& context) {
   Scenario scenario = load_scenario(arguments.scenario, context);
   Progress progress(arguments.quiet);
@@ -73,6 +83,7 @@ Report run(const CompareArguments& arguments, const CommandContext& context) {
     return replay_schedule_file(scenario, arguments.plan, options);
   }
   keep_strategies(scenario, arguments.strategies);
+  warn_of_data_order(arguments, scenario);
   if (!arguments.write_plan.empty()) {
     options.planned = [&](const StrategySpec& spec, const PlannedStrategy& plan,
                           std::span<const std::int32_t> lengths_tokens) {

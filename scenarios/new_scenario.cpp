@@ -83,7 +83,10 @@ std::string new_scenario(const NewJob& job) {
   add(fmt::format("    \"epochs\": {},", job.epochs), "how often each sample is trained");
   add("    \"zero_stage\": 1", "0 to 3; strategies whose plan is searched also try 1, 2 and 3");
   text += "  },\n";
-  add(fmt::format("  \"lengths\": {{\"mix\": [{}]}},", sources_json(job.lengths)), "files of token lengths");
+  text += "  \"lengths\": {\n";
+  add(fmt::format("    \"mix\": [{}],", sources_json(job.lengths)), "files of token lengths");
+  add("    \"shuffle\": false", "samples in the order of the files, so that a schedule fits your data set");
+  text += "  },\n";
   text += "  \"packing\": {\n";
   add("    \"plan\": \"auto\",",
       "packsim searches each strategy's best pack lengths, SP degrees, ZeRO stage, ...");

@@ -1,6 +1,14 @@
 #include "scenarios/scenario.hpp"
 
+#include <algorithm>
+
 namespace packsim {
+
+bool keeps_data_order(const LengthSpec& lengths) {
+  return !lengths.shuffle && std::ranges::none_of(lengths.mix, [](const LengthSource& source) {
+    return source.count.has_value() || source.weight.has_value();
+  });
+}
 
 ParallelPlan group_plan(const ParallelPlan& plan, const GroupSpec& group, int gc_layers) {
   ParallelPlan own = plan;

@@ -82,6 +82,9 @@ struct LengthSpec {
   bool shuffle = true;
 };
 
+/// Whether sample i of the job is the i-th of the length files, one file after another.
+bool keeps_data_order(const LengthSpec& lengths);
+
 struct TrainingSpec {
   std::int64_t tokens_per_iteration = 0;
   int epochs = 1;

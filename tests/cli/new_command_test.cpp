@@ -7,6 +7,7 @@
 #include "program.hpp"
 
 using namespace packsim_test;
+using Catch::Matchers::Contains;
 using nlohmann::json;
 
 namespace {
@@ -90,6 +91,36 @@ TEST_CASE("new writes the job that its options describe, and does not replace a 
   CHECK(read_text(folder / "jobs/a.json") == before);
   CHECK(run_shell(folder, "packsim new --lengths gsm8k.csv --out jobs/a.json --force").exit_code == 0);
   CHECK(scenario_in(folder / "jobs/a.json")["model"] == "llama3.1-8b");
+}
+
+TEST_CASE("A schedule for a new scenario fits a data set in the order of its length files") {
+  const TemporaryFolder folder;
+  write_text(folder / "a.csv", "tokens\n500\n40\n300\n");
+  write_text(folder / "b.csv", "tokens\n7\n900\n");
+  write_text(folder / "all.csv", "tokens\n500\n40\n300\n7\n900\n");
+  REQUIRE(
+      run_shell(folder, "packsim new --lengths a.csv --lengths b.csv --tokens-per-iteration 8K").exit_code ==
+      0);
+  const std::string command = "packsim run my.json --strategy bfd --write-plan ";
+  const ProgramRun run = run_shell(folder, command + "job.plan");
+  REQUIRE(run.exit_code == 0);
+  CHECK_THAT(run.err, !Contains("WARNING"));
+  REQUIRE(run_shell(folder, "packsim pack all.csv --strategy bfd --capacity 8K --gpus 1 --plan all.plan")
+              .exit_code == 0);
+  const auto lengths_hash = [&](const std::string& plan) {
+    return json::parse(run_shell(folder, "packsim plan --json " + plan).out).at("lengths_hash");
+  };
+  CHECK(lengths_hash("job.plan") == lengths_hash("all.plan"));
+
+  // Sample i is another one: a trainer would refuse it, so the program says so first.
+  for (const std::string change : {"lengths.shuffle=true", "lengths.mix.0.count=2"}) {
+    const ProgramRun moved = run_shell(folder, command + "moved.plan --set " + change);
+    CAPTURE(change);
+    CHECK(moved.exit_code == 0);
+    CHECK_THAT(moved.err,
+               Contains("WARNING moved.plan will not fit a data set in the order of the length files"));
+    CHECK(lengths_hash("moved.plan") != lengths_hash("all.plan"));
+  }
 }
 
 TEST_CASE("Every key and strategy of a new scenario has a comment on its line or the one before") {

@@ -26,6 +26,7 @@ def main() -> None:
     for part in parts:
         part.pop("$schema")
     spec = {
+        "padding": {"left": 20, "top": 5, "right": 60, "bottom": 5},  # browsers' fonts may be wider
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "vconcat": parts,
         "spacing": 30,

@@ -20,9 +20,9 @@
 #include "experiment/plans/plan_strategy.hpp"
 #include "experiment/results/length_summary.hpp"
 #include "experiment/search/base_plans.hpp"
+#include "files/text/printable.hpp"
 #include "packing/planner/options.hpp"
 #include "packing/schedule/schedule.hpp"
-#include "reports/text/escape.hpp"
 #include "reports/text/network_text.hpp"
 #include "reports/text/plan_text.hpp"
 #include "reports/text/reliability_text.hpp"
@@ -36,8 +36,6 @@ namespace {
 using formats_detail::failures_text;
 using formats_detail::network_text;
 using formats_detail::plan_text;
-using formats_detail::printable;
-using formats_detail::printable_name;
 using formats_detail::sequence_text;
 using formats_detail::variability_text;
 

@@ -13,8 +13,8 @@
 #include "cli/shared/print.hpp"
 #include "cli/support/support_text.hpp"
 #include "cli/support/table_width.hpp"
+#include "files/text/printable.hpp"
 #include "packing/strategy.hpp"
-#include "reports/text/escape.hpp"
 #include "scenarios/loader/list_files.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/profiles/read_hardware_profile.hpp"
@@ -61,7 +61,7 @@ void require_files(const NamedFiles& kind, const DataPaths& data) {
 std::vector<ListRow> file_rows(const std::vector<ListedFile>& files) {
   std::vector<ListRow> rows;
   for (const ListedFile& file : files) {
-    rows.push_back({formats_detail::printable_name(file.name), formats_detail::printable(file.description)});
+    rows.push_back({printable_name(file.name), printable(file.description)});
   }
   return rows;
 }

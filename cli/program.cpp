@@ -20,7 +20,7 @@
 #include "cli/shared/print.hpp"
 #include "files/file_error.hpp"
 #include "files/shell_quoted.hpp"
-#include "reports/text/escape.hpp"
+#include "files/text/printable.hpp"
 #include "scenarios/loader/json/json_text.hpp"
 #include "scenarios/loader/json/problems.hpp"
 #include "scenarios/loader/json/suggest.hpp"
@@ -127,8 +127,7 @@ int run_program(int argc, char** argv) {
     return ended.code;
   } catch (const ScenarioError& error) {
     // Each mistake is one line, whatever the names in it are.
-    for (const std::string& message : error.messages())
-      print_error("{}\n", formats_detail::printable(message));
+    for (const std::string& message : error.messages()) print_error("{}\n", printable(message));
     return kUserMistake;
   } catch (const std::invalid_argument& error) {
     print_error("packsim: {}\n", error.what());

@@ -10,6 +10,7 @@
 
 #include "calibration/fit/steps/framework_profile_json.hpp"
 #include "calibration/fit/steps/step_fit.hpp"
+#include "files/text/printable.hpp"
 #include "models/kernels/transfer_profile.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/loader/profiles/read_hardware_profile.hpp"
@@ -113,7 +114,7 @@ int main(int argc, char** argv) {
                          "checkpointing",
                          fit.numbers, provenance(problem, fit, rows_path)));
   } catch (const std::exception& error) {
-    fmt::print(stderr, "packsim_fit_steps: {}\n", error.what());
+    fmt::print(stderr, "{}", packsim::message_lines("packsim_fit_steps", error.what()));
     return 3;
   }
   return 0;

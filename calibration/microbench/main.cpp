@@ -20,6 +20,7 @@
 #include "calibration/microbench/distributed/processes/processes.hpp"
 #include "calibration/microbench/kernels/families.hpp"
 #include "calibration/microbench/kernels/verify/verify.hpp"
+#include "files/text/printable.hpp"
 
 namespace packsim::microbench {
 namespace {
@@ -93,7 +94,7 @@ void print_dry_run(const std::vector<KernelCase>& cases, const MachineLimits& li
   for (const KernelCase& kernel : cases) {
     const std::string reason = obstacle(kernel, limits);
     n_skipped += !reason.empty();
-    std::cout << kernel.text() << (reason.empty() ? "" : "  # skipped: " + reason) << "\n";
+    std::cout << printable(kernel.text()) << (reason.empty() ? "" : "  # skipped: " + reason) << "\n";
   }
   std::cerr << cases.size() << " cases, of which " << n_skipped << " would be skipped\n";
   if (!why_not.empty()) std::cerr << why_not << "; memory and the number of GPUs were not checked\n";
@@ -146,9 +147,10 @@ int measure(const std::vector<KernelCase>& cases, const CommandLine& line, Devic
     const SourceLine source = describe_machine(device, nvml, line.text);
     file = std::make_unique<MeasurementFile>(line.out, source.gpu);
     if (file->cut_bytes() > 0)
-      std::cerr << line.out << ": cut off an unfinished last line of " << file->cut_bytes() << " bytes\n";
+      std::cerr << printable(line.out) << ": cut off an unfinished last line of " << file->cut_bytes()
+                << " bytes\n";
     if (file->n_measured() > 0)
-      std::cerr << line.out << ": going on after " << file->n_measured() << " cases\n";
+      std::cerr << printable(line.out) << ": going on after " << file->n_measured() << " cases\n";
     file->append(format_line(source));
   }
   Run run;
@@ -162,7 +164,7 @@ int measure(const std::vector<KernelCase>& cases, const CommandLine& line, Devic
   const RunSummary summary = run_cases(cases, machine, run);
   if (is_first) std::cout << format_summary(summary) << std::flush;
   if (summary.ending != Ending::interrupted) return 0;
-  if (is_first) std::cerr << "packsim_microbench: interrupted; to go on: " << line.text << "\n";
+  if (is_first) std::cerr << "packsim_microbench: interrupted; to go on: " << printable(line.text) << "\n";
   return kInterruptedExit;
 }
 
@@ -209,13 +211,8 @@ int run(const CommandLine& line) {
   }
 }
 
-// Prefixes every line of a message, as there may be several mistakes.
 int fail(const std::string& message, int exit_code) {
-  for (std::size_t start = 0; start <= message.size();) {
-    const std::size_t end = std::min(message.find('\n', start), message.size());
-    std::cerr << "packsim_microbench: " << message.substr(start, end - start) << "\n";
-    start = end + 1;
-  }
+  std::cerr << message_lines("packsim_microbench", message);
   return exit_code;
 }
 

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "cli/shared/exit_codes.hpp"
-#include "reports/text/escape.hpp"
+#include "files/text/printable.hpp"
 
 namespace packsim {
 namespace {
@@ -24,8 +24,8 @@ extern "C" void end_with_bus_error(int) {
 }  // namespace
 
 BusErrorGuard::BusErrorGuard(const std::string& path) {
-  const std::string text = "packsim: " + formats_detail::printable(path) +
-                           ": the file was cut, or its disk failed, while it was being read\n";
+  const std::string text =
+      "packsim: " + printable(path) + ": the file was cut, or its disk failed, while it was being read\n";
   n_bus_error_text = text.copy(bus_error_text.data(), bus_error_text.size());
   struct sigaction action = {};
   action.sa_handler = end_with_bus_error;

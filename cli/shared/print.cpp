@@ -1,11 +1,11 @@
 #include "cli/shared/print.hpp"
 
-#include "reports/text/escape.hpp"
+#include "files/text/printable.hpp"
 
 namespace packsim {
 
 void print_text(std::FILE* stream, std::string_view text) {
-  const std::string printed = formats_detail::printable_lines(text);
+  const std::string printed = printable_lines(text);
   std::fwrite(printed.data(), 1, printed.size(), stream);
 }
 

@@ -10,7 +10,7 @@
 namespace packsim {
 
 /// Prints text for people. Names, paths and values from files are data: what would act on a terminal is
-/// escaped, and of very long lines the middle is left out (reports/text/escape.hpp).
+/// escaped, and of very long lines the middle is left out (files/text/printable.hpp).
 void print_text(std::FILE* stream, std::string_view text);
 
 /// Prints JSON and other files for programs, byte by byte.

@@ -5,7 +5,7 @@
 
 #include <cstdio>
 
-#include "reports/text/escape.hpp"
+#include "files/text/printable.hpp"
 
 namespace packsim {
 namespace {
@@ -29,10 +29,10 @@ void Progress::say(const std::string& what) {
   next_ = now + (terminal_ ? std::chrono::milliseconds(500) : std::chrono::milliseconds(2000));
   const double elapsed_s = std::chrono::duration<double>(now - start_).count();
   if (terminal_) {
-    fmt::print(stderr, "\r\x1b[K[{:.0f} s] {}", elapsed_s, formats_detail::printable(what, kMostColumns));
+    fmt::print(stderr, "\r\x1b[K[{:.0f} s] {}", elapsed_s, printable(what, kMostColumns));
     line_open_ = true;
   } else {
-    fmt::print(stderr, "[{:.0f} s] {}\n", elapsed_s, formats_detail::printable(what));
+    fmt::print(stderr, "[{:.0f} s] {}\n", elapsed_s, printable(what));
   }
   std::fflush(stderr);
 }

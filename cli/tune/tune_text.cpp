@@ -4,8 +4,8 @@
 #include <sstream>
 
 #include "cli/tune/tune_outcome.hpp"
+#include "files/text/printable.hpp"
 #include "planning/tune/best_case.hpp"
-#include "reports/text/escape.hpp"
 #include "reports/text/numbers.hpp"
 #include "reports/text/plan_text.hpp"
 #include "reports/text/text_table.hpp"
@@ -16,8 +16,6 @@ namespace {
 using formats_detail::capacity;
 using formats_detail::gibibytes;
 using formats_detail::grouped;
-using formats_detail::printable;
-using formats_detail::printable_name;
 using formats_detail::sequence_text;
 using formats_detail::text_table;
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "files/shell_quoted.hpp"
-#include "reports/text/escape.hpp"
+#include "files/text/printable.hpp"
 #include "reports/text/numbers.hpp"
 #include "reports/text/text_table.hpp"
 

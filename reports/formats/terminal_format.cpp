@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <string_view>
 
+#include "files/text/printable.hpp"
 #include "reports/terminal/further_tables.hpp"
 #include "reports/terminal/report_notes.hpp"
 #include "reports/terminal/runs_table.hpp"
 #include "reports/terminal/verdict_lines.hpp"
-#include "reports/text/escape.hpp"
 #include "reports/text/style.hpp"
 #include "reports/text/text_table.hpp"
 

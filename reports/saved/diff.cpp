@@ -8,7 +8,7 @@
 #include <set>
 #include <string_view>
 
-#include "reports/text/escape.hpp"
+#include "files/text/printable.hpp"
 #include "reports/text/numbers.hpp"
 #include "reports/text/text_table.hpp"
 

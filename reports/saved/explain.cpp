@@ -8,10 +8,10 @@
 #include <optional>
 #include <stdexcept>
 
+#include "files/text/printable.hpp"
 #include "reports/tables/rounded_parts.hpp"
 #include "reports/tables/time_parts.hpp"
 #include "reports/text/display_width.hpp"
-#include "reports/text/escape.hpp"
 #include "reports/text/numbers.hpp"
 #include "reports/text/text_table.hpp"
 #include "scenarios/loader/json/suggest.hpp"

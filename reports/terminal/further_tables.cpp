@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "files/text/printable.hpp"
 #include "reports/tables/bound_rows.hpp"
 #include "reports/tables/comparable_runs.hpp"
 #include "reports/tables/loss_rows.hpp"
 #include "reports/tables/search_rows.hpp"
 #include "reports/tables/shown_groups.hpp"
-#include "reports/text/escape.hpp"
 #include "reports/text/numbers.hpp"
 #include "reports/text/plan_text.hpp"
 #include "reports/text/reliability_text.hpp"

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <utility>
 
+#include "files/text/printable.hpp"
 #include "reports/tables/comparable_runs.hpp"
 #include "reports/tables/run_notes.hpp"
-#include "reports/text/escape.hpp"
 #include "reports/text/numbers.hpp"
 #include "reports/text/texts_by_run.hpp"
 

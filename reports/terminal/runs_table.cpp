@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <tuple>
 
+#include "files/text/printable.hpp"
 #include "reports/tables/comparable_runs.hpp"
 #include "reports/text/display_width.hpp"
-#include "reports/text/escape.hpp"
 #include "reports/text/text_table.hpp"
 
 namespace packsim::formats_detail {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "files/text/printable.hpp"
 #include "reports/text/display_width.hpp"
-#include "reports/text/escape.hpp"
 #include "reports/text/numbers.hpp"
 #include "reports/text/reliability_text.hpp"
 #include "reports/text/text_table.hpp"

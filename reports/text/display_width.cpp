@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "reports/text/utf8.hpp"
+#include "files/text/utf8.hpp"
 
 namespace packsim::formats_detail {
 namespace {

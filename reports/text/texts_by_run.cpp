@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "reports/text/escape.hpp"
+#include "files/text/printable.hpp"
 
 namespace packsim::formats_detail {
 

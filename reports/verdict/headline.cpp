@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "files/text/printable.hpp"
 #include "reports/tables/comparable_runs.hpp"
-#include "reports/text/escape.hpp"
 #include "reports/text/numbers.hpp"
 #include "reports/verdict/sentences.hpp"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "files/text/printable.hpp"
 #include "reports/tables/time_parts.hpp"
-#include "reports/text/escape.hpp"
 #include "reports/text/numbers.hpp"
 #include "reports/verdict/sentences.hpp"
 

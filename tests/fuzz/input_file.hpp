@@ -31,11 +31,12 @@ class InputFile {
   int descriptor_;
 };
 
-/// Every mistake is one that says where it is, what was expected and what came, and the first of them names a
-/// file: the input or one that it names.
+/// Every mistake is one line that says where it is, what was expected and what came, and names a file: the
+/// input or one that it names.
 inline void check_messages(const ScenarioError& error) {
   expect(!error.messages().empty(), "an error has a message");
   for (const std::string& message : error.messages()) {
+    expect(message.find('\n') == std::string::npos, "a message is one line");
     expect(message.find("expected ") != std::string::npos, "a message says what was expected");
     expect(message.find(", got ") != std::string::npos, "a message says what came");
     expect(message.starts_with('/') || message.starts_with("lengths: "), "a message names the file");

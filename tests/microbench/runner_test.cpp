@@ -8,6 +8,7 @@
 #include <memory>
 #include <thread>
 
+#include "calibration/microbench/core/progress.hpp"
 #include "calibration/microbench/core/stop_signals.hpp"
 #include "tests/microbench/fakes.hpp"
 
@@ -52,6 +53,17 @@ TEST_CASE("every case is measured or skipped with its reason, and then the file 
   CHECK(again.n_in_file == 2);
   CHECK(machine.n_prepared == 1);
   CHECK(count(read_text(path), "\"skipped\"") == 1);
+}
+
+TEST_CASE("texts of a plan or a driver do not act on the terminal that shows progress and summary") {
+  std::ostringstream shown;
+  Progress progress(&shown, 1, 0);
+  progress.start("copy \x1b[2J", 0);
+  progress.finish("skipped: \x1b[31m");
+  CHECK(shown.str() == "[1/1] copy \\x1b[2J: skipped: \\x1b[31m\n");
+  RunSummary summary;
+  summary.skipped["\x1b[31m"] = 1;
+  CHECK_THAT(format_summary(summary), Catch::Contains("  skipped: \\x1b[31m "));
 }
 
 TEST_CASE("a case that stays noisy and a clock that falls are flagged") {

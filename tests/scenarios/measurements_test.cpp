@@ -156,3 +156,9 @@ TEST_CASE("A hundred thousand rows are read in seconds") {
   const double time_s = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   CHECK(time_s < 60);  // 3 s; sanitizers are slow
 }
+
+TEST_CASE("A key with a line feed does not break a message in two") {
+  CHECK(mistakes(R"({"packsim_measurements": 1, "source": {"gpu": "H100", "details": {"a\nb": []}}})"
+                 "\n") ==
+        std::vector<std::string>{"m.jsonl:1: /source/details: expected texts, got a\\x0ab: [] (array)"});
+}

@@ -30,6 +30,11 @@ TEST_CASE("all mistakes come in one error, one a line, in the order found") {
   }
 }
 
+TEST_CASE("a message is one line that shows what would act on a terminal as its code") {
+  CHECK(Problem{"a.json", "/x", "1", "two\n\x1b[2J"}.message() ==
+        "a.json: /x: expected 1, got two\\x0a\\x1b[2J");
+}
+
 TEST_CASE("a mistake that is found twice is said once") {
   Problems problems;
   problems.add({"a.json", "/packing/capacity_tokens", "a multiple of the sp_degree 8", "9 (number)"});

@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "calibration/microbench/core/runner.hpp"
+#include "files/text/printable.hpp"
 
 namespace packsim::microbench {
 namespace {
@@ -40,11 +41,11 @@ void Progress::start(const std::string& kernel, double elapsed_s) {
     if (budget_s_ > 0) left_s = std::min(left_s, std::max(budget_s_ - elapsed_s, 0.0));
     *stream_ << ", " << format_duration(left_s) << " left";
   }
-  *stream_ << "] " << kernel << std::flush;
+  *stream_ << "] " << printable(kernel) << std::flush;
 }
 
 void Progress::finish(const std::string& result) {
-  if (stream_ != nullptr) *stream_ << ": " << result << std::endl;
+  if (stream_ != nullptr) *stream_ << ": " << printable(result) << std::endl;
 }
 
 std::string format_time(double time_s) {
@@ -79,7 +80,7 @@ std::string format_summary(const RunSummary& summary) {
   text += row("  measured", summary.n_measured);
   if (summary.n_noisy > 0) text += row("    noisy", summary.n_noisy);
   if (summary.n_throttled > 0) text += row("    throttled", summary.n_throttled);
-  for (const auto& [reason, count] : summary.skipped) text += row("  skipped: " + reason, count);
+  for (const auto& [reason, count] : summary.skipped) text += row("  skipped: " + printable(reason), count);
   if (summary.n_left() > 0) text += row("  left", summary.n_left());
   if (summary.ending == Ending::budget_spent) text += "The budget is spent: the same command goes on.\n";
   if (summary.ending == Ending::interrupted) text += "Interrupted: the same command goes on.\n";

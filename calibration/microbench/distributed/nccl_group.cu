@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "calibration/microbench/distributed/nccl_group.hpp"
+#include "files/text/printable.hpp"
 
 #if NCCL_VERSION_CODE < NCCL_VERSION(2, 13, 0)
 #error "expected NCCL 2.13 or later, which has ncclGetLastError"
@@ -22,7 +23,7 @@ constexpr double kDestroy_s = 60;
 
 // A thread or kernel that cannot be ended would hold up every destructor, and those of CUDA itself.
 [[noreturn]] void end_at_once(const std::string& reason) {
-  std::fprintf(stderr, "packsim_microbench: %s\n", reason.c_str());
+  std::fputs(message_lines("packsim_microbench", reason).c_str(), stderr);
   std::fflush(nullptr);
   std::_Exit(3);
 }

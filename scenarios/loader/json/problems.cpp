@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "files/text/printable.hpp"
+
 namespace packsim {
 namespace {
 
@@ -18,7 +20,7 @@ std::string Problem::message() const {
   std::string text;
   if (!file.empty()) text += file + ": ";
   if (!place.empty()) text += place + ": ";
-  return text + "expected " + expected + ", got " + got;
+  return printable(text + "expected " + expected + ", got " + got);
 }
 
 ScenarioError::ScenarioError(std::vector<std::string> messages)

@@ -14,6 +14,7 @@ struct Problem {
   std::string expected;
   std::string got;
 
+  /// One line, whatever texts from files are in the parts (files/text/printable.hpp).
   std::string message() const;
 };
 

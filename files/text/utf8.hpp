@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-namespace packsim::formats_detail {
+namespace packsim {
 
 /// A character at the start of a text, or one byte that starts none.
 struct Utf8Character {
@@ -15,4 +15,4 @@ struct Utf8Character {
 /// The first character of a text that is not empty. Overlong forms and surrogates are not UTF-8.
 Utf8Character first_character(std::string_view text);
 
-}  // namespace packsim::formats_detail
+}  // namespace packsim

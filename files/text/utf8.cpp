@@ -1,6 +1,6 @@
-#include "reports/text/utf8.hpp"
+#include "files/text/utf8.hpp"
 
-namespace packsim::formats_detail {
+namespace packsim {
 namespace {
 
 // How sequences of a length start, and the least code point that needs that length.
@@ -37,4 +37,4 @@ Utf8Character first_character(std::string_view text) {
   return {};
 }
 
-}  // namespace packsim::formats_detail
+}  // namespace packsim

@@ -11,6 +11,7 @@
 #include "cli/commands.hpp"
 #include "cli/shared/bus_error_guard.hpp"
 #include "cli/shared/child_process.hpp"
+#include "cli/shared/free_memory.hpp"
 #include "cli/shared/interrupts.hpp"
 #include "cli/shared/long_work.hpp"
 #include "cli/shared/member_check.hpp"
@@ -75,6 +76,7 @@ Report run(const CompareArguments& arguments, const CommandContext& context) {
   const auto n_strategies = static_cast<double>(arguments.strategies.empty() ? scenario.strategies.size()
                                                                              : arguments.strategies.size());
   const double n_threads = std::min<double>(arguments.threads, n_strategies);
+  options.most_step_bytes = free_memory_bytes() / n_threads;
   options.estimated = [&](double work_s) {
     if (!arguments.quiet) announce_long_work(work_s / n_threads, search_for_plans(scenario));
   };

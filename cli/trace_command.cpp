@@ -8,6 +8,7 @@
 #include <set>
 
 #include "cli/commands.hpp"
+#include "cli/shared/free_memory.hpp"
 #include "cli/shared/interrupts.hpp"
 #include "cli/shared/long_work.hpp"
 #include "cli/shared/print.hpp"
@@ -95,6 +96,8 @@ void trace(const TraceArguments& arguments, const CommandContext& context) {
   const StrategyTrace traced =
       trace_strategy(scenario, arguments.strategy, which,
                      {.n_steps = arguments.steps,
+                      .most_step_bytes = free_memory_bytes(),
+                      .n_text_ranks = arguments.ranks,
                       .progress = [&](const std::string& what) { progress.say(what); },
                       .estimated =
                           [&](const Scenario& of_strategy, double work_s) {

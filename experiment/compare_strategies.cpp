@@ -112,8 +112,11 @@ Report run_plans(const Scenario& scenario, const LengthSummary& lengths, const R
       say(fmt::format("packing {} samples", lengths.n_samples));
       const FoundPlan found = make_plan(spec, prices);
       if (!options.only_times) trained[i] = trained_data(found.plan);
-      report.runs[i] =
-          simulate_plan(scenario, found.spec, found.plan, prices, options.level, say, options.only_times);
+      report.runs[i] = simulate_plan(scenario, found.spec, found.plan, prices,
+                                     {.level = options.level,
+                                      .most_step_bytes = options.most_step_bytes,
+                                      .only_times = options.only_times},
+                                     say);
       report.runs[i].strategy = spec.strategy;
       report.runs[i].search = found.search;
       report.runs[i].choice_of_zero_stages = choice_of_zero_stages(scenario, spec);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <span>
 #include <string>
 
@@ -16,6 +17,8 @@ namespace packsim {
 struct RunOptions {
   int n_threads = 1;  ///< number of strategies that run at the same time
   Level level = Level::step;
+  /// Most memory for one step at op level, of one thread; more throws StepTooLarge.
+  double most_step_bytes = std::numeric_limits<double>::infinity();
   bool only_times = false;  ///< leaves lower bounds and the loss bias out of the results
   /// Called from any thread with progress messages, such as "hbp: simulating iteration 4096 of 8192".
   std::function<void(const std::string&)> progress = {};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -122,9 +123,10 @@ std::array<std::size_t, 2> median_and_slowest(std::span<const double> step_s) {
 }
 
 std::vector<StepTimeline> timelines(const PlannedStrategy& plan, const PricedStrategy& priced,
-                                    const SimulationOptions& options, std::span<const double> step_s) {
+                                    SimulationOptions options, std::span<const double> step_s) {
   std::vector<StepTimeline> timelines;
   if (plan.schedule.n_gpus > kMostTracedGpus) return timelines;
+  options.most_step_bytes = std::numeric_limits<double>::infinity();  // kMostTracedGpus limits it
   const auto [median, slowest] = median_and_slowest(step_s);
   for (const auto& [which, iteration] : {std::pair("median", median), std::pair("slowest", slowest)}) {
     StepTimeline& timeline = timelines.emplace_back(
@@ -137,20 +139,21 @@ std::vector<StepTimeline> timelines(const PlannedStrategy& plan, const PricedStr
 
 // Sets the simulated times, and what depends on them, of a plan that fits in memory and trains something.
 void set_times(const Scenario& scenario, const StrategySpec& spec, const PlannedStrategy& plan,
-               SharedPrices& prices, Level level, const Say& say, std::span<const double> abr,
-               bool only_times, StrategyResult& result) {
+               SharedPrices& prices, const PlanSimulation& options, const Say& say,
+               std::span<const double> abr, StrategyResult& result) {
   const int n_gpus = scenario.cluster.n_gpus();
   const PricedStrategy priced = price_strategy(scenario, plan, prices.lend());
   const std::optional<Topology> topology =
-      level == Level::op ? std::optional<Topology>(std::in_place, scenario.cluster) : std::nullopt;
+      options.level == Level::op ? std::optional<Topology>(std::in_place, scenario.cluster) : std::nullopt;
   SimulationOptions simulation = simulation_options(scenario, topology ? &*topology : nullptr);
+  simulation.most_step_bytes = options.most_step_bytes;
   const SimulatedRun run = simulate(plan.schedule, priced.groups, simulation, [&](std::int64_t iteration) {
     say(fmt::format("simulating iteration {} of {}", iteration, result.iterations));
   });
   result.times = times_of(run, n_gpus);
   result.times->utilisation = utilisation(scenario, plan, run.total_s);
   set_certainty(scenario, plan.plans, priced.account, *result.times);
-  if (!only_times) {
+  if (!options.only_times) {
     result.times->slowest_steps = slowest_steps(plan.schedule, plan.batches, run.step_s, abr, kSlowestSteps);
     result.times->timelines = timelines(plan, priced, simulation, run.step_s);
   }
@@ -167,7 +170,7 @@ void set_times(const Scenario& scenario, const StrategySpec& spec, const Planned
 }  // namespace
 
 StrategyResult simulate_plan(const Scenario& scenario, const StrategySpec& spec, const PlannedStrategy& plan,
-                             SharedPrices& prices, Level level, const Say& say, bool only_times) {
+                             SharedPrices& prices, const PlanSimulation& options, const Say& say) {
   const Stopwatch simulation_watch;
   const Packing& packing = plan.packing;
   const Schedule& schedule = plan.schedule;
@@ -192,10 +195,10 @@ StrategyResult simulate_plan(const Scenario& scenario, const StrategySpec& spec,
   if (plan.epochs) result.repacking = plan.epochs->repacking;
   result.sampled_iterations = sample_iterations(schedule, plan.batches, plan.groups);
   result.abr_over_run = bin_iterations(abr, kAbrBins);
-  if (!only_times) result.loss_bias = loss_biases(packing, schedule, plan.loss_tokens);
+  if (!options.only_times) result.loss_bias = loss_biases(packing, schedule, plan.loss_tokens);
   if (metrics.iterations > 0) result.balance = metrics;
   if (result.feasible && metrics.iterations > 0)
-    set_times(scenario, spec, plan, prices, level, say, abr, only_times, result);
+    set_times(scenario, spec, plan, prices, options, say, abr, result);
   result.measured.packing_s = plan.packing_s;
   result.measured.simulation_s = plan.scheduling_s + simulation_watch.seconds();
   return result;

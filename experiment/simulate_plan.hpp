@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <string>
 
 #include "experiment/plans/plan_strategy.hpp"
@@ -22,10 +23,16 @@ enum class Level {
 /// Receives progress messages, such as "simulating iteration 4096 of 8192".
 using Say = std::function<void(const std::string&)>;
 
+struct PlanSimulation {
+  Level level = Level::step;
+  double most_step_bytes = std::numeric_limits<double>::infinity();  ///< see SimulationOptions
+  /// Leaves out the loss bias, the slowest steps and the timelines, which take long if there are many packs.
+  bool only_times = false;
+};
+
 /// Simulates a planned strategy. The result lacks the speed-up and the gap to the lower bound, which depend
-/// on other strategies. prices: those of the scenario, which threads may share. only_times: leaves
-/// out the loss bias, the slowest steps and the timelines, which take long if there are many packs.
+/// on other strategies. prices: those of the scenario, which threads may share.
 StrategyResult simulate_plan(const Scenario& scenario, const StrategySpec& spec, const PlannedStrategy& plan,
-                             SharedPrices& prices, Level level, const Say& say, bool only_times = false);
+                             SharedPrices& prices, const PlanSimulation& options, const Say& say);
 
 }  // namespace packsim

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -83,12 +84,15 @@ StrategyTrace trace_strategy(const Scenario& given, const std::string& name, con
   }
   say("simulating");
   const Topology topology(scenario.cluster);
-  const SimulationOptions simulation = simulation_options(scenario, &topology);
+  SimulationOptions simulation = simulation_options(scenario, &topology);
+  simulation.most_step_bytes = options.most_step_bytes / static_cast<double>(n_steps);
+  const std::size_t n_text_ranks = options.n_text_ranks == 0 ? std::numeric_limits<std::size_t>::max()
+                                                             : static_cast<std::size_t>(options.n_text_ranks);
   SimTime start;
   for (std::size_t i = first; i < first + n_steps; ++i) {
     StrategyStep& traced = trace.steps.emplace_back();
     traced.iteration = i;
-    traced.step = trace_step(trace.plan.schedule, priced.groups, simulation, i, start);
+    traced.step = trace_step(trace.plan.schedule, priced.groups, simulation, i, start, n_text_ranks);
     traced.memory = trace_memory(scenario, trace.plan, i, traced.step);
     start = traced.step.end;
   }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <string>
 #include <variant>
 #include <vector>
@@ -32,6 +33,10 @@ struct StrategyTrace {
 
 struct TraceOptions {
   std::size_t n_steps = 1;  ///< iterations that are traced, one after another
+  /// Most memory for the steps and their text, in bytes; more throws StepTooLarge before it is simulated.
+  double most_step_bytes = std::numeric_limits<double>::infinity();
+  /// Ranks whose operations the caller will write as text; 0: all. Only most_step_bytes depends on it.
+  int n_text_ranks = 0;
   /// Called with progress messages.
   std::function<void(const std::string&)> progress = {};
   /// Called once before packing, with the scenario of this strategy alone and estimated_trace_s().

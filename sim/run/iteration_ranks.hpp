@@ -39,6 +39,9 @@ struct SimulationOptions {
   bool adds_up_plain_steps = true;
   /// simulate() ends after the iteration with which all of them take longer than this.
   double most_total_s = std::numeric_limits<double>::infinity();
+  /// simulate() with StepDetail::stages, and trace_step(), throw StepTooLarge for a step that takes more
+  /// memory (estimated_step_bytes()).
+  double most_step_bytes = std::numeric_limits<double>::infinity();
   /// Different speeds of GPUs and kernels. If there are any, all ranks are simulated.
   Variability variability = {};
 };

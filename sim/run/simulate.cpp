@@ -7,6 +7,7 @@
 #include "sim/run/iteration_ranks.hpp"
 #include "sim/run/plain_steps.hpp"
 #include "sim/run/run_step.hpp"
+#include "sim/run/step_memory.hpp"
 
 namespace packsim {
 namespace {
@@ -82,6 +83,8 @@ SimulatedRun simulate(const Schedule& schedule, std::span<const PricedGroup> gro
   run.step_s.reserve(schedule.iterations.size());
   for (std::size_t i = 0; i < schedule.iterations.size(); ++i) {
     const std::span<const RankWork> ranks = iteration_ranks.of(i);
+    if (options.detail == StepDetail::stages)
+      require_memory(estimated_step_bytes(ranks, false), options.most_step_bytes);
     SimTime end;
     if (const PlainStep* step = may_be_plain ? plain_steps.find(ranks) : nullptr) {
       for (std::size_t r = 0; r < ranks.size(); ++r)

@@ -29,7 +29,7 @@ struct SimulatedRun {
 /// Runs every iteration of the schedule in simulated time, one after another.
 ///
 /// groups: [n_groups of the schedule]. progress, if given, is called from time to time with the number of
-/// iterations that are done. Throws what StepBuilder::build() and OpEngine::run() throw, and
+/// iterations that are done. Throws what StepBuilder::build() and OpEngine::run() throw, StepTooLarge, and
 /// std::invalid_argument for mistakes in the variability of the plans' GPUs.
 SimulatedRun simulate(const Schedule& schedule, std::span<const PricedGroup> groups,
                       const SimulationOptions& options = {},

@@ -42,9 +42,11 @@ struct TracedStep {
 
 /// Runs one iteration of the schedule by itself, from time `start` on, with all of its ranks. Under
 /// StepDetail::micro_batches, an operation is all that a rank does until it waits for others, or the layers
-/// of a unit of weights. Throws what simulate() throws, and std::out_of_range for an iteration that the
-/// schedule does not have.
+/// of a unit of weights. n_text_ranks: ranks that the caller will write as text, whose memory
+/// options.most_step_bytes also limits, for StepDetail::stages. Throws what simulate() throws, and
+/// std::out_of_range for an iteration that the schedule does not have.
 TracedStep trace_step(const Schedule& schedule, std::span<const PricedGroup> groups,
-                      SimulationOptions options, std::size_t iteration_index, SimTime start = {});
+                      SimulationOptions options, std::size_t iteration_index, SimTime start = {},
+                      std::size_t n_text_ranks = 0);
 
 }  // namespace packsim

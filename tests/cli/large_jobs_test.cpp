@@ -78,6 +78,35 @@ TEST_CASE("A trace of more than a minute is announced before it starts") {
   CHECK(first_line("--set cluster.nodes=1000").find("minute") == std::string::npos);
 }
 
+TEST_CASE("A step at op level that takes more memory than is free is refused before it is simulated") {
+  const TemporaryFolder folder;
+  // 4 000 ranks of 8 GPUs, none of which has the same micro-batch as another.
+  std::string lengths = "tokens\n";
+  for (int i = 0; i < 4000; ++i) lengths += std::to_string(4100 + i) + "\n";
+  write_text(folder / "many.csv", lengths);
+  write_text(folder / "job.json", R"({
+    "format": 1, "name": "wide", "model": "llama3.1-8b", "cluster": {"type": "h100-sxm-80gb", "nodes": 4000},
+    "profile": "deepspeed-ulysses-h100", "training": {"tokens_per_iteration": 32768000, "zero_stage": 3},
+    "lengths": {"mix": [{"source": "many.csv"}]}, "packing": {"last_iteration": "repeat"},
+    "strategies": [{"strategy": "isf", "capacity_tokens": 8192, "sp_degree": 8}]
+  })");
+  const auto run = [&](const std::string& command) {
+    return run_shell(folder, "ulimit -v 300000; packsim " + command + " --quiet");
+  };
+  // 4 000 ranks x 32 layers x 26 operations = 3.3 million, of 110 bytes, or of 448 with their text.
+  const ProgramRun compared = run("compare job.json --level op --out report");
+  CHECK(compared.exit_code == 3);
+  CHECK_THAT(compared.err,
+             Catch::StartsWith("packsim: one step at op level takes about 0.37 GB of memory, "));
+  const ProgramRun traced = run("trace job.json --strategy isf --iteration 0 --out trace.json");
+  CHECK(traced.exit_code == 3);
+  CHECK_THAT(traced.err, Catch::StartsWith("packsim: one step at op level takes about 1.5 GB of memory, "));
+  // Of 100 of the nodes, a step takes 9 MB, or 37 MB with its text.
+  CHECK(run("trace job.json --strategy isf --iteration 0 --out trace.json --set cluster.nodes=100 "
+            "--set training.tokens_per_iteration=819200")
+            .exit_code == 0);
+}
+
 TEST_CASE("Tuning of more than a minute is announced before it starts") {
   const TemporaryFolder folder;
   write_text(folder / "one.csv", "tokens\n8192\n");

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/commands.hpp"
+#include "cli/shared/long_work.hpp"
 #include "cli/shared/print.hpp"
 #include "cli/shared/progress.hpp"
 #include "cli/shared/scenario_argument.hpp"
@@ -30,8 +31,11 @@ void give_advice(const AdviseArguments& arguments, const CommandContext& context
     return load_scenario(changed, context);
   };
   Progress progress(arguments.quiet);
-  const Advice advice = advise(load, arguments.strategy, arguments.threads,
-                               [&](const std::string& what) { progress.say(what); });
+  const Advice advice = advise(
+      load, arguments.strategy, arguments.threads, [&](const std::string& what) { progress.say(what); },
+      [&](double work_s) {
+        if (!arguments.quiet) announce_long_work(work_s / arguments.threads);
+      });
   if (arguments.json) {
     print_exact(advice_json(advice));
   } else if (!arguments.quiet) {

@@ -78,7 +78,7 @@ Report run(const CompareArguments& arguments, const CommandContext& context) {
   const double n_threads = std::min<double>(arguments.threads, n_strategies);
   options.most_step_bytes = free_memory_bytes() / n_threads;
   options.estimated = [&](double work_s) {
-    if (!arguments.quiet) announce_long_work(work_s / n_threads, search_for_plans(scenario));
+    if (!arguments.quiet) announce_long_work(work_s / n_threads);
   };
   if (!arguments.plan.empty()) {
     const BusErrorGuard guard(arguments.plan);

@@ -100,8 +100,8 @@ void trace(const TraceArguments& arguments, const CommandContext& context) {
                       .n_text_ranks = arguments.ranks,
                       .progress = [&](const std::string& what) { progress.say(what); },
                       .estimated =
-                          [&](const Scenario& of_strategy, double work_s) {
-                            if (!arguments.quiet) announce_long_work(work_s, search_for_plans(of_strategy));
+                          [&](double work_s) {
+                            if (!arguments.quiet) announce_long_work(work_s);
                           }});
   const std::size_t first = traced.steps.front().iteration;
   const std::string iterations =

@@ -198,8 +198,7 @@ void run_tune(const TuneArguments& arguments, const CommandContext& context) {
       }
       if (!arguments.quiet) {
         const std::size_t n_cases = request.lengths_tokens.size() * request.sp_degrees.size();
-        announce_long_work(estimated_tune_s(scenario, drawn.lengths_tokens, n_cases, arguments.n_iterations),
-                           "");
+        announce_long_work(estimated_tune_s(scenario, drawn.lengths_tokens, n_cases, arguments.n_iterations));
       }
       outcome = tune_by_simulation(arguments, scenario, drawn.lengths_tokens, request, progress);
     } else {

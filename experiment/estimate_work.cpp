@@ -3,26 +3,31 @@
 #include <algorithm>
 #include <numeric>
 
-#include "packing/options/shared_options.hpp"
+#include "packing/strategy.hpp"
 
 namespace packsim {
 namespace {
 
-// Rounded from one run each of the release build on a shared AMD EPYC: isf and hbp on 10 million samples took
-// 9.7 s of wall time together, 112 000 iterations of 4 packs at step level 3.2 s of CPU time, 1 120 of them
-// on 8 GPUs at op level 0.48 s, start included.
-constexpr double kPacking_s = 5e-7;    // for a sample
-constexpr double kIteration_s = 3e-5;  // at step level
-constexpr double kGpuStep_s = 5e-5;    // of one GPU in one iteration at op level
+// Fitted to the processor times of 18 runs of `compare` (docs/performance.md, "The announced time").
+constexpr double kSample_s = 3.6e-7;      // packing it, once
+constexpr double kPack_s = 5e-7;          // simulating it where a step is a sum
+constexpr double kEventPack_s = 4e-5;     // where a step is simulated event by event
+constexpr double kTrial_s = 9e-3;         // pricing and simulating one plan of a search, beside its samples
+constexpr double kPlannerTrials = 230;    // plans that the planner's search simulates
+constexpr double kSearchTrials = 38;      // those of another strategy's
+constexpr double kPlannerWholePlans = 4;  // close rivals of the planner, tried with all samples
+constexpr double kIteration_s = 3e-5;     // of a tuning, at step level
+
+// Rounded from one run each: 1 120 iterations on 8 GPUs at op level took 0.48 s of CPU time, start included.
+constexpr double kGpuStep_s = 5e-5;  // of one GPU in one iteration at op level
 
 // The first iteration at op level: one of 2 048 GPUs took 1.1 s of CPU time, one of 8 192 GPUs 6.7 s.
 constexpr double kFirstGpuStep_s = 8e-4;
 
-// isf packs what is left over again, once a round; kPacking_s is with the default rounds.
-double packing_s(const StrategySpec& spec, double n_samples) {
-  const auto n_rounds = static_cast<double>(spec.options[kRounds]);
-  return kPacking_s * n_samples * std::max(1.0, n_rounds / 50);
-}
+// Iterations up to which a search tries plans with all samples, and of how many iterations else
+// (experiment/search/find_plan.cpp).
+constexpr double kSmallIterations = 64;
+constexpr double kTriedIterations = 32;
 
 double n_tokens_of(std::span<const std::int32_t> lengths_tokens) {
   return static_cast<double>(std::accumulate(lengths_tokens.begin(), lengths_tokens.end(), std::int64_t{0}));
@@ -33,11 +38,50 @@ double n_iterations_of(const Scenario& scenario, std::span<const std::int32_t> l
                            static_cast<double>(scenario.training.tokens_per_iteration));
 }
 
-// Of all epochs.
-double all_packing_s(const Scenario& scenario, const StrategySpec& spec,
-                     std::span<const std::int32_t> lengths_tokens) {
-  return packing_s(spec, static_cast<double>(lengths_tokens.size())) *
+// Packs of one epoch: with a row for each sample as many as samples, else full ones.
+double n_packs_of(const StrategySpec& spec, std::span<const std::int32_t> lengths_tokens) {
+  if (spec.strategy == "none" || spec.strategy == "sorted") return static_cast<double>(lengths_tokens.size());
+  constexpr double kUsualCapacity_tokens = 131072;  // where a search chooses it
+  const double n_tokens = n_tokens_of(lengths_tokens);
+  if (spec.groups.empty()) return n_tokens / kUsualCapacity_tokens;
+  double n_packs = 0;
+  for (const GroupSpec& group : spec.groups) n_packs += n_tokens / static_cast<double>(group.capacity_tokens);
+  return n_packs / static_cast<double>(spec.groups.size());
+}
+
+// A step is no sum if ranks meet in its passes, or if stages or experts' ranks wait for each other.
+double pack_s(const Scenario& scenario, const StrategySpec& spec) {
+  const ParallelPlan& plan = base_plan(scenario, spec);
+  const bool has_events = plan.zero_stage == 3 || plan.pp_degree > 1 || plan.ep_degree > 1;
+  const double times = scenario.variability.any() ? 2 : 1;  // with the variability and without
+  return times * (has_events ? kEventPack_s : kPack_s);
+}
+
+// Packing the samples once, or in every epoch.
+double packing_s(const Scenario& scenario, const StrategySpec& spec,
+                 std::span<const std::int32_t> lengths_tokens) {
+  return kSample_s * static_cast<double>(lengths_tokens.size()) *
          (spec.repack_each_epoch ? scenario.training.epochs : 1);
+}
+
+// Simulating all epochs at step level.
+double simulation_s(const Scenario& scenario, const StrategySpec& spec,
+                    std::span<const std::int32_t> lengths_tokens) {
+  return pack_s(scenario, spec) * n_packs_of(spec, lengths_tokens) * scenario.training.epochs;
+}
+
+// Searching the strategy's plan, if it is open.
+double search_s(const Scenario& scenario, const StrategySpec& spec,
+                std::span<const std::int32_t> lengths_tokens) {
+  if (!has_open_groups(spec)) return 0;
+  const double all_iterations = n_iterations_of(scenario, lengths_tokens) / scenario.training.epochs;
+  const double tried_fraction = all_iterations <= kSmallIterations ? 1 : kTriedIterations / all_iterations;
+  const double whole_s = kSample_s * static_cast<double>(lengths_tokens.size()) +
+                         pack_s(scenario, spec) * n_packs_of(spec, lengths_tokens);
+  const double trial_s = kTrial_s + whole_s * tried_fraction;
+  if (!find_strategy(spec.strategy)->chooses_groups) return kSearchTrials * trial_s;
+  return kPlannerTrials * trial_s + kPlannerWholePlans * (packing_s(scenario, spec, lengths_tokens) +
+                                                          simulation_s(scenario, spec, lengths_tokens));
 }
 
 }  // namespace
@@ -45,28 +89,26 @@ double all_packing_s(const Scenario& scenario, const StrategySpec& spec,
 double estimated_work_s(const Scenario& scenario, std::span<const std::int32_t> lengths_tokens,
                         bool at_op_level) {
   const double n_iterations = n_iterations_of(scenario, lengths_tokens);
-  const double iteration_s = at_op_level ? kGpuStep_s * scenario.cluster.n_gpus() : kIteration_s;
   double work_s = 0;
   for (const StrategySpec& spec : scenario.strategies) {
-    work_s += all_packing_s(scenario, spec, lengths_tokens) + iteration_s * n_iterations;
-    if (at_op_level) work_s += kFirstGpuStep_s * scenario.cluster.n_gpus();
+    work_s += packing_s(scenario, spec, lengths_tokens) + search_s(scenario, spec, lengths_tokens);
+    work_s += at_op_level ? (kGpuStep_s * n_iterations + kFirstGpuStep_s) * scenario.cluster.n_gpus()
+                          : simulation_s(scenario, spec, lengths_tokens);
   }
   return work_s;
 }
 
 double estimated_trace_s(const Scenario& scenario, std::span<const std::int32_t> lengths_tokens,
                          bool is_chosen_by_time) {
-  const double choice_s = is_chosen_by_time ? kIteration_s * n_iterations_of(scenario, lengths_tokens) : 0;
-  return all_packing_s(scenario, scenario.strategies.front(), lengths_tokens) + choice_s +
+  const StrategySpec& spec = scenario.strategies.front();
+  const double choice_s = is_chosen_by_time ? simulation_s(scenario, spec, lengths_tokens) : 0;
+  return packing_s(scenario, spec, lengths_tokens) + search_s(scenario, spec, lengths_tokens) + choice_s +
          kFirstGpuStep_s * scenario.cluster.n_gpus();
 }
 
 double estimated_tune_s(const Scenario& scenario, std::span<const std::int32_t> lengths_tokens,
                         std::size_t n_cases, int n_iterations) {
-  const auto n_samples = static_cast<double>(lengths_tokens.size());
-  double all_packing_s = 0;  // with the rounds of the strategy that has most
-  for (const StrategySpec& spec : scenario.strategies)
-    all_packing_s = std::max(all_packing_s, packing_s(spec, n_samples));
+  const double all_packing_s = kSample_s * static_cast<double>(lengths_tokens.size());
   const double all_iterations = n_iterations_of(scenario, lengths_tokens) / scenario.training.epochs;
   const double n_simulated = std::min<double>(n_iterations, std::max(1.0, all_iterations));
   const double packed_fraction = std::min(1.0, n_simulated / all_iterations);

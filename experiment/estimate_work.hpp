@@ -8,11 +8,11 @@
 
 namespace packsim {
 
-/// Roughly how many seconds one thread takes to pack and simulate the scenario's strategies, from the numbers
-/// of samples, iterations and GPUs alone: 0.07 to 29 times the processor time of measured runs, 3.6
-/// times in the median (docs/performance.md). What pricing, search and the planner add is not in it, so work
-/// can be long that it calls short. isf is taken to dissolve packs in every one of its rounds, which few data
-/// make it do.
+/// Roughly how many seconds one thread takes to pack and simulate the scenario's strategies and to search the
+/// plans of those that leave them open, from the numbers of samples, tokens and GPUs and from the plan alone.
+/// At step level within a factor of 1.5 in the median of 18 measured runs, each left out of the fit, and of
+/// 2.7 in all (docs/performance.md). FlexSP's integer programs and rounds of isf that dissolve packs are not
+/// in it.
 ///
 /// at_op_level: whether operations of single GPUs are simulated.
 double estimated_work_s(const Scenario& scenario, std::span<const std::int32_t> lengths_tokens,

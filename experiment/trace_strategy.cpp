@@ -56,7 +56,7 @@ StrategyTrace trace_strategy(const Scenario& given, const std::string& name, con
   check_strategies(scenario, drawn.lengths_tokens);
   if (options.estimated)
     options.estimated(
-        scenario, estimated_trace_s(scenario, drawn.lengths_tokens, std::holds_alternative<TracedBy>(which)));
+        estimated_trace_s(scenario, drawn.lengths_tokens, std::holds_alternative<TracedBy>(which)));
   say("packing");
   SharedPrices prices(scenario);
   StrategyTrace trace{

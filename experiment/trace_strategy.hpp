@@ -39,8 +39,8 @@ struct TraceOptions {
   int n_text_ranks = 0;
   /// Called with progress messages.
   std::function<void(const std::string&)> progress = {};
-  /// Called once before packing, with the scenario of this strategy alone and estimated_trace_s().
-  std::function<void(const Scenario&, double work_s)> estimated = {};
+  /// Called once before packing, with estimated_trace_s().
+  std::function<void(double work_s)> estimated = {};
 };
 
 /// Packs the scenario's data with the strategy of this name, and simulates options.n_steps of its iterations,

@@ -17,14 +17,21 @@ namespace {
 
 using Load = std::function<Scenario(const Settings&)>;
 using Progress = std::function<void(const std::string&)>;
+using Estimated = std::function<void(double)>;
 
 // The strategy, or the fastest of the scenario's that train the job that was asked for; the first where none
 // has a time.
 StrategyResult run_to_advise(Scenario scenario, const std::string& strategy, int n_threads,
-                             const Progress& progress) {
+                             const Progress& progress, const Estimated& estimated) {
   if (!strategy.empty()) keep_strategies(scenario, {strategy});
-  const Report report =
-      compare_strategies(scenario, {.n_threads = n_threads, .only_times = true, .progress = progress});
+  RunOptions options{.n_threads = n_threads, .only_times = true, .progress = progress};
+  const auto n_strategies = static_cast<double>(scenario.strategies.size());
+  const auto n_changes = static_cast<double>(possible_changes().size());
+  // Each change is simulated with one strategy, which may be any of them.
+  options.estimated = [&](double work_s) {
+    if (estimated) estimated(work_s + n_changes * work_s / n_strategies);
+  };
+  const Report report = compare_strategies(scenario, options);
   const StrategyResult* fastest = nullptr;
   for (const StrategyResult& run : report.runs) {
     if (!run.times || !run.differences.empty()) continue;
@@ -104,9 +111,10 @@ std::vector<AdviceLimit> limits_of(const RunTimes& times) {
 
 }  // namespace
 
-Advice advise(const Load& load, const std::string& strategy, int n_threads, const Progress& progress) {
+Advice advise(const Load& load, const std::string& strategy, int n_threads, const Progress& progress,
+              const Estimated& estimated) {
   const Scenario scenario = load({});
-  const StrategyResult now = run_to_advise(scenario, strategy, n_threads, progress);
+  const StrategyResult now = run_to_advise(scenario, strategy, n_threads, progress, estimated);
   Advice advice{.strategy = now.name, .feasible = false, .gpu_days = {}, .changes = {}, .limits = {}};
   advice.feasible = now.feasible;
   if (now.times) {

@@ -43,9 +43,11 @@ struct Advice {
 /// strategy's plan does not fit in memory: which changes make it fit, and where none does alone, which two.
 ///
 /// load: reads the scenario with settings (load_scenario()). strategy: its name; the fastest of the
-/// scenario's comparable strategies if empty. Throws what load and compare_strategies() throw for the job as
-/// it is.
+/// scenario's comparable strategies if empty. estimated: called once before packing, with the estimated time
+/// of the job and of all single changes on one thread. Throws what load and compare_strategies() throw for
+/// the job as it is.
 Advice advise(const std::function<Scenario(const Settings&)>& load, const std::string& strategy,
-              int n_threads, const std::function<void(const std::string&)>& progress);
+              int n_threads, const std::function<void(const std::string&)>& progress,
+              const std::function<void(double work_s)>& estimated = {});
 
 }  // namespace packsim

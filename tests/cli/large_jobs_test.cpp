@@ -58,6 +58,27 @@ TEST_CASE("Work of more than a minute is announced before it starts") {
   CHECK(first_line("long.json --threads 2") == "This may take about 2 minutes; Ctrl-C ends it.");
 }
 
+TEST_CASE("Advice of more than a minute is announced before it starts") {
+  const TemporaryFolder folder;
+  std::string lengths = "tokens\n";
+  for (int i = 0; i < 100; ++i) lengths += "8192\n";
+  write_text(folder / "many.csv", lengths);
+  write_text(folder / "job.json", R"({
+    "format": 1, "name": "long", "model": "llama3.1-8b", "cluster": {"type": "h100-sxm-80gb", "nodes": 1},
+    "profile": "deepspeed-ulysses-h100", "training": {"tokens_per_iteration": 8192, "epochs": 10000, "zero_stage": 3},
+    "lengths": {"mix": [{"source": "many.csv"}]},
+    "strategies": [{"strategy": "isf", "capacity_tokens": 8192, "sp_degree": 8}]
+  })");
+  const auto first_line = [&](const std::string& arguments) {
+    const ProgramRun run = run_shell(folder, "timeout -s INT 0.5 packsim advise job.json " + arguments);
+    return run.err.substr(0, run.err.find('\n'));
+  };
+  // 1 000 000 packs x 4e-5 s = 40 s: the job alone is not long, but with one change it takes 80 s.
+  CHECK_THAT(first_line(""), Catch::StartsWith("This may take about "));
+  CHECK(first_line("--quiet").find("minute") == std::string::npos);
+  CHECK(first_line("--set training.epochs=100").find("minute") == std::string::npos);
+}
+
 TEST_CASE("A trace of more than a minute is announced before it starts") {
   const TemporaryFolder folder;
   write_text(folder / "one.csv", "tokens\n8192\n");
@@ -121,7 +142,7 @@ TEST_CASE("Tuning of more than a minute is announced before it starts") {
         run_shell(folder, "timeout -s INT 0.5 packsim tune job.json --sp 8 --iterations 100000 " + arguments);
     return run.err.substr(0, run.err.find('\n'));
   };
-  // 200 000 samples are 100 000 iterations: 100 000 x 3e-5 s + 200 000 x 5e-7 s = 3.1 s a length.
+  // 200 000 samples are 100 000 iterations: 100 000 x 3e-5 s + 200 000 x 3.6e-7 s = 3.07 s a length.
   std::string lengths = "--lengths 8192";
   for (int i = 1; i < 20; ++i) lengths += "," + std::to_string(8192 + 8 * i);
   CHECK(first_line(lengths) == "This may take about 2 minutes; Ctrl-C ends it.");

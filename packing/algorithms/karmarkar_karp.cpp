@@ -1,20 +1,23 @@
 #include "packing/algorithms/karmarkar_karp.hpp"
 
 #include <algorithm>
-#include <queue>
+#include <functional>
+#include <tuple>
 #include <utility>
 
 namespace packsim {
 namespace {
 
+// Values of one part of a partition, linked in the order in which they came together.
 struct Part {
   std::int64_t sum = 0;
-  std::vector<std::uint32_t> values;  // in the order in which they came together
+  std::uint32_t n_values = 0;
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
 
+  // No two parts have the same first value, so their order is decided.
   bool operator>(const Part& other) const {
-    if (sum != other.sum) return sum > other.sum;
-    if (values.size() != other.values.size()) return values.size() > other.values.size();
-    return values > other.values;
+    return std::tie(sum, n_values, first) > std::tie(other.sum, other.n_values, other.first);
   }
 };
 
@@ -30,21 +33,34 @@ bool merges_later(const PartialPartition& a, const PartialPartition& b) {
 }
 
 // The largest part of one with the smallest of the other, and so on. Parts beyond the list are empty.
-void merge(PartialPartition& into, PartialPartition from, std::size_t n_parts) {
-  for (std::size_t i = 0; i < from.parts.size(); ++i) {
-    Part& source = from.parts[i];
-    const std::size_t partner = n_parts - 1 - i;
-    if (partner >= into.parts.size()) continue;
-    Part& target = into.parts[partner];
-    target.sum += source.sum;
-    target.values.insert(target.values.end(), source.values.begin(), source.values.end());
-    source.values.clear();
+// next: [n_values], the value behind each in its part.
+void merge(PartialPartition& into, const PartialPartition& from, std::size_t n_parts,
+           std::vector<std::uint32_t>& next) {
+  const auto n_into = std::ssize(into.parts);
+  const auto n_from = std::ssize(from.parts);
+  const std::ptrdiff_t n_shared =
+      std::max<std::ptrdiff_t>(0, n_into + n_from - static_cast<std::ptrdiff_t>(n_parts));
+  for (std::ptrdiff_t i = 0; i < n_shared; ++i) {
+    Part& target = into.parts[n_into - 1 - i];
+    const Part& source = from.parts[n_from - n_shared + i];
+    next[target.last] = source.first;
+    target = {target.sum + source.sum, target.n_values + source.n_values, target.first, source.last};
   }
-  for (Part& part : from.parts) {
-    if (!part.values.empty()) into.parts.push_back(std::move(part));
-  }
-  std::ranges::sort(into.parts, std::greater{});
+  into.parts.insert(into.parts.end(), from.parts.begin(), from.parts.end() - n_shared);
+  // Three runs, of which only the middle one is not in order. To sort all would take B log B every time.
+  const auto begin = into.parts.begin();
+  const auto shared = begin + (n_into - n_shared);
+  std::sort(shared, begin + n_into, std::greater{});
+  std::inplace_merge(begin, shared, begin + n_into, std::greater{});
+  std::inplace_merge(begin, begin + n_into, into.parts.end(), std::greater{});
   into.spread = into.parts.front().sum - (into.parts.size() < n_parts ? 0 : into.parts.back().sum);
+}
+
+std::vector<std::uint32_t> values_of(const Part& part, const std::vector<std::uint32_t>& next) {
+  std::vector<std::uint32_t> values = {part.first};
+  while (values.back() != part.last) values.push_back(next[values.back()]);
+  std::ranges::sort(values);
+  return values;
 }
 
 }  // namespace
@@ -53,9 +69,11 @@ std::vector<std::vector<std::uint32_t>> karmarkar_karp(std::span<const std::int6
                                                        std::size_t n_parts) {
   std::vector<std::vector<std::uint32_t>> result(n_parts);
   if (values.empty()) return result;
+  std::vector<std::uint32_t> next(values.size());
   std::vector<PartialPartition> heap;
   for (std::uint32_t i = 0; i < values.size(); ++i) {
-    heap.push_back({.parts = {{values[i], {i}}}, .spread = n_parts > 1 ? values[i] : 0});
+    heap.push_back({.parts = {{.sum = values[i], .n_values = 1, .first = i, .last = i}},
+                    .spread = n_parts > 1 ? values[i] : 0});
   }
   const auto pop = [&] {
     std::ranges::pop_heap(heap, merges_later);
@@ -66,13 +84,12 @@ std::vector<std::vector<std::uint32_t>> karmarkar_karp(std::span<const std::int6
   std::ranges::make_heap(heap, merges_later);
   while (heap.size() > 1) {
     PartialPartition first = pop();
-    merge(first, pop(), n_parts);
+    merge(first, pop(), n_parts, next);
     heap.push_back(std::move(first));
     std::ranges::push_heap(heap, merges_later);
   }
   for (std::size_t p = 0; p < heap[0].parts.size(); ++p) {
-    result[p] = std::move(heap[0].parts[p].values);
-    std::ranges::sort(result[p]);
+    result[p] = values_of(heap[0].parts[p], next);
   }
   return result;
 }

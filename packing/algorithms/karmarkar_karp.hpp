@@ -12,7 +12,8 @@ namespace packsim {
 /// then larger indices first.
 ///
 /// values: [n_values], each >= 0. n_parts: at least 1. Returns [n_parts] indices of values, ascending within
-/// a part; parts by descending sum. Some are empty where there are fewer values than parts.
+/// a part; parts by descending sum. Some are empty where there are fewer values than parts. Takes
+/// O(n_values (n_parts + log n_values)).
 std::vector<std::vector<std::uint32_t>> karmarkar_karp(std::span<const std::int64_t> values,
                                                        std::size_t n_parts);
 

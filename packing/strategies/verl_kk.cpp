@@ -4,6 +4,7 @@
 #include "packing/algorithms/batch_plan_builder.hpp"
 #include "packing/algorithms/global_batches.hpp"
 #include "packing/algorithms/karmarkar_karp.hpp"
+#include "packing/algorithms/least_packs.hpp"
 #include "packing/options/shared_options.hpp"
 #include "packing/strategy.hpp"
 
@@ -44,9 +45,13 @@ class Balancer {
     return part.size() <= 1 || tokens(part) <= problem_.capacity_tokens;
   }
 
+  // verl begins with as many as the sum of tokens fills. With fewer than `least_packs` none keeps the limit.
   std::size_t least_micro_batches(const Items& items) const {
-    return static_cast<std::size_t>((tokens(items) + problem_.capacity_tokens - 1) /
-                                    problem_.capacity_tokens);
+    const auto filled =
+        static_cast<std::size_t>((tokens(items) + problem_.capacity_tokens - 1) / problem_.capacity_tokens);
+    std::vector<std::int64_t> lengths(items.size());
+    std::ranges::transform(items, lengths.begin(), [&](ItemIndex item) { return length(item); });
+    return std::max(filled, least_packs(lengths, problem_.capacity_tokens));
   }
 
  private:
@@ -110,7 +115,7 @@ constexpr std::array<const Option*, 5> kVerlKkOptions = {&kLinearWeightTokens, &
 extern constinit const Strategy verl_kk = {
     .name = "verl_kk",
     .summary = "A global batch at a time, Karmarkar-Karp over ranks, then over each rank's micro-batches.",
-    .complexity = "O(N B log N)",
+    .complexity = "O(T N (B + log N)), T numbers of micro-batches tried.",
     .source = "verl seqlen_balancing.py",
     .plan_batches = plan_verl_kk,
     .options = kVerlKkOptions,

@@ -38,8 +38,10 @@ function place(at) {
   tip.style.top = `${Math.max(4, top)}px`;
 }
 
+let found = null;
+
 function show(event) {
-  const found = definition_of(event.target);
+  found = definition_of(event.target);
   const text = found && document.getElementById(found.id)?.textContent;
   tip.hidden = !text;
   if (!text) return;
@@ -47,9 +49,18 @@ function show(event) {
   place(found.at);
 }
 
-const hide = () => { tip.hidden = true; };
+function hide() {
+  found = null;
+  tip.hidden = true;
+}
+
+// It stays beside what it explains.
+function follow() {
+  if (found && !tip.hidden) place(found.at);
+}
+
 document.addEventListener("mouseover", show);
 document.addEventListener("focusin", show);
 document.addEventListener("focusout", hide);
-document.addEventListener("scroll", hide, true);
+document.addEventListener("scroll", follow, true);
 document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });

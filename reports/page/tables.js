@@ -39,11 +39,12 @@ function make_sortable(table, heads, body) {
       delete head.dataset.definition;
     }
     head.append(button);
+    head.setAttribute("aria-sort", "none");
     button.addEventListener("click", () => {
       const next = { none: "ascending", ascending: "descending", descending: "none" };
-      const order = next[head.getAttribute("aria-sort") ?? "none"];
-      heads.forEach((other) => other.removeAttribute("aria-sort"));
-      if (order !== "none") head.setAttribute("aria-sort", order);
+      const order = next[head.getAttribute("aria-sort")];
+      heads.forEach((other) => other.setAttribute("aria-sort", "none"));
+      head.setAttribute("aria-sort", order);
       const rows = order === "none" ? original : sorted_rows(original, column, order === "descending");
       body.append(...rows);
     });
@@ -57,13 +58,13 @@ function filter_box(body, name) {
   box.type = "search";
   box.size = 14;
   count.setAttribute("role", "status");
-  label.append("Filter ", box);
-  box.setAttribute("aria-label", `Filter the rows of: ${name}`);
+  label.append("Filter by name ", box);
+  box.setAttribute("aria-label", `Filter by name: ${name}`);
   const show = () => {
     const wanted = box.value.trim().toLowerCase();
     let shown = 0;
     for (const row of body.rows) {
-      row.hidden = !row.textContent.toLowerCase().includes(wanted);
+      row.hidden = !text_of(row, 0).toLowerCase().includes(wanted);
       shown += row.hidden ? 0 : 1;
     }
     count.textContent = wanted ? `${shown} of ${body.rows.length} rows` : "";

@@ -16,7 +16,7 @@ def selects(view: View) -> tuple[Locator, Locator]:
     runs = {run["name"] for run in view.report["runs"]}
     found = [
         select
-        for select in view.page.locator("select").all()
+        for select in view.page.locator("figure[data-chart=waterfall] select").all()
         if runs & set(select.locator("option").all_inner_texts())
     ]
     if len(found) != 2:

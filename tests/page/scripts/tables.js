@@ -15,7 +15,8 @@ const gridOf = (rows) => {
   }
   return grid;
 };
-const tables = () => [...document.querySelectorAll(".scroll table")];
+// Not the one of settings, which has too few rows to sort and filter.
+const tables = () => [...document.querySelectorAll(".scroll table:not(.plain)")];
 const headsOf = (table) => gridOf(shownRows(table.tHead)).at(-1) ?? [];
 const bodyOf = (table) => gridOf([...table.tBodies].flatMap(shownRows));
 // What a reader calls the column: the head without its unit, marks and definition.

@@ -11,7 +11,7 @@ function configured() {
   return {
     ...theme,
     axis: { ...theme.axis, labelLimit: 96 },
-    legend: { ...theme.legend, labelLimit: 120, columnPadding: 8 },
+    legend: { ...theme.legend, labelLimit: 100, columnPadding: 8 },
   };
 }
 

@@ -184,7 +184,7 @@ TEST_CASE("a chart offers every run that has its data, the cheapest first") {
     if (chart.name != "timelines" && chart.name != "waterfall") continue;
     const Json params = Json(chart.spec)["params"];
     CHECK(params[0]["bind"]["options"] == Json{"hbp", "isf"});
-    // A waterfall goes from the second cheapest run to the cheapest.
+    // A waterfall goes from the baseline to the cheapest run.
     CHECK(params[0]["value"] == (chart.name == "waterfall" ? "isf" : "hbp"));
     CHECK(params[1]["value"] == (chart.name == "waterfall" ? "hbp" : "slowest"));
   }

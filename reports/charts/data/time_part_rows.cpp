@@ -72,8 +72,11 @@ ChartRows time_part_rows(const Report& report) {
 
 ChartRows waterfall_rows(const Report& report) {
   ChartRows rows = ChartRows::array();
-  const std::vector<const StrategyResult*> timed = timed_runs(report);
+  std::vector<const StrategyResult*> timed = timed_runs(report);
   if (timed.size() < 2) return rows;
+  // The cheapest run, and then the one that readers compare it with first.
+  std::ranges::stable_partition(timed.begin() + 1, timed.end(),
+                                [&](const StrategyResult* run) { return run->name == report.baseline; });
   const int decimals = decimals_of(timed.front()->times->gpu_days);
   for (const StrategyResult* run : timed) {
     const std::vector<std::int64_t> units =

@@ -118,7 +118,7 @@ struct Scenario {
 
   /// Hash of the bytes of the scenario file, or of what a command line has made of it.
   std::string scenario_hash;
-  std::string scenario_text;  ///< the same as indented JSON, without comments
+  std::string scenario_text;                           ///< the same as indented JSON, without comments
   std::shared_ptr<const nlohmann::ordered_json> json;  ///< what was read
   std::string profile_hash;
   std::string hardware_hash;

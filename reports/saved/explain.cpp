@@ -120,8 +120,10 @@ Explanation explain_runs(const SavedRun& first, const SavedRun& second) {
   const SavedRun::Times& other = second.times.value();
   explanation.decimals = decimals_for(std::max(one.gpu_days, other.gpu_days));
   const double units_per_day = std::pow(10.0, explanation.decimals);
-  const std::vector<std::int64_t> first_units = time_parts_in_units(one.shares, one.gpu_days, explanation.decimals);
-  const std::vector<std::int64_t> second_units = time_parts_in_units(other.shares, other.gpu_days, explanation.decimals);
+  const std::vector<std::int64_t> first_units =
+      time_parts_in_units(one.shares, one.gpu_days, explanation.decimals);
+  const std::vector<std::int64_t> second_units =
+      time_parts_in_units(other.shares, other.gpu_days, explanation.decimals);
   explanation.first_units = std::llround(one.gpu_days * units_per_day);
   explanation.second_units = std::llround(other.gpu_days * units_per_day);
   for (std::size_t i = 0; i < time_parts().size(); ++i) {

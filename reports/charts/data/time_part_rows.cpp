@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "reports/charts/data/chart_rows.hpp"
-#include "reports/tables/rounded_parts.hpp"
 #include "reports/tables/comparable_runs.hpp"
+#include "reports/tables/rounded_parts.hpp"
 #include "reports/tables/time_parts.hpp"
 
 namespace packsim::formats_detail {

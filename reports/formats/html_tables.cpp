@@ -20,6 +20,16 @@
 namespace packsim::formats_detail {
 namespace {
 
+// Long names break behind these, and elsewhere only where they must.
+std::string breakable(const std::string& name) {
+  std::string html;
+  for (const char c : html_escaped(name)) {
+    html += c;
+    if (c == '_' || c == '-') html += "<wbr>";
+  }
+  return html;
+}
+
 HtmlCell run_cell(const StrategyResult& run, const Report& report) {
   std::string tags;
   if (run.name == report.baseline) tags += " <span class=\"tag\">baseline</span>";
@@ -29,7 +39,7 @@ HtmlCell run_cell(const StrategyResult& run, const Report& report) {
     tags += " <span class=\"tag oom\">does not fit</span>";
   }
   if (!run.differences.empty()) tags += " <span class=\"tag oom\">another job</span>";
-  return {html_escaped(run.name) + tags};
+  return {breakable(run.name) + tags};
 }
 
 // A stacked bar with a mark where the GPU's memory ends. All bars of a page have the scale full_bytes.

@@ -21,9 +21,12 @@ function column_parts(table, room_px) {
   return parts;
 }
 
-function part_of(table, columns) {
+// Heads that are repeated on the next page are drawn as text only.
+function part_of(table, columns, is_whole) {
   const part = table.cloneNode(true);
-  part.tHead.querySelector("tr.groups")?.remove();
+  if (!is_whole) part.tHead.querySelector("tr.groups")?.remove();
+  for (const button of part.querySelectorAll("button")) button.replaceWith(...button.childNodes);
+  if (is_whole) return part;
   for (const row of part.rows) {
     [...row.cells].forEach((cell, column) => {
       if (column > 0 && !columns.includes(column)) cell.remove();
@@ -38,10 +41,9 @@ function prepare() {
   for (const scroll of document.querySelectorAll(".scroll")) {
     const table = scroll.querySelector("table");
     const parts = column_parts(table, kPaper_px);
-    if (parts.length < 2) continue;
     const paper = document.createElement("div");
     paper.className = "on-paper";
-    paper.append(...parts.map((columns) => part_of(table, columns)));
+    paper.append(...parts.map((columns) => part_of(table, columns, parts.length === 1)));
     scroll.after(paper);
     scroll.classList.add("only-on-screen");
   }

@@ -28,8 +28,9 @@ std::vector<std::vector<std::string>> loss_rows(const Report& report) {
     for (const Normaliser& normaliser : normalisers()) {
       if (!is_shown(normaliser)) continue;
       const auto bias = std::ranges::find(run.loss_bias, normaliser.name, &LossBiasResult::normaliser);
-      row.push_back(percent(bias->misplaced_fraction));
-      row.push_back(fmt::format("{:.3f}", bias->long_sample_weight));
+      const bool has_it = bias != run.loss_bias.end();
+      row.push_back(has_it ? percent(bias->misplaced_fraction) : "-");
+      row.push_back(has_it ? fmt::format("{:.3f}", bias->long_sample_weight) : "-");
     }
   }
   if (rows.size() == 1) rows.clear();

@@ -99,7 +99,9 @@ TEST_CASE("A trace of more than a minute is announced before it starts") {
   CHECK(first_line("--set cluster.nodes=1000").find("minute") == std::string::npos);
 }
 
-TEST_CASE("A step at op level that takes more memory than is free is refused before it is simulated") {
+// The address sanitizer does not start under ulimit -v.
+TEST_CASE("A step at op level that takes more memory than is free is refused before it is simulated",
+          "[plain]") {
   const TemporaryFolder folder;
   // 4 000 ranks of 8 GPUs, none of which has the same micro-batch as another.
   std::string lengths = "tokens\n";

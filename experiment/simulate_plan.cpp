@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -113,22 +111,13 @@ std::vector<SampledIteration> sample_iterations(const Schedule& schedule, const 
   return samples;
 }
 
-// The place of the iteration whose step takes the median time, and of the slowest.
-std::array<std::size_t, 2> median_and_slowest(std::span<const double> step_s) {
-  std::vector<std::size_t> order(step_s.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto middle = order.begin() + static_cast<std::ptrdiff_t>((order.size() - 1) / 2);
-  std::ranges::nth_element(order, middle, {}, [&](std::size_t i) { return step_s[i]; });
-  return {*middle, static_cast<std::size_t>(std::ranges::max_element(step_s) - step_s.begin())};
-}
-
 std::vector<StepTimeline> timelines(const PlannedStrategy& plan, const PricedStrategy& priced,
                                     SimulationOptions options, std::span<const double> step_s) {
   std::vector<StepTimeline> timelines;
   if (plan.schedule.n_gpus > kMostTracedGpus) return timelines;
   options.most_step_bytes = std::numeric_limits<double>::infinity();  // kMostTracedGpus limits it
-  const auto [median, slowest] = median_and_slowest(step_s);
-  for (const auto& [which, iteration] : {std::pair("median", median), std::pair("slowest", slowest)}) {
+  for (const auto& [which, iteration] :
+       {std::pair("median", median_step(step_s)), std::pair("slowest", slowest_step(step_s))}) {
     StepTimeline& timeline = timelines.emplace_back(
         step_timeline(trace_step(plan.schedule, priced.groups, options, iteration), kTimelineLanes));
     timeline.which = which;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -14,25 +13,18 @@
 #include "experiment/plans/keep_strategies.hpp"
 #include "experiment/plans/require_packs.hpp"
 #include "experiment/pricing/price_strategy.hpp"
+#include "experiment/results/step_distribution.hpp"
 #include "experiment/search/find_plan.hpp"
 #include "scenarios/loader/lengths/draw_lengths.hpp"
 
 namespace packsim {
 namespace {
 
-// The iteration at this place when all are sorted by step time: 0 is the shortest, 1 the longest.
-std::size_t iteration_at(const std::vector<double>& step_s, double place) {
-  std::vector<std::size_t> order(step_s.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return step_s[i]; });
-  return order[static_cast<std::size_t>(place * static_cast<double>(order.size() - 1))];
-}
-
 std::size_t find_iteration(const TracedIteration& which, const Schedule& schedule,
                            const PricedStrategy& priced, const Scenario& scenario) {
   if (const TracedBy* by = std::get_if<TracedBy>(&which)) {
     const SimulatedRun run = simulate(schedule, priced.groups, simulation_options(scenario, nullptr));
-    return iteration_at(run.step_s, *by == TracedBy::median ? 0.5 : 1);
+    return *by == TracedBy::median ? median_step(run.step_s) : slowest_step(run.step_s);
   }
   const std::size_t iteration = std::get<std::size_t>(which);
   if (iteration >= schedule.iterations.size()) {

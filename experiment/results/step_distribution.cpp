@@ -34,6 +34,17 @@ std::vector<double> step_quantiles(std::span<const double> step_s, std::size_t n
   return quantiles;
 }
 
+std::size_t median_step(std::span<const double> step_s) {
+  std::vector<std::size_t> order(step_s.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return step_s[i]; });
+  return order[(order.size() - 1) / 2];
+}
+
+std::size_t slowest_step(std::span<const double> step_s) {
+  return static_cast<std::size_t>(std::ranges::max_element(step_s) - step_s.begin());
+}
+
 std::vector<SlowStep> slowest_steps(const Schedule& schedule,
                                     std::span<const std::vector<MicroBatch>> batches,
                                     std::span<const double> step_s, std::span<const double> abr,

@@ -16,6 +16,12 @@ namespace packsim {
 /// step_s: [n_iterations]. Throws std::invalid_argument where n_quantiles is zero.
 std::vector<double> step_quantiles(std::span<const double> step_s, std::size_t n_quantiles);
 
+/// The place of the step in the middle when steps are sorted by time, equal ones by place; of an even number,
+/// the faster of the two in the middle. step_s: not empty.
+std::size_t median_step(std::span<const double> step_s);
+/// The place of the first of the slowest steps. step_s: not empty.
+std::size_t slowest_step(std::span<const double> step_s);
+
 /// The slowest steps, at most `n`, the slowest first; of equally slow ones the earlier first.
 ///
 /// batches: [n_groups][n_packs]. step_s, abr: [n_iterations of the schedule].

@@ -11,6 +11,7 @@
 
 #include "reports/formats/trace_counters.hpp"
 #include "reports/formats/trace_tracks.hpp"
+#include "reports/text/lane_text.hpp"
 
 namespace packsim {
 namespace {
@@ -70,14 +71,6 @@ class Events {
   std::string text_;
 };
 
-std::string lane_name(const TracedLane& lane, bool has_stages) {
-  const std::string gpus =
-      lane.n_gpus == 1 ? fmt::format("GPU {}", lane.first_gpu)
-                       : fmt::format("GPUs {} to {}", lane.first_gpu, lane.first_gpu + lane.n_gpus - 1);
-  return fmt::format("rank {}{}: {}", lane.rank, has_stages ? fmt::format(", stage {}", lane.stage) : "",
-                     gpus);
-}
-
 // Of a communication stream, what it carries.
 std::string stream_name(StreamKind kind, const std::set<Cause>& causes) {
   if (kind == StreamKind::compute) return "compute";
@@ -88,7 +81,10 @@ std::string stream_name(StreamKind kind, const std::set<Cause>& causes) {
 
 void add_names(Events& events, const TraceTracks& tracks) {
   for (std::uint32_t process = 0; process < tracks.processes().size(); ++process) {
-    events.add_name("process_name", process, 0, lane_name(tracks.processes()[process], tracks.has_stages()));
+    const TracedLane& lane = tracks.processes()[process];
+    events.add_name("process_name", process, 0,
+                    fmt::format("{}: {}", formats_detail::rank_text(lane, tracks.has_stages()),
+                                formats_detail::gpus_text(lane)));
     events.add_order("process", process, 0, static_cast<int>(process));
   }
   for (std::uint32_t t = 0; t < tracks.tracks().size(); ++t) {

@@ -7,7 +7,7 @@
 
 namespace packsim::formats_detail {
 
-/// The head of a column of a page's table. page.js makes it a button that sorts, with its definition as a
+/// The head of a column of a page's table. tables.js makes it a button that sorts, with its definition as a
 /// tooltip.
 struct HtmlHead {
   std::string title;  ///< as it is in definitions() or in a Column; not escaped

@@ -17,6 +17,12 @@ TEST_CASE("a quantile is the smallest step time that so many steps do not exceed
   CHECK_THROWS_AS(step_quantiles(step_s, 0), std::invalid_argument);
 }
 
+TEST_CASE("the median step of an even number is the faster one, and equal steps are in order") {
+  CHECK(median_step(std::vector<double>{4, 1, 3, 2}) == 3);
+  CHECK(median_step(std::vector<double>{5, 2, 2, 2, 1}) == 2);
+  CHECK(slowest_step(std::vector<double>{1, 7, 7, 3}) == 1);
+}
+
 TEST_CASE("the slowest steps come with what they train") {
   // Two groups; iteration 1 has packs of both.
   const std::vector<std::vector<MicroBatch>> batches = {

@@ -3,6 +3,7 @@
 #include <span>
 
 #include "reports/charts/data/chart_rows.hpp"
+#include "reports/text/lane_text.hpp"
 #include "reports/text/numbers.hpp"
 
 namespace packsim::formats_detail {
@@ -19,16 +20,6 @@ ChartRows bins_row(const StrategyResult& run, std::span<const IterationBin> bins
     row["most"].push_back(five_digits(bin.most));
   }
   return row;
-}
-
-std::string lane_name(const TracedLane& lane, bool has_stages) {
-  return has_stages ? fmt::format("rank {}, stage {}", lane.rank, lane.stage)
-                    : fmt::format("rank {}", lane.rank);
-}
-
-std::string gpus_text(const TracedLane& lane) {
-  return lane.n_gpus == 1 ? fmt::format("GPU {}", lane.first_gpu)
-                          : fmt::format("GPUs {} to {}", lane.first_gpu, lane.first_gpu + lane.n_gpus - 1);
 }
 
 // "slowest: iteration 7, 1.5 s"
@@ -84,7 +75,7 @@ ChartRows timeline_rows(const Report& report) {
                          {"which", timeline.which},
                          {"step", step_name(timeline)},
                          {"tick_s", five_digits(timeline.step_s / StepTimeline::kTicks)},
-                         {"lane", lane_name(lane.gpus, has_stages)},
+                         {"lane", rank_text(lane.gpus, has_stages)},
                          {"lane_index", l},
                          {"gpus", gpus_text(lane.gpus)}};
         for (const TimelineLane::Span& span : lane.spans) {

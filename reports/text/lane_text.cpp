@@ -1,0 +1,17 @@
+#include "reports/text/lane_text.hpp"
+
+#include <fmt/format.h>
+
+namespace packsim::formats_detail {
+
+std::string rank_text(const TracedLane& lane, bool has_stages) {
+  return has_stages ? fmt::format("rank {}, stage {}", lane.rank, lane.stage)
+                    : fmt::format("rank {}", lane.rank);
+}
+
+std::string gpus_text(const TracedLane& lane) {
+  return lane.n_gpus == 1 ? fmt::format("GPU {}", lane.first_gpu)
+                          : fmt::format("GPUs {} to {}", lane.first_gpu, lane.first_gpu + lane.n_gpus - 1);
+}
+
+}  // namespace packsim::formats_detail

@@ -165,6 +165,7 @@ void check(const ScenarioArgument& argument, const CommandContext& context) {
       scenario.training.epochs == 1 ? "" : "s", printable_name(scenario.profile.name),
       printable_name(scenario.hardware.name), scenario.seed);
   say(text, "plan: {}\n", plan_text(scenario.plan));
+  if (const std::optional<std::string> what_if = what_if_warning(scenario)) say(text, "{}\n", *what_if);
   if (scenario.variability.any()) say(text, "variability: {}\n", variability_text(scenario.variability));
   if (scenario.failures) say(text, "failures: {}\n", failures_text(*scenario.failures));
   const auto baseline = std::ranges::find(scenario.strategies, scenario.baseline, &StrategySpec::name);

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -21,6 +20,7 @@
 #include "cli/shared/scenario_argument.hpp"
 #include "cli/shared/table_options.hpp"
 #include "experiment/compare_strategies.hpp"
+#include "experiment/peak_memory.hpp"
 #include "experiment/plans/keep_strategies.hpp"
 #include "experiment/plans/plan_of_file.hpp"
 #include "experiment/plans/stopwatch.hpp"
@@ -50,12 +50,6 @@ struct CompareArguments {
   std::string normaliser;  // for the loss weights in that file
   TableArguments table;
 };
-
-std::int64_t peak_memory_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;  // Linux counts in KiB
-}
 
 // A trainer would refuse the schedule, as lengths at its sample numbers are not those of the data set.
 void warn_of_data_order(const CompareArguments& arguments, const Scenario& scenario) {
@@ -89,11 +83,6 @@ Report run(const CompareArguments& arguments, const CommandContext& context) {
   if (!arguments.write_plan.empty()) {
     options.planned = [&](const StrategySpec& spec, const PlannedStrategy& plan,
                           std::span<const std::int32_t> lengths_tokens) {
-      if (!std::ranges::all_of(plan.groups, &PlannedGroup::feasible)) {
-        throw std::invalid_argument(
-            "--write-plan: expected a plan that fits in memory, got one that does not (see the report "
-            "without this option)");
-      }
       progress.say("writing " + arguments.write_plan);
       const auto bytes =
           plan_file_of(scenario, spec, plan, lengths_tokens, context.version, arguments.normaliser);

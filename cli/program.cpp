@@ -14,13 +14,13 @@
 
 #include "cli/commands.hpp"
 #include "cli/shared/child_process.hpp"
-#include "cli/shared/data_root.hpp"
 #include "cli/shared/exit_codes.hpp"
 #include "cli/shared/interrupts.hpp"
 #include "cli/shared/print.hpp"
 #include "files/file_error.hpp"
 #include "files/shell_quoted.hpp"
 #include "files/text/printable.hpp"
+#include "scenarios/loader/data_root.hpp"
 #include "scenarios/loader/json/json_text.hpp"
 #include "scenarios/loader/json/problems.hpp"
 #include "scenarios/loader/json/suggest.hpp"
@@ -89,7 +89,7 @@ int run_commands(int argc, char** argv) {
   const CommandContext context{.command_line = quoted_command_line(argc, argv),
                                .version = PACKSIM_VERSION,
                                .program = argc > 0 ? shell_quoted(argv[0]) : "packsim",
-                               .data_root = find_data_root()};
+                               .data_root = find_data_root("/proc/self/exe")};
   CLI::App app(
       "packsim: how should mixed-length data be packed and parallelised on these GPUs, and what will it "
       "cost?",

@@ -14,6 +14,7 @@
 #include "cli/shared/print.hpp"
 #include "cli/shared/progress.hpp"
 #include "cli/shared/scenario_argument.hpp"
+#include "experiment/costs/warnings.hpp"
 #include "experiment/trace_strategy.hpp"
 #include "files/write_file.hpp"
 #include "reports/formats/chrome_trace.hpp"
@@ -103,18 +104,23 @@ void trace(const TraceArguments& arguments, const CommandContext& context) {
                           [&](double work_s) {
                             if (!arguments.quiet) announce_long_work(work_s);
                           }});
+  const std::optional<std::string> what_if = what_if_warning(scenario);
   const std::size_t first = traced.steps.front().iteration;
   const std::string iterations =
       arguments.steps == 1 ? fmt::format("iteration {}", first)
                            : fmt::format("iterations {} to {}", first, traced.steps.back().iteration);
   const std::string text =
-      to_chrome_trace(traced.steps, fmt::format("{}, {}, {}", scenario.name, arguments.strategy, iterations),
+      to_chrome_trace(traced.steps,
+                      fmt::format("{}, {}, {}{}{}", scenario.name, arguments.strategy, iterations,
+                                  what_if ? ", " : "", what_if.value_or("")),
                       arguments.ranks == 0 ? std::numeric_limits<int>::max() : arguments.ranks);
   {
     const WholeOutputs whole;
     write_file(arguments.out, text);
   }
-  if (!arguments.quiet) print_trace(arguments, traced, text.size());
+  if (arguments.quiet) return;
+  if (what_if) print_out("WARNING {}\n", *what_if);
+  print_trace(arguments, traced, text.size());
 }
 
 }  // namespace

@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(g++ cmake ninja-build python3 python3-venv libeigen3-dev nlohmann-json3-dev libcli11-dev libfmt-dev
-          libxxhash-dev libboost-dev pkg-config zlib1g-dev coinor-libcbc-dev
+          libxxhash-dev libboost-dev pkg-config zlib1g-dev coinor-libcbc-dev libsqlite3-dev
           ccache)  # compiles nothing twice; everything works without it
 case ${1:-program} in
   program) ;;

@@ -1,5 +1,5 @@
 # Component `program`: bin/packsim, and the files that it looks for in ../share/packsim (find_data_root() in
-# cli/program.cpp). All of it may be moved after installing.
+# scenarios/loader/data_root.cpp). All of it may be moved after installing.
 set(packsim_bin_dir bin)
 set(packsim_data_dir share/packsim)
 if(SKBUILD)  # a wheel has a folder of its own for each
@@ -29,7 +29,7 @@ endfunction()
 
 packsim_data(models/architectures *.json)
 packsim_data(models/clusters *.json)
-packsim_data(models/gpus *.json)
+packsim_data(models/gpus *.json README.md)
 packsim_data(models/networks *.json)
 packsim_data(calibration/profiles *.json)
 packsim_data(calibration/plans *.txt)   # named on the command line of packsim calibrate run
@@ -37,4 +37,4 @@ packsim_data(calibration/steps *.py)    # what packsim calibrate run --with torc
 packsim_data(scenarios *.json)
 packsim_data(scenarios/lengths *.csv *.npy *.md)
 packsim_data(validation *.json)
-packsim_data(docs scenarios.md)        # what packsim schema says of each key
+packsim_data(docs scenarios.md networks.md)  # what packsim schema says of each key

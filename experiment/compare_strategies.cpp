@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "experiment/costs/warnings.hpp"
+#include "experiment/data_set.hpp"
 #include "experiment/estimate_work.hpp"
 #include "experiment/for_each_index.hpp"
 #include "experiment/plans/check_strategies.hpp"
@@ -21,6 +23,7 @@
 #include "experiment/results/length_summary.hpp"
 #include "experiment/search/base_plans.hpp"
 #include "experiment/search/find_plan.hpp"
+#include "experiment/shared_work.hpp"
 #include "experiment/simulate_plan.hpp"
 #include "scenarios/loader/lengths/draw_lengths.hpp"
 
@@ -50,20 +53,10 @@ RunManifest make_manifest(const Scenario& scenario) {
   manifest.plan = scenario.plan;
   manifest.variability = scenario.variability;
   manifest.failures = scenario.failures;
-  manifest.warnings = extrapolation_warnings(scenario);
+  if (const std::optional<std::string> what_if = what_if_warning(scenario))
+    manifest.warnings.push_back(*what_if);
+  std::ranges::move(extrapolation_warnings(scenario), std::back_inserter(manifest.warnings));
   return manifest;
-}
-
-LengthSummary summarize(const DrawnLengths& drawn) {
-  LengthSummary summary = summarize_lengths(drawn.lengths_tokens);
-  for (const DrawnSource& source : drawn.sources) {
-    summary.sources.push_back({.name = source.name,
-                               .hash = source.hash,
-                               .n_samples = source.n_samples,
-                               .n_tokens = source.n_tokens,
-                               .repeated_samples = source.repeated_samples});
-  }
-  return summary;
 }
 
 // How much faster each run is than the baseline for the tokens that it trains. Repeating tokens to fill last
@@ -80,14 +73,18 @@ void set_speedups(Report& report) {
   }
 }
 
+std::string failure_text(const Scenario& scenario, std::size_t strategy, const std::string& failure) {
+  return fmt::format("{}: /strategies/{}: {}: {}", scenario.path, strategy,
+                     scenario.strategies[strategy].name, failure);
+}
+
 // One strategy's failure is that strategy's result. If there is no other, it is the caller's.
 void throw_if_all_failed(const Scenario& scenario, const Report& report) {
   std::string all;
   for (std::size_t i = 0; i < report.runs.size(); ++i) {
     const StrategyResult& run = report.runs[i];
     if (!run.failure) return;
-    all += fmt::format("{}{}: /strategies/{}: {}: {}", all.empty() ? "" : "\n", scenario.path, i, run.name,
-                       *run.failure);
+    all += (all.empty() ? "" : "\n") + failure_text(scenario, i, *run.failure);
   }
   if (!all.empty()) throw std::invalid_argument(all);
 }
@@ -95,6 +92,10 @@ void throw_if_all_failed(const Scenario& scenario, const Report& report) {
 // Simulates the plan that make_plan returns for each strategy of a scenario, and compares the results.
 Report run_plans(const Scenario& scenario, const LengthSummary& lengths, const RunOptions& options,
                  const std::function<FoundPlan(const StrategySpec&, SharedPrices&)>& make_plan) {
+  if (options.level == Level::op && !scenario.ranks_wait) {
+    throw std::invalid_argument(
+        scenario.path + ": /what_if/free: expected no \"waiting\" at op level, where ranks share links");
+  }
   Report report;
   report.manifest = make_manifest(scenario);
   report.manifest.level = options.level == Level::op ? "op" : "step";
@@ -102,24 +103,33 @@ Report run_plans(const Scenario& scenario, const LengthSummary& lengths, const R
   report.lengths = lengths;
   report.runs.resize(scenario.strategies.size());
   std::vector<TrainedData> trained(report.runs.size());
-  SharedPrices prices(scenario);
+  std::shared_ptr<const JobPrices> shared_prices;
+  if (options.shared != nullptr) shared_prices = options.shared->prices(scenario);
+  SharedPrices own_prices(scenario);
+  SharedPrices& prices = shared_prices ? *shared_prices->prices : own_prices;
   for_each_index(scenario.strategies.size(), options.n_threads, [&](std::size_t i) {
     const StrategySpec& spec = scenario.strategies[i];
     const auto say = [&](const std::string& what) {
       if (options.progress) options.progress(spec.name + ": " + what);
     };
-    try {
+    const auto run_of = [&] {
       say(fmt::format("packing {} samples", lengths.n_samples));
       const FoundPlan found = make_plan(spec, prices);
       if (!options.only_times) trained[i] = trained_data(found.plan);
-      report.runs[i] = simulate_plan(scenario, found.spec, found.plan, prices,
-                                     {.level = options.level,
-                                      .most_step_bytes = options.most_step_bytes,
-                                      .only_times = options.only_times},
-                                     say);
-      report.runs[i].strategy = spec.strategy;
-      report.runs[i].search = found.search;
-      report.runs[i].choice_of_zero_stages = choice_of_zero_stages(scenario, spec);
+      StrategyResult run = simulate_plan(scenario, found.spec, found.plan, prices,
+                                         {.level = options.level,
+                                          .most_step_bytes = options.most_step_bytes,
+                                          .only_times = options.only_times},
+                                         say);
+      run.strategy = spec.strategy;
+      run.search = found.search;
+      run.choice_of_zero_stages = choice_of_zero_stages(scenario, spec);
+      return run;
+    };
+    try {
+      // Lower bounds need what each strategy has trained, which results do not have.
+      const bool may_share = options.shared != nullptr && options.only_times;
+      report.runs[i] = may_share ? options.shared->result(scenario, spec, run_of) : run_of();
     } catch (const std::logic_error& error) {
       const bool is_ours = dynamic_cast<const std::invalid_argument*>(&error) == nullptr;
       report.runs[i] = {.name = spec.name,
@@ -134,8 +144,9 @@ Report run_plans(const Scenario& scenario, const LengthSummary& lengths, const R
       trained[i] = {};
     }
   });
-  throw_if_all_failed(scenario, report);
-  if (!options.only_times) {
+  if (!options.keeps_failures) throw_if_all_failed(scenario, report);
+  // Bounds are of steps in which all ranks wait for the slowest.
+  if (!options.only_times && scenario.ranks_wait) {
     if (options.progress) options.progress("computing lower bounds");
     set_bounds(scenario, trained, prices, report);
   }
@@ -161,18 +172,35 @@ std::vector<std::int32_t> kept_lengths(const PlanTables& plan) {
   return lengths_tokens;
 }
 
+// A strategy's plan, ready to be simulated.
+FoundPlan found_plan(const Scenario& scenario, const StrategySpec& spec,
+                     std::span<const std::int32_t> lengths_tokens, SharedPrices& prices,
+                     PackCache* known = nullptr) {
+  FoundPlan found = find_plan(scenario, spec, lengths_tokens, prices, known);
+  require_packs(found.plan.packing);
+  return found;
+}
+
+Scenario with_one_strategy(Scenario scenario, const std::string& name) {
+  keep_strategies(scenario, {name});
+  return scenario;
+}
+
 }  // namespace
 
 Report compare_strategies(const Scenario& scenario, const RunOptions& options) {
   if (options.progress) options.progress("reading lengths");
-  const DrawnLengths drawn = draw_lengths(scenario.lengths, scenario.seed);
-  check_strategies(scenario, drawn.lengths_tokens);
+  const std::shared_ptr<const DataSet> data = options.shared != nullptr
+                                                  ? options.shared->data(scenario)
+                                                  : std::make_shared<DataSet>(draw_data(scenario));
+  const std::span<const std::int32_t> lengths_tokens = data->drawn.lengths_tokens;
+  check_strategies(scenario, lengths_tokens);
   if (options.estimated)
-    options.estimated(estimated_work_s(scenario, drawn.lengths_tokens, options.level == Level::op));
-  return run_plans(scenario, summarize(drawn), options, [&](const StrategySpec& spec, SharedPrices& prices) {
-    FoundPlan found = find_plan(scenario, spec, drawn.lengths_tokens, prices);
-    require_packs(found.plan.packing);
-    if (options.planned) options.planned(found.spec, found.plan, drawn.lengths_tokens);
+    options.estimated(estimated_work_s(scenario, lengths_tokens, options.level == Level::op));
+  PackCache* const known = options.shared != nullptr ? data->packs.get() : nullptr;
+  return run_plans(scenario, data->summary, options, [&](const StrategySpec& spec, SharedPrices& prices) {
+    FoundPlan found = found_plan(scenario, spec, lengths_tokens, prices, known);
+    if (options.planned) options.planned(found.spec, found.plan, lengths_tokens);
     return found;
   });
 }
@@ -196,11 +224,29 @@ Report replay_schedule_file(const Scenario& scenario, const std::string& path, c
 
 StrategyResult simulate_strategy(const Scenario& scenario, const std::string& name,
                                  const RunOptions& options) {
-  Scenario of_one = scenario;
-  keep_strategies(of_one, {name});
-  StrategyResult result = std::move(compare_strategies(of_one, options).runs.front());
+  StrategyResult result =
+      std::move(compare_strategies(with_one_strategy(scenario, name), options).runs.front());
   result.speedup.reset();
   return result;
+}
+
+std::vector<std::byte> schedule_file_of(const Scenario& scenario, const std::string& name,
+                                        const std::string& version, const std::string& normaliser,
+                                        const RunOptions& options) {
+  const Scenario of_one = with_one_strategy(scenario, name);
+  if (options.progress) options.progress("reading lengths");
+  const DrawnLengths drawn = draw_lengths(of_one.lengths, of_one.seed);
+  check_strategies(of_one, drawn.lengths_tokens);
+  try {
+    if (options.progress)
+      options.progress(fmt::format("{}: packing {} samples", name, drawn.lengths_tokens.size()));
+    SharedPrices prices(of_one);
+    const FoundPlan found = found_plan(of_one, of_one.strategies.front(), drawn.lengths_tokens, prices);
+    if (options.progress) options.progress(name + ": making the schedule file");
+    return plan_file_of(of_one, found.spec, found.plan, drawn.lengths_tokens, version, normaliser);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(failure_text(of_one, 0, error.what()));
+  }
 }
 
 }  // namespace packsim

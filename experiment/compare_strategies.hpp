@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <limits>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "experiment/plans/plan_strategy.hpp"
 #include "experiment/results/report.hpp"
@@ -11,6 +13,8 @@
 #include "scenarios/scenario.hpp"
 
 namespace packsim {
+
+class SharedWork;
 
 /// How to run the strategies of a scenario. Of these options, only `level` and `only_times`
 /// change the results.
@@ -20,6 +24,10 @@ struct RunOptions {
   /// Most memory for one step at op level, of one thread; more throws StepTooLarge.
   double most_step_bytes = std::numeric_limits<double>::infinity();
   bool only_times = false;  ///< leaves lower bounds and the loss bias out of the results
+  /// A scenario of which every strategy fails is a report of failures, not an exception.
+  bool keeps_failures = false;
+  /// What this job has in common with others; null: nothing. replay_schedule_file() does not use it.
+  SharedWork* shared = nullptr;
   /// Called from any thread with progress messages, such as "hbp: simulating iteration 4096 of 8192".
   std::function<void(const std::string&)> progress = {};
   /// Called once before packing, with estimated_work_s() on one thread. replay_schedule_file() does not call
@@ -46,6 +54,15 @@ Report compare_strategies(const Scenario& scenario, const RunOptions& options = 
 /// Throws std::invalid_argument if the scenario has no such strategy, and what compare_strategies() throws.
 StrategyResult simulate_strategy(const Scenario& scenario, const std::string& name,
                                  const RunOptions& options = {});
+
+/// The bytes of the schedule file with the plan of the strategy of this name, without simulating it.
+/// normaliser: the name of the loss normaliser that makes its weights. Of the options, only `progress`
+/// counts.
+///
+/// Throws what simulate_strategy() and plan_file_of() throw.
+std::vector<std::byte> schedule_file_of(const Scenario& scenario, const std::string& name,
+                                        const std::string& version, const std::string& normaliser,
+                                        const RunOptions& options = {});
 
 /// Simulates a schedule file on the scenario's model and cluster, in place of the scenario's data and
 /// strategies. The times equal those of the run that wrote the file to the last bit.

@@ -114,7 +114,7 @@ std::vector<SampledIteration> sample_iterations(const Schedule& schedule, const 
 std::vector<StepTimeline> timelines(const PlannedStrategy& plan, const PricedStrategy& priced,
                                     SimulationOptions options, std::span<const double> step_s) {
   std::vector<StepTimeline> timelines;
-  if (plan.schedule.n_gpus > kMostTracedGpus) return timelines;
+  if (plan.schedule.n_gpus > kMostTracedGpus || !options.ranks_wait) return timelines;
   options.most_step_bytes = std::numeric_limits<double>::infinity();  // kMostTracedGpus limits it
   for (const auto& [which, iteration] :
        {std::pair("median", median_step(step_s)), std::pair("slowest", slowest_step(step_s))}) {

@@ -38,6 +38,10 @@ std::size_t find_iteration(const TracedIteration& which, const Schedule& schedul
 
 StrategyTrace trace_strategy(const Scenario& given, const std::string& name, const TracedIteration& which,
                              const TraceOptions& options) {
+  if (!given.ranks_wait) {
+    throw std::invalid_argument(
+        given.path + ": /what_if/free: expected no \"waiting\" in a trace, which shows how ranks wait");
+  }
   Scenario scenario = given;
   keep_strategies(scenario, {name});
   const auto say = [&](const std::string& what) {

@@ -1,7 +1,5 @@
 #include "models/cause.hpp"
 
-#include <array>
-
 namespace packsim {
 
 std::string_view cause_name(Cause cause) {

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <array>
+#include <bitset>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -21,5 +24,19 @@ enum class Cause : std::uint8_t {
 };
 inline constexpr int kNCauses = 10;
 std::string_view cause_name(Cause cause);
+
+/// The causes that are exchange between GPUs or with the host.
+inline constexpr std::array kExchangeCauses = {Cause::sequence, Cause::tensor, Cause::expert, Cause::pipeline,
+                                               Cause::states};
+
+class CauseSet {
+ public:
+  bool has(Cause cause) const { return causes_[static_cast<std::size_t>(cause)]; }
+  bool any() const { return causes_.any(); }
+  void add(Cause cause) { causes_.set(static_cast<std::size_t>(cause)); }
+
+ private:
+  std::bitset<kNCauses> causes_;
+};
 
 }  // namespace packsim

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "models/cause.hpp"
+
 namespace packsim {
 
 /// What end-to-end steps of a training framework take beyond the kernels of a hardware profile. The defaults
@@ -14,6 +16,9 @@ struct FrameworkFactors {
 
   double reserved_bytes = 0;                ///< context, communication buffers, fragmentation
   double logits_bytes_per_vocab_entry = 0;  ///< work space of the loss, for one token and vocabulary entry
+
+  /// Exchange that costs nothing, in a what-if. No framework has any.
+  CauseSet free_exchange = {};
 };
 
 }  // namespace packsim

@@ -267,6 +267,12 @@ std::size_t Packing::n_packs() const {
   return n;
 }
 
+Packing Packing::clone() const {
+  Packing copy(*this);
+  if (lengths_tokens.data() == cut_lengths_tokens.data()) copy.lengths_tokens = copy.cut_lengths_tokens;
+  return copy;
+}
+
 Piece Packing::piece(ItemIndex item) const {
   return pieces.empty() ? Piece{item, 0, lengths_tokens[item]} : pieces[item];
 }

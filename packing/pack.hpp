@@ -79,14 +79,18 @@ struct Packing {
   Attention attention = Attention::within_samples;
 
   std::size_t n_packs() const;
+  /// The same packing. It needs the lengths that this one was made of.
+  Packing clone() const;
   /// The part of a sample that an item stands for.
   Piece piece(ItemIndex item) const;
 
   Packing() = default;
   Packing(Packing&&) = default;
   Packing& operator=(Packing&&) = default;
-  Packing(const Packing&) = delete;  // lengths_tokens may point into cut_lengths_tokens
   Packing& operator=(const Packing&) = delete;
+
+ private:
+  Packing(const Packing&) = default;  // lengths_tokens may point into cut_lengths_tokens: see clone()
 };
 
 /// The strategy of that name. Throws std::invalid_argument for an unknown name, with the known ones in the

@@ -25,4 +25,18 @@ const ParallelPlan& base_plan(const Scenario& scenario, const StrategySpec& spec
   return spec.plan ? *spec.plan : scenario.plan;
 }
 
+bool has_pipeline(const Scenario& scenario) {
+  return std::ranges::any_of(
+      scenario.strategies, [&](const StrategySpec& spec) { return base_plan(scenario, spec).pp_degree > 1; });
+}
+
+std::vector<std::string_view> free_names(const Scenario& scenario) {
+  std::vector<std::string_view> names;
+  for (const Cause cause : kExchangeCauses) {
+    if (scenario.profile.factors.free_exchange.has(cause)) names.push_back(cause_name(cause));
+  }
+  if (!scenario.ranks_wait) names.push_back(kFreeWaiting);
+  return names;
+}
+
 }  // namespace packsim

@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/cluster.hpp"
@@ -65,6 +66,12 @@ struct StrategySpec {
 /// Whether the scenario leaves the groups of the strategy open: they are chosen when it is planned.
 bool has_open_groups(const StrategySpec& spec);
 
+/// The samples of a source.
+struct SourceLengths {
+  std::string hash;  ///< of the file's bytes; without a file, of the lengths' (32 bits each)
+  std::vector<std::int32_t> lengths_tokens;  ///< [n_samples], in the order of the source
+};
+
 /// A source of lengths.
 struct LengthSource {
   std::string path;    ///< as found on disk
@@ -72,6 +79,8 @@ struct LengthSource {
   /// Number of samples to draw; if not set, all of them, or as many as the weight says.
   std::optional<std::int64_t> count;
   std::optional<double> weight;  ///< share of LengthSpec::count to draw from this source
+  /// In place of a file (with_lengths()); null: read the file at `path`.
+  std::shared_ptr<const SourceLengths> given = {};
 };
 
 struct LengthSpec {
@@ -113,7 +122,10 @@ struct Scenario {
   TrainingSpec training;
   Variability variability;               ///< no variability unless the scenario has some
   std::optional<FailureModel> failures;  ///< if not set, nothing fails
-  std::string baseline;                  ///< the name of the strategy that speed-ups refer to
+  /// False: a what-if in which no rank waits for another (SimulationOptions::ranks_wait). Exchange that is
+  /// free in a what-if is in profile.factors.
+  bool ranks_wait = true;
+  std::string baseline;  ///< the name of the strategy that speed-ups refer to
   std::vector<StrategySpec> strategies;
 
   /// Hash of the bytes of the scenario file, or of what a command line has made of it.
@@ -126,5 +138,12 @@ struct Scenario {
 
 /// The parallel plan of the strategy's groups, except for what a GroupSpec says.
 const ParallelPlan& base_plan(const Scenario& scenario, const StrategySpec& spec);
+/// Whether any strategy of the scenario has one.
+bool has_pipeline(const Scenario& scenario);
+
+/// How `what_if.free` names waits of ranks for each other; exchange has the names of its causes.
+inline constexpr std::string_view kFreeWaiting = "waiting";
+/// What costs nothing, as `what_if.free` names it; nothing unless the scenario is a what-if.
+std::vector<std::string_view> free_names(const Scenario& scenario);
 
 }  // namespace packsim

@@ -86,6 +86,7 @@ std::string tune_json(const Scenario& scenario, const TuneOutcome& outcome, cons
                {"iterations", outcome.n_iterations},
                {"order", outcome.order.empty() ? Json(nullptr) : Json(outcome.order)},
                {"seed", scenario.seed},
+               {"what_if_free", free_names(scenario)},
                {"tokens_per_iteration", scenario.training.tokens_per_iteration},
                {"near_tie_fraction", outcome.request.near_tie_fraction},
                {"feasible", !tuning.groups.empty()}};

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "cli/tune/tune_outcome.hpp"
+#include "experiment/costs/warnings.hpp"
 #include "files/text/printable.hpp"
 #include "planning/tune/best_case.hpp"
 #include "reports/text/numbers.hpp"
@@ -149,8 +150,10 @@ std::string search_text(const TuneOutcome& outcome) {
 
 std::string source_text(const Scenario& scenario, const TuneOutcome& outcome) {
   if (!outcome.stopwatch.empty()) return "timed steps of " + printable(outcome.stopwatch);
-  return fmt::format("simulated with profile {}: {} iterations of ISF packs, {}, seed {}",
-                     scenario.profile.name, outcome.n_iterations, outcome.order, scenario.seed);
+  const std::optional<std::string> what_if = what_if_warning(scenario);
+  return fmt::format("simulated with profile {}: {} iterations of ISF packs, {}, seed {}{}",
+                     scenario.profile.name, outcome.n_iterations, outcome.order, scenario.seed,
+                     what_if ? "\nWARNING " + *what_if : "");
 }
 
 }  // namespace

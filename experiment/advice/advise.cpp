@@ -26,7 +26,7 @@ StrategyResult run_to_advise(Scenario scenario, const std::string& strategy, int
   if (!strategy.empty()) keep_strategies(scenario, {strategy});
   RunOptions options{.n_threads = n_threads, .only_times = true, .progress = progress};
   const auto n_strategies = static_cast<double>(scenario.strategies.size());
-  const auto n_changes = static_cast<double>(possible_changes().size());
+  const auto n_changes = static_cast<double>(possible_changes().size() + ideal_changes().size());
   // Each change is simulated with one strategy, which may be any of them.
   options.estimated = [&](double work_s) {
     if (estimated) estimated(work_s + n_changes * work_s / n_strategies);
@@ -56,9 +56,10 @@ void simulate_change(const Load& load, const std::string& strategy, AdvisedChang
   }
 }
 
-std::vector<AdvisedChange> single_changes(const Scenario& scenario, const StrategySpec& spec) {
+std::vector<AdvisedChange> changes_of(const std::vector<PossibleChange>& all, const Scenario& scenario,
+                                      const StrategySpec& spec) {
   std::vector<AdvisedChange> changes;
-  for (const PossibleChange& possible : possible_changes()) {
+  for (const PossibleChange& possible : all) {
     if (std::optional<Settings> settings = possible.settings(scenario, spec))
       changes.push_back(
           {.what = {possible.what}, .settings = std::move(*settings), .refused = {}, .gpu_days = {}});
@@ -102,13 +103,6 @@ void simulate_changes(const Load& load, const std::string& strategy, int n_threa
   std::ranges::stable_sort(changes, {}, rank);
 }
 
-std::vector<AdviceLimit> limits_of(const RunTimes& times) {
-  const auto part = [&](Cause cause) { return times.shares.of(cause) * times.gpu_days; };
-  return {{"if the exchange within packs were hidden behind computation", part(Cause::sequence)},
-          {"if gradients and weights travelled at no cost", part(Cause::states)},
-          {"if no GPU ever waited for another", times.shares.idle * times.gpu_days}};
-}
-
 }  // namespace
 
 Advice advise(const Load& load, const std::string& strategy, int n_threads, const Progress& progress,
@@ -117,13 +111,14 @@ Advice advise(const Load& load, const std::string& strategy, int n_threads, cons
   const StrategyResult now = run_to_advise(scenario, strategy, n_threads, progress, estimated);
   Advice advice{.strategy = now.name, .feasible = false, .gpu_days = {}, .changes = {}, .limits = {}};
   advice.feasible = now.feasible;
-  if (now.times) {
-    advice.gpu_days = now.times->gpu_days;
-    advice.limits = limits_of(*now.times);
-  }
+  if (now.times) advice.gpu_days = now.times->gpu_days;
   const StrategySpec& spec = *std::ranges::find(scenario.strategies, advice.strategy, &StrategySpec::name);
-  advice.changes = single_changes(scenario, spec);
+  advice.changes = changes_of(possible_changes(), scenario, spec);
   simulate_changes(load, advice.strategy, n_threads, progress, advice.changes);
+  if (advice.feasible) {
+    advice.limits = changes_of(ideal_changes(), scenario, spec);
+    simulate_changes(load, advice.strategy, n_threads, progress, advice.limits);
+  }
   if (!advice.feasible && std::ranges::none_of(advice.changes, &AdvisedChange::feasible)) {
     std::vector<AdvisedChange> pairs = pairs_of(advice.changes);
     simulate_changes(load, advice.strategy, n_threads, progress, pairs);

@@ -24,19 +24,14 @@ struct AdvisedChange {
   bool trains_asked_job = true;    ///< whether it may be compared (StrategyResult::differences)
 };
 
-/// What a saving cannot exceed that no setting gives: a part of the run's own time.
-struct AdviceLimit {
-  std::string_view what;
-  double gpu_days = 0;  ///< that the run would save
-};
-
 struct Advice {
   std::string strategy;
   bool feasible = false;
   std::optional<double> gpu_days;  ///< of the job as it is
   /// Those that fit and train the job that was asked for, the fastest first; then the others.
   std::vector<AdvisedChange> changes;
-  std::vector<AdviceLimit> limits;
+  /// The same for ideal_changes(), which no setting of a real job reaches; none if the job does not fit.
+  std::vector<AdvisedChange> limits;
 };
 
 /// What one change of the job would bring to a strategy, each simulated from the changed scenario. If the

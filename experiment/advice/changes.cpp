@@ -107,7 +107,57 @@ std::function<Found(const Scenario&, const StrategySpec&)> stage(int zero_stage_
   };
 }
 
+// Besides what the scenario has free already.
+Found with_free(const Scenario& scenario, std::string_view name) {
+  std::vector<std::string_view> free = free_names(scenario);
+  if (std::ranges::find(free, name) != free.end()) return {};
+  if (free.empty()) return Settings{fmt::format("what_if.free={}", name)};
+  free.push_back(name);
+  return Settings{fmt::format("what_if.free=[\"{}\"]", fmt::join(free, "\",\""))};
+}
+
+// A strategy that chooses its groups may share packs.
+bool shares_packs(const StrategySpec& spec) {
+  return has_open_groups(spec) || std::ranges::any_of(spec.groups, [](const GroupSpec& group) {
+           return group.sequence.gpus_per_pack() > 1;
+         });
+}
+
+Found free_if(bool is_there, const Scenario& scenario, std::string_view name) {
+  return is_there ? with_free(scenario, name) : std::nullopt;
+}
+
 }  // namespace
+
+const std::vector<PossibleChange>& ideal_changes() {
+  static const std::vector<PossibleChange> kChanges = {
+      {"exchange within packs at no cost",
+       [](const Scenario& scenario, const StrategySpec& spec) {
+         return free_if(shares_packs(spec), scenario, cause_name(Cause::sequence));
+       }},
+      {"tensor-parallel exchange at no cost",
+       [](const Scenario& scenario, const StrategySpec& spec) {
+         return free_if(base_plan(scenario, spec).tp_degree > 1, scenario, cause_name(Cause::tensor));
+       }},
+      {"exchange between experts at no cost",
+       [](const Scenario& scenario, const StrategySpec& spec) {
+         return free_if(base_plan(scenario, spec).ep_degree > 1, scenario, cause_name(Cause::expert));
+       }},
+      {"transfers between pipeline stages at no cost",
+       [](const Scenario& scenario, const StrategySpec& spec) {
+         return free_if(base_plan(scenario, spec).pp_degree > 1, scenario, cause_name(Cause::pipeline));
+       }},
+      {"gradients and weights at no cost",
+       [](const Scenario& scenario, const StrategySpec&) {
+         return with_free(scenario, cause_name(Cause::states));
+       }},
+      {"no rank waits for another",
+       [](const Scenario& scenario, const StrategySpec&) {
+         return free_if(!has_pipeline(scenario), scenario, kFreeWaiting);
+       }},
+  };
+  return kChanges;
+}
 
 const std::vector<PossibleChange>& possible_changes() {
   static const std::vector<PossibleChange> kChanges = {

@@ -23,4 +23,7 @@ struct PossibleChange {
 /// All changes that are tried. A new one is a row.
 const std::vector<PossibleChange>& possible_changes();
 
+/// What-ifs that no setting of a real job reaches: exchange and waits at no cost (what_if.free).
+const std::vector<PossibleChange>& ideal_changes();
+
 }  // namespace packsim

@@ -29,6 +29,14 @@ std::set<std::string> other_gpus(const HardwareProfile& hardware) {
 
 }  // namespace
 
+std::optional<std::string> what_if_warning(const Scenario& scenario) {
+  const std::vector<std::string_view> free = free_names(scenario);
+  if (free.empty()) return std::nullopt;
+  return fmt::format(
+      "a what-if that no real job reaches, as these cost nothing: {} (what_if.free){}", fmt::join(free, ", "),
+      scenario.ranks_wait ? "" : "; a step takes what GPUs take on average, and has no lower bound");
+}
+
 std::vector<std::string> extrapolation_warnings(const Scenario& scenario) {
   const FrameworkProfile& profile = scenario.profile;
   std::vector<std::string> warnings;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "experiment/plans/batch_run.hpp"
@@ -42,6 +43,12 @@ std::vector<std::byte> plan_file_of(const Scenario& scenario, const StrategySpec
         "{}: expected \"attention\": \"within_samples\" for a schedule file, whose samples do not "
         "attend to each other, got \"{}\"",
         spec.name, policy_name(kAttentionNames, spec.attention)));
+  }
+  if (!std::ranges::all_of(plan.groups, &PlannedGroup::feasible)) {
+    throw std::invalid_argument(fmt::format(
+        "{}: expected a plan that fits in memory for a schedule file, got one that does not (see the run's "
+        "report)",
+        spec.name));
   }
   if (plan.epochs) {
     const std::int64_t seed = spec.options[kSeed];

@@ -11,7 +11,8 @@ namespace packsim {
 /// The bytes of a schedule file with the plan of one strategy of the scenario.
 ///
 /// sample_lengths_tokens: of the data set, before anything is cut. normaliser: the name of the loss
-/// normaliser that makes the weights in the file.
+/// normaliser that makes the weights in the file. Throws std::invalid_argument for a plan that does not fit
+/// in memory, and for what a schedule file cannot say.
 std::vector<std::byte> plan_file_of(const Scenario& scenario, const StrategySpec& spec,
                                     const PlannedStrategy& plan,
                                     std::span<const std::int32_t> sample_lengths_tokens,

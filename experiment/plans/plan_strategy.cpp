@@ -80,7 +80,8 @@ void set_groups(const Scenario& scenario, const StrategySpec& spec, std::span<co
                 std::span<const int> n_micro_batches, PlannedStrategy& plan) {
   const ParallelPlan& base = base_plan(scenario, spec);
   for (std::size_t g = 0; g < groups.size(); ++g) {
-    plan.batches.push_back(micro_batches(plan.packing, g, spec.padding, spec.pad_multiple_tokens));
+    if (plan.batches.size() == g)
+      plan.batches.push_back(micro_batches(plan.packing, g, spec.padding, spec.pad_multiple_tokens));
     plan.groups.push_back(
         plan_group(scenario, base, groups[g], most_tokens(plan.batches[g]), n_micro_batches[g]));
     plan.plans.push_back(group_plan(base, groups[g], plan.groups[g].gc_layers));
@@ -89,7 +90,7 @@ void set_groups(const Scenario& scenario, const StrategySpec& spec, std::span<co
 
 void count_trained_groups(PlannedStrategy& plan) {
   const bool plans_batches = !plan.packing.planned.iterations.empty();
-  plan.uses = count_pack_uses(plan.batches, plan.schedule);
+  if (plan.uses.of_pack.empty()) plan.uses = count_pack_uses(plan.batches, plan.schedule);
   for (std::size_t g = 0; g < plan.groups.size(); ++g) {
     PlannedGroup& group = plan.groups[g];
     const GroupPlan& scheduled = plan.schedule.groups[g];
@@ -123,6 +124,8 @@ namespace {
 // Packs, and how each group of them runs.
 struct Packed {
   Packing packing;
+  GroupBatches batches = {};  // made from the packs where they are not there
+  std::shared_ptr<PackAttentions> attentions = {};
   std::vector<GroupSpec> groups;
   std::vector<SolveRecord> solves = {};
   double planned_s = 0;  // of an epoch, where the strategy chose its groups
@@ -142,9 +145,11 @@ Packed plan_batches(BatchRun run, const StrategySpec& spec, std::span<const std:
 }
 
 PlannedStrategy schedule_packs(const Scenario& scenario, const StrategySpec& spec, Packed packed,
-                               double packing_s) {
+                               double packing_s, PackCache* known = nullptr) {
   PlannedStrategy plan;
   plan.packing = std::move(packed.packing);
+  plan.batches = std::move(packed.batches);
+  plan.attentions = std::move(packed.attentions);
   plan.packing.attention = spec.attention;
   plan.solves = std::move(packed.solves);
   plan.packing_s = packing_s;
@@ -175,9 +180,23 @@ PlannedStrategy schedule_packs(const Scenario& scenario, const StrategySpec& spe
       .curriculum_iterations = spec.curriculum_iterations,
       .epochs = scenario.training.epochs,
       .seed = static_cast<std::uint32_t>(spec.options[kSeed])};
-  plan.schedule = plans_batches
-                      ? make_schedule(plan.packing.planned, plan.batches, parallelism, options)
-                      : make_schedule(plan.batches, plan.packing.capacities_tokens, parallelism, options);
+  if (known != nullptr) {
+    const auto scheduled = known->scheduled(spec, options, [&] {
+      ScheduledPacks made{
+          .schedule = make_schedule(plan.batches, plan.packing.capacities_tokens, parallelism, options),
+          .uses = {}};
+      made.uses = count_pack_uses(plan.batches, made.schedule);
+      return made;
+    });
+    plan.schedule = scheduled->schedule;
+    plan.uses = scheduled->uses;
+    for (std::size_t g = 0; g < parallelism.size(); ++g)
+      plan.schedule.groups[g].gc_layers = parallelism[g].gc_layers;
+  } else {
+    plan.schedule = plans_batches
+                        ? make_schedule(plan.packing.planned, plan.batches, parallelism, options)
+                        : make_schedule(plan.batches, plan.packing.capacities_tokens, parallelism, options);
+  }
   count_trained_groups(plan);
   plan.scheduling_s = scheduling_watch.seconds();
   return plan;
@@ -256,15 +275,36 @@ PlannedStrategy best_stage(const Scenario& scenario, const StrategySpec& spec,
 
 }  // namespace
 
+namespace {
+
+// The packs of a strategy that only packs.
+Packed packs_alone(const StrategySpec& spec, std::span<const std::int32_t> lengths_tokens, PackCache* known) {
+  const auto make = [&] { return pack(spec.strategy, pack_request(spec, spec.groups, lengths_tokens)); };
+  if (known == nullptr) return {.packing = make(), .groups = spec.groups};
+  const auto packed = known->packed(spec, [&] {
+    PackedData data{.packing = make(), .batches = {}, .attentions = std::make_shared<PackAttentions>()};
+    data.packing.attention = spec.attention;
+    for (std::size_t g = 0; g < spec.groups.size(); ++g)
+      data.batches.push_back(micro_batches(data.packing, g, spec.padding, spec.pad_multiple_tokens));
+    return data;
+  });
+  return {.packing = packed->packing.clone(),
+          .batches = packed->batches,
+          .attentions = packed->attentions,
+          .groups = spec.groups};
+}
+
+}  // namespace
+
 PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec,
-                              std::span<const std::int32_t> lengths_tokens, ScenarioPricers& pricers) {
+                              std::span<const std::int32_t> lengths_tokens, ScenarioPricers& pricers,
+                              PackCache* known) {
   if (spec.repack_each_epoch && scenario.training.epochs > 1)
     return plan_each_epoch(scenario, spec, lengths_tokens, pricers);
   const Stopwatch packing_watch;
   if (find_strategy(spec.strategy)->plan_batches == nullptr) {
-    Packed packed{.packing = pack(spec.strategy, pack_request(spec, spec.groups, lengths_tokens)),
-                  .groups = spec.groups};
-    return schedule_packs(scenario, spec, std::move(packed), packing_watch.seconds());
+    Packed packed = packs_alone(spec, lengths_tokens, known);
+    return schedule_packs(scenario, spec, std::move(packed), packing_watch.seconds(), known);
   }
   if (spec.zero_stages.empty()) return plan_at(scenario, spec, lengths_tokens, pricers, packing_watch);
   return best_stage(scenario, spec, lengths_tokens, pricers, packing_watch);

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "experiment/plans/pack_cache.hpp"
 #include "experiment/pricers/shared_prices.hpp"
 #include "experiment/results/report.hpp"
 #include "packing/pack.hpp"
@@ -14,9 +16,6 @@
 #include "scenarios/scenario.hpp"
 
 namespace packsim {
-
-/// The micro-batches of each group: [n_groups][n_packs of the group].
-using GroupBatches = std::vector<std::vector<MicroBatch>>;
 
 /// The epochs of a run that packs its samples anew in each (plan_each_epoch()).
 struct PackedEpochs {
@@ -30,6 +29,8 @@ struct PackedEpochs {
 struct PlannedStrategy {
   Packing packing;
   GroupBatches batches;
+  /// What other jobs know of the attention of these packs; null where they share nothing.
+  std::shared_ptr<PackAttentions> attentions;
   std::vector<ParallelPlan> plans;   ///< [n_groups]
   std::vector<PlannedGroup> groups;  ///< degrees, checkpointing, memory and iterations
   Schedule schedule;
@@ -48,8 +49,11 @@ struct PlannedStrategy {
 /// Packs and schedules with the groups that the strategy has or, if it chooses them, with the ones that its
 /// own prices say are best. With spec.repack_each_epoch and more than one epoch, each epoch has packs of its
 /// own (plan_each_epoch()). spec.searches_plan is not read; find_plan() searches.
+///
+/// known: packs and schedules of these lengths that need not be made again; may be null.
 PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec,
-                              std::span<const std::int32_t> lengths_tokens, ScenarioPricers& pricers);
+                              std::span<const std::int32_t> lengths_tokens, ScenarioPricers& pricers,
+                              PackCache* known = nullptr);
 /// The same with pricers of its own.
 PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec,
                               std::span<const std::int32_t> lengths_tokens);
@@ -70,14 +74,15 @@ MemoryAssumptions memory_assumptions(const Scenario& scenario);
 PlannedGroup plan_group(const Scenario& scenario, const ParallelPlan& base, const GroupSpec& group,
                         std::int64_t pack_tokens, int n_micro_batches);
 
-/// Adds the micro-batches, the memory and the parallel plan of each group of plan.packing.
+/// Adds the micro-batches, unless they are there, the memory and the parallel plan of each group of
+/// plan.packing.
 ///
 /// groups: [n_groups]. n_micro_batches: [n_groups], of a DP rank in one iteration.
 void set_groups(const Scenario& scenario, const StrategySpec& spec, std::span<const GroupSpec> groups,
                 std::span<const int> n_micro_batches, PlannedStrategy& plan);
 
-/// Fills in `uses` of a scheduled plan and, for each of its groups, the numbers of packs, DP ranks,
-/// micro-batches for each rank, and iterations.
+/// Fills in `uses` of a scheduled plan, unless they are there, and, for each of its groups, the numbers of
+/// packs, DP ranks, micro-batches for each rank, and iterations.
 void count_trained_groups(PlannedStrategy& plan);
 
 /// Completes a plan that has a packing and a schedule: does what set_groups() and count_trained_groups() do.

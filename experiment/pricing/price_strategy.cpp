@@ -10,11 +10,37 @@
 namespace packsim {
 namespace {
 
+StepPricer::PackAttention attention_of(StepPricer& pricer, const PlannedStrategy& plan, std::size_t group,
+                                       std::size_t pack) {
+  return pricer.attention(
+      pack_documents(plan.packing, group, pack, plan.batches[group][pack]).lengths_tokens());
+}
+
+// Of all packs, where other jobs share it; else null.
+std::shared_ptr<const PackAttentions::OfGroups> shared_attentions(const PlannedStrategy& plan,
+                                                                  ScenarioPricers& pricers) {
+  if (!plan.attentions) return nullptr;
+  std::vector<StepPricer::AttentionBasis> bases;
+  for (const ParallelPlan& of_group : plan.plans) bases.push_back(pricers.of(of_group).attention_basis());
+  return plan.attentions->of(bases, [&] {
+    PackAttentions::OfGroups times(plan.batches.size());
+    for (std::size_t g = 0; g < times.size(); ++g) {
+      StepPricer& pricer = pricers.of(plan.plans[g]);
+      times[g].reserve(plan.batches[g].size());
+      for (std::size_t p = 0; p < plan.batches[g].size(); ++p)
+        times[g].push_back(attention_of(pricer, plan, g, p));
+    }
+    return times;
+  });
+}
+
 // The packs of one group, one after another.
 class GroupPrices {
  public:
-  GroupPrices(StepPricer& pricer, const PlannedStrategy& plan, std::size_t group, PackPrices& prices)
-      : pricer_(pricer), plan_(plan), group_(group), prices_(prices) {}
+  // attention: [n_packs], or null where it is not known.
+  GroupPrices(StepPricer& pricer, const PlannedStrategy& plan, std::size_t group,
+              const std::vector<StepPricer::PackAttention>* attention, PackPrices& prices)
+      : pricer_(pricer), plan_(plan), group_(group), attention_(attention), prices_(prices) {}
 
   void add(std::size_t pack) {
     const MicroBatch& batch = plan_.batches[group_][pack];
@@ -26,15 +52,16 @@ class GroupPrices {
       const auto [known, is_new] = alone_.try_emplace(tokens_and_padding, next);
       if (!is_new) return prices_.push_back_same(known->second);
     }
-    prices_.push_back(
-        pricer_.micro_batch(batch.tokens + batch.padded_tokens,
-                            pack_documents(plan_.packing, group_, pack, batch).lengths_tokens()));
+    prices_.push_back(pricer_.with_attention(
+        batch.tokens + batch.padded_tokens,
+        attention_ != nullptr ? (*attention_)[pack] : attention_of(pricer_, plan_, group_, pack)));
   }
 
  private:
   StepPricer& pricer_;
   const PlannedStrategy& plan_;
   std::size_t group_;
+  const std::vector<StepPricer::PackAttention>* attention_;
   PackPrices& prices_;
   std::unordered_map<std::uint64_t, std::uint32_t> alone_;  // price of a pack of one sample
 };
@@ -46,6 +73,7 @@ SimulationOptions simulation_options(const Scenario& scenario, const Topology* t
   return {.detail = contends ? StepDetail::stages : StepDetail::micro_batches,
           .topology = topology,
           .slow_down = contends ? overlap_slow_down(scenario.hardware) : 1,
+          .ranks_wait = scenario.ranks_wait,
           .variability = scenario.variability};
 }
 
@@ -54,12 +82,13 @@ PricedStrategy price_strategy(const Scenario& scenario, const PlannedStrategy& p
   const PackUseCounts& counts = plan.uses;
   PricedStrategy priced;
   priced.pricers = pricers ? std::move(pricers) : std::make_shared<ScenarioPricers>(scenario);
+  const auto attentions = shared_attentions(plan, *priced.pricers);
   for (std::size_t g = 0; g < plan.plans.size(); ++g) {
     StepPricer& pricer = priced.pricers->of(plan.plans[g]);
     PricedGroup& group = priced.groups.emplace_back();
     group.plan = price_plan(pricer);
     PlanAccount account(pricer);
-    GroupPrices prices(pricer, plan, g, group.packs);
+    GroupPrices prices(pricer, plan, g, attentions ? &(*attentions)[g] : nullptr, group.packs);
     double n_trained = 0;
     const std::size_t n_packs = plan.batches[g].size();
     group.packs.reserve(n_packs);

@@ -12,9 +12,6 @@ namespace {
 
 constexpr double kDataTolerance = 0.005;
 constexpr double kRepeatTolerance = 0.01;
-// How many times as much as is asked for one iteration may train. In the shipped scenarios, the largest
-// iteration of any strategy that has the asked mean trains at most 1.5 times as much.
-constexpr std::int64_t kMostOfOneIteration = 2;
 
 // The run that the others must be like; null if no run trains anything.
 const StrategyResult* reference_run(const Report& report) {

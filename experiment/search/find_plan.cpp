@@ -314,9 +314,9 @@ class Search {
 }  // namespace
 
 FoundPlan find_plan(const Scenario& scenario, const StrategySpec& spec,
-                    std::span<const std::int32_t> lengths_tokens, SharedPrices& prices) {
+                    std::span<const std::int32_t> lengths_tokens, SharedPrices& prices, PackCache* known) {
   if (!has_open_groups(spec))
-    return {.spec = spec, .plan = plan_strategy(scenario, spec, lengths_tokens, *prices.lend())};
+    return {.spec = spec, .plan = plan_strategy(scenario, spec, lengths_tokens, *prices.lend(), known)};
   Search search(scenario, spec, lengths_tokens, prices);
   std::optional<StrategySpec> best = search.best(scenario.training.epochs);
   if (!best && find_strategy(spec.strategy)->chooses_groups)
@@ -331,7 +331,7 @@ FoundPlan find_plan(const Scenario& scenario, const StrategySpec& spec,
   best->curriculum_iterations = spec.curriculum_iterations;
   best->repack_each_epoch = spec.repack_each_epoch;
   FoundPlan found{.spec = *best,
-                  .plan = plan_strategy(scenario, *best, lengths_tokens, *prices.lend()),
+                  .plan = plan_strategy(scenario, *best, lengths_tokens, *prices.lend(), known),
                   .search = search.take_record()};
   return found;
 }

@@ -22,8 +22,9 @@ struct FoundPlan {
 /// Packs and schedules with the plan that the scenario gives or, if it leaves the plan open, with the best
 /// one that a search finds (docs/search.md).
 ///
-/// Throws what plan_strategy() throws.
+/// known: as for plan_strategy(). Throws what plan_strategy() throws.
 FoundPlan find_plan(const Scenario& scenario, const StrategySpec& spec,
-                    std::span<const std::int32_t> lengths_tokens, SharedPrices& prices);
+                    std::span<const std::int32_t> lengths_tokens, SharedPrices& prices,
+                    PackCache* known = nullptr);
 
 }  // namespace packsim

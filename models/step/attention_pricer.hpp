@@ -22,6 +22,7 @@ struct AttentionWindow {
   std::int64_t tokens = 0;  ///< the most tokens to which a token attends; 0: no limit
   int ring = 1;
   RingLayout layout = RingLayout::zigzag;
+  bool operator==(const AttentionWindow&) const = default;
 };
 
 /// Of the pairs of a causal document that the slowest GPU of the ring would compute without a window, the

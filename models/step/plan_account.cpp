@@ -94,20 +94,21 @@ void PlanAccount::add_steps(double n_steps, double n_micro_batches, double n_lat
 // The kernels behind the prices of a micro-batch that TokenAccounts do not have.
 void PlanAccount::count_transfers(PriceAccount& total, std::int64_t tokens_per_gpu, double times) const {
   const ParallelPlan& plan = pricer_.plan();
+  const CauseSet& free = pricer_.factors().free_exchange;
   const Transformer& model = pricer_.model();
   const double layers = layers_[0].all + layers_[1].all;
   const double recomputed = layers_[0].attention_recomputed + layers_[1].attention_recomputed;
-  if (plan.sequence.ring > 1) {
+  if (plan.sequence.ring > 1 && !free.has(Cause::sequence)) {
     const double stepping = 1 - model.windowed_layers();
     const double sends = times * stepping * (plan.sequence.ring - 1);
     total.count(Cause::sequence, pricer_.ring_send(tokens_per_gpu, false), sends * (layers + recomputed));
     total.count(Cause::sequence, pricer_.ring_send(tokens_per_gpu, true), sends * layers);
   }
-  if (plan.pp_degree > 1) {
+  if (plan.pp_degree > 1 && !free.has(Cause::pipeline)) {
     total.count(Cause::pipeline, pricer_.stage_send(tokens_per_gpu, 2), times * 2 * n_sends_between_);
     total.count(Cause::pipeline, pricer_.stage_send(tokens_per_gpu, 1), times * 2 * n_sends_in_node_);
   }
-  if (plan.offload.activations) {
+  if (plan.offload.activations && !free.has(Cause::states)) {
     // To the host and back.
     total.count(Cause::states, pricer_.host_copy(tokens_per_gpu),
                 times * 2 * (layers_[0].recomputed + layers_[1].recomputed));

@@ -202,7 +202,7 @@ std::int64_t StepPricer::gradient_sum_ns(StatesPrice& states, double dense, doub
 // Collectives of no more than a bucket at a time.
 std::int64_t StepPricer::travel_time_ns(std::string_view op, double elements, double element_bytes,
                                         StateGroup group, PriceAccount& account) {
-  if (group.gpus <= 1 || elements <= 0) return 0;
+  if (group.gpus <= 1 || elements <= 0 || factors_.free_exchange.has(Cause::states)) return 0;
   const double n_pieces = std::ceil(elements / static_cast<double>(plan_.execution.bucket_elements));
   const std::int64_t bytes = std::max<std::int64_t>(1, std::llround(elements * element_bytes / n_pieces));
   const PricedKernel& kernel = kernels_->time(collective_case(op, group.gpus, group.nodes, bytes));
@@ -212,7 +212,7 @@ std::int64_t StepPricer::travel_time_ns(std::string_view op, double elements, do
 }
 
 std::int64_t StepPricer::host_copy_ns(std::string_view kind, double bytes, PriceAccount& account) {
-  if (bytes <= 0) return 0;
+  if (bytes <= 0 || factors_.free_exchange.has(Cause::states)) return 0;
   const PricedKernel& kernel = kernels_->time(copy_case(kind, std::llround(std::ceil(bytes))));
   const TimeEstimate known = kernel.estimate(1);
   book(account, Cause::states, kernel, known);
@@ -227,6 +227,7 @@ TimeEstimate StepPricer::host_memory_time(double bytes_per_gpu) const {
 
 // A gradient is read, and the fp32 sum is read and written.
 std::int64_t StepPricer::host_sum_ns(double elements, PriceAccount& account) {
+  if (factors_.free_exchange.has(Cause::states)) return 0;
   const bool is_fp32 = plan_.execution.fp32_gradients;
   const TimeEstimate known =
       host_memory_time((2 * kFp32Bytes + (is_fp32 ? kFp32Bytes : kBf16Bytes)) * elements);

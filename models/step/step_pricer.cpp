@@ -13,6 +13,8 @@
 namespace packsim {
 namespace {
 
+const std::vector<KernelPricer::Use> kNoKernels;
+
 // The grid point at or below a token count, and the one at or above it.
 std::pair<std::int64_t, std::int64_t> grid_around(std::int64_t tokens) {
   constexpr double kStepsPerOctave = 64;
@@ -66,6 +68,7 @@ StepPricer::StepPricer(const Transformer& model, const Cluster& cluster, const P
                        std::shared_ptr<KernelPricer> kernels)
     : model_(model),
       cluster_(cluster),
+      profile_(profile),
       plan_(plan),
       factors_(factors),
       kernels_(kernels ? std::move(kernels) : std::make_shared<KernelPricer>(profile, cluster)),
@@ -96,6 +99,7 @@ double StepPricer::time_s(const std::vector<CountedKernel>& kernels, double fact
 double StepPricer::exposed_part(const std::vector<LayerOp>& ops, std::size_t at, bool is_backward) {
   const LayerOp& op = ops[at];
   if (op.kind != LayerOp::Kind::exchange || op.cause != Cause::tensor) return 1;
+  if (factors_.free_exchange.has(op.cause)) return 1;
   double exchange_s = 0;
   for (const KernelPricer::Use& use : kernels_->uses(op, is_backward))
     exchange_s += use.count * use.kernel->time_s;
@@ -108,7 +112,9 @@ double StepPricer::exposed_part(const std::vector<LayerOp>& ops, std::size_t at,
 void StepPricer::add_op(PricedPhase& phase, const LayerOp& op, bool is_backward, double part,
                         PriceAccount& account) {
   double time_s = 0;
-  for (const KernelPricer::Use& use : kernels_->uses(op, is_backward)) {
+  // A free exchange stays a stage that takes no time: what it waits for is the same.
+  const bool is_free = factors_.free_exchange.has(op.cause);
+  for (const KernelPricer::Use& use : is_free ? kNoKernels : kernels_->uses(op, is_backward)) {
     const TimeEstimate known = use.kernel->estimate(part * use.count, factor_of(op));
     time_s += known.time_s;
     phase.n_kernels += use.count;
@@ -324,6 +330,7 @@ RingPrice StepPricer::ring(const LayerAttention& computed, std::int64_t tokens_p
   ring.compute_ns = nanoseconds((computed.all.time_s - computed.windowed_s) / ring.steps);
   ring.windowed_ns = nanoseconds(computed.windowed_s);
   ring.stride = plan_.tp_degree * plan_.sequence.ulysses;
+  if (factors_.free_exchange.has(Cause::sequence)) return ring;
   const PricedKernel& transfer = kernels_->time(ring_send(tokens_per_gpu, is_backward));
   ring.bytes = std::llround(stepping * kernel_bytes(transfer.kernel));
   ring.transfer_ns = nanoseconds(stepping * transfer.time_s);
@@ -331,17 +338,36 @@ RingPrice StepPricer::ring(const LayerAttention& computed, std::int64_t tokens_p
   return ring;
 }
 
-MicroBatchPrice StepPricer::micro_batch(std::int64_t tokens, std::span<const std::int32_t> lengths_tokens) {
+StepPricer::PackAttention StepPricer::attention(std::span<const std::int32_t> lengths_tokens) {
+  return {.forward = attention(attention_forward_, lengths_tokens),
+          .backward = attention(attention_backward_, lengths_tokens)};
+}
+
+StepPricer::AttentionBasis StepPricer::attention_basis() const {
+  AttentionBasis basis{.shape = attention_shape(model_, plan_),
+                       .factor = factors_.attention_factor * attention_share(),
+                       .windowed_layers = model_.windowed_layers(),
+                       .window = window(),
+                       .flop_per_s = reached_attention_flop_per_s(cluster_),
+                       .curves = {},
+                       .models = {}};
+  for (const KernelCurve* curve : profile_.curves_of("attention ")) basis.curves.push_back(*curve);
+  for (const KernelModel* model : profile_.models_of("attention ")) basis.models.push_back(*model);
+  return basis;
+}
+
+MicroBatchPrice StepPricer::with_attention(std::int64_t tokens, const PackAttention& attention) {
   const int sequence_gpus = plan_.sequence_gpus();
   const std::int64_t tokens_per_gpu = std::max<std::int64_t>(1, (tokens + sequence_gpus - 1) / sequence_gpus);
   MicroBatchPrice price;
   price.tokens = &this->tokens(tokens_per_gpu);
   price.overhead_ns = nanoseconds(factors_.micro_batch_s / plan_.virtual_stages);
-  price.attention_forward = ring(attention(attention_forward_, lengths_tokens), tokens_per_gpu, false);
-  price.attention_backward = ring(attention(attention_backward_, lengths_tokens), tokens_per_gpu, true);
+  price.attention_forward = ring(attention.forward, tokens_per_gpu, false);
+  price.attention_backward = ring(attention.backward, tokens_per_gpu, true);
   if (plan_.execution.launch_s > 0) price_launches(price);
-  if (plan_.offload.activations) price_host_copies(price, tokens_per_gpu);
-  if (plan_.pp_degree > 1) {
+  if (plan_.offload.activations && !factors_.free_exchange.has(Cause::states))
+    price_host_copies(price, tokens_per_gpu);
+  if (plan_.pp_degree > 1 && !factors_.free_exchange.has(Cause::pipeline)) {
     const PricedKernel& between = kernels_->time(stage_send(tokens_per_gpu, 2));
     price.stage_transfer_bytes = between.kernel.integer("bytes");
     price.stage_transfer_ns = nanoseconds(between.time_s);

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "models/framework_factors.hpp"
 #include "models/parallel_plan.hpp"
@@ -28,9 +29,37 @@ class StepPricer {
              const HardwareProfile& profile, const FrameworkFactors& factors,
              std::shared_ptr<KernelPricer> kernels = nullptr);
 
+  /// Attention of one layer on one GPU, for a micro-batch; where some layers have a window, of the mean
+  /// layer.
+  struct LayerAttention {
+    TimeEstimate all = {};
+    double windowed_s = 0;  ///< the part of layers with a window
+  };
+  struct PackAttention {
+    LayerAttention forward;
+    LayerAttention backward;
+  };
+
   /// tokens: of the whole micro-batch, padding included. lengths_tokens: of its documents, each above 0;
   /// padding at the end counts as one more document.
-  MicroBatchPrice micro_batch(std::int64_t tokens, std::span<const std::int32_t> lengths_tokens);
+  MicroBatchPrice micro_batch(std::int64_t tokens, std::span<const std::int32_t> lengths_tokens) {
+    return with_attention(tokens, attention(lengths_tokens));
+  }
+  /// The same in two parts, of which pricers with equal attention_basis() give the same first one.
+  PackAttention attention(std::span<const std::int32_t> lengths_tokens);
+  MicroBatchPrice with_attention(std::int64_t tokens, const PackAttention& attention);
+  /// All that attention() depends on, beside the documents.
+  struct AttentionBasis {
+    AttentionShape shape;
+    double factor = 1;
+    double windowed_layers = 0;
+    AttentionWindow window;
+    double flop_per_s = 0;  // for profiles without attention
+    std::vector<KernelCurve> curves;
+    std::vector<KernelModel> models;
+    bool operator==(const AttentionBasis&) const = default;
+  };
+  AttentionBasis attention_basis() const;
   const TokenPrices& tokens(std::int64_t tokens_per_gpu);
   /// Deletes all interpolated TokenPrices, which are cheap to compute again. References to them become
   /// invalid.
@@ -87,11 +116,6 @@ class StepPricer {
   double exposed_part(const std::vector<LayerOp>& ops, std::size_t at, bool is_backward);
   double time_s(const std::vector<CountedKernel>& kernels, double factor);
   double document_s(AttentionPricer& pricer, std::int32_t length_tokens);
-  // Of one layer on one GPU; where some layers have a window, of the mean layer.
-  struct LayerAttention {
-    TimeEstimate all = {};
-    double windowed_s = 0;  // the part of layers with a window
-  };
   LayerAttention attention(AttentionPricer& pricer, std::span<const std::int32_t> lengths_tokens);
   RingPrice ring(const LayerAttention& computed, std::int64_t tokens_per_gpu, bool is_backward);
   void book(PriceAccount& account, Cause cause, const PricedKernel& kernel, const TimeEstimate& known,
@@ -118,6 +142,7 @@ class StepPricer {
 
   const Transformer& model_;
   const Cluster& cluster_;
+  const HardwareProfile& profile_;
   ParallelPlan plan_;
   FrameworkFactors factors_;
   std::shared_ptr<KernelPricer> kernels_;

@@ -1,10 +1,15 @@
-"""Packing of mixed-length training samples, by the core that the `packsim` simulator packs with.
+"""Packing of mixed-length training samples, and the simulator of what a packing costs.
 
 >>> import numpy, packsim
 >>> packing = packsim.pack(numpy.array([5, 3, 2, 7, 4]), strategy="ffd", capacity_tokens=10)
 >>> [samples.tolist() for samples in packing.groups[0]]
 [[3, 1], [0, 4], [2]]
+
+`compare()`, `simulate()` and `plan_of()` run the simulator, in a package that was built with it
+(docs/python.md).
 """
+
+from typing import TYPE_CHECKING, Any
 
 from packsim._balance import Balance, balance
 from packsim._core import version as __version__
@@ -24,6 +29,45 @@ from packsim._stream_packs import StreamCounts, StreamPacks
 from packsim._window_quality import WindowQuality, window_quality
 from packsim.streaming import stream_packs
 
+if TYPE_CHECKING:
+    from packsim.simulator import (
+        Report,
+        Run,
+        Scenario,
+        ScenarioError,
+        compare,
+        load_scenario,
+        plan_of,
+        simulate,
+    )
+else:
+    _OF_SIMULATOR = frozenset(
+        {
+            "Report",
+            "Run",
+            "Scenario",
+            "ScenarioError",
+            "compare",
+            "load_scenario",
+            "plan_of",
+            "simulate",
+        }
+    )
+
+    def __getattr__(name: str) -> Any:
+        # Imported when it is used: who only packs is not to wait for it.
+        if name not in _OF_SIMULATOR:
+            raise AttributeError(f"module 'packsim' has no attribute {name!r}")
+        import importlib
+
+        value = getattr(importlib.import_module("packsim.simulator"), name)
+        globals()[name] = value
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *_OF_SIMULATOR})
+
+
 __all__ = [
     "Balance",
     "LengthsLike",
@@ -39,6 +83,10 @@ __all__ = [
     "Plan",
     "PlanGroup",
     "RepackedPlan",
+    "Report",
+    "Run",
+    "Scenario",
+    "ScenarioError",
     "Strategy",
     "StreamCounts",
     "StreamPacker",
@@ -46,10 +94,14 @@ __all__ = [
     "WindowQuality",
     "__version__",
     "balance",
+    "compare",
+    "load_scenario",
     "make_plan",
     "normalisers",
     "options",
     "pack",
+    "plan_of",
+    "simulate",
     "strategies",
     "stream_packs",
     "window_quality",

@@ -91,7 +91,6 @@ def load(path: str | os.PathLike[str], *, width_px: int = 900) -> Charts:
     ImportError
         If Altair is not installed, with how to install it.
     """
-    _altair()
     path = Path(path)
     if path.is_dir():
         path = path / "charts.json"
@@ -103,6 +102,12 @@ def load(path: str | os.PathLike[str], *, width_px: int = 900) -> Charts:
         document = json.loads(path.read_bytes())
     except ValueError as error:
         raise ValueError(f"{path}: expected JSON: {error}") from error
+    return of_document(document, path, width_px)
+
+
+def of_document(document: Any, path: Path, width_px: int) -> Charts:
+    """The charts of what charts.json says. path: for messages. Raises as `load()`."""
+    _altair()
     for key in ("theme", "specs", "datasets"):
         if not isinstance(document, dict) or not isinstance(document.get(key), dict):
             raise ValueError(f"{path}: /{key}: expected an object, as in charts.json of a report")

@@ -15,6 +15,7 @@ namespace packsim {
 namespace {
 
 using namespace formats_detail;
+using Json = nlohmann::ordered_json;
 
 // Less is no gain: two simulated plans that are as good.
 constexpr double kGain = 0.001;
@@ -27,6 +28,10 @@ std::string what_of(const AdvisedChange& change) {
   return fmt::format("{}", fmt::join(change.what, ", and "));
 }
 
+std::string percentage(double saved) {
+  return fmt::format("{:+.1f}%", -100 * saved);
+}
+
 std::string settings_of(const AdvisedChange& change) {
   std::string text;
   for (const std::string& setting : change.settings)
@@ -37,6 +42,29 @@ std::string settings_of(const AdvisedChange& change) {
 std::string interval_of(const AdvisedChange& change) {
   if (change.gpu_days_low <= 0) return "";
   return fmt::format(" (90%: {} to {})", quantity(change.gpu_days_low), quantity(change.gpu_days_high));
+}
+
+// What the change saves, what it takes, and the settings that repeat it.
+std::string line_of(const Advice& advice, const AdvisedChange& change, int width_columns) {
+  const std::string saving = advice.gpu_days
+                                 ? fmt::format("{:>7}  ", percentage(saved_fraction(advice, change)))
+                                 : std::string(9, ' ');
+  const std::string line = fmt::format("{}{}: {} GPU-days{}", saving, what_of(change),
+                                       quantity(*change.gpu_days), interval_of(change));
+  return wrapped(line, width_columns, 9) + settings_of(change);
+}
+
+std::string limits_text(const Advice& advice, int width_columns) {
+  std::string text;
+  for (const AdvisedChange& limit : advice.limits) {
+    const bool is_gain = limit.gpu_days && limit.trains_asked_job && saved_fraction(advice, limit) >= kGain;
+    if (is_gain) text += line_of(advice, limit, width_columns);
+  }
+  if (text.empty()) return "";
+  return "\n" +
+         wrapped("Limits that no setting of a real job reaches, each simulated in the same way:",
+                 width_columns, 0) +
+         "\n" + text;
 }
 
 std::string sentence(std::string_view start, const std::vector<std::string>& parts, int width_columns) {
@@ -53,6 +81,27 @@ std::string headline(const Advice& advice) {
   return fmt::format(
       "{} takes {} GPU-days. What one change would save, each simulated from the changed scenario:", name,
       quantity(*advice.gpu_days));
+}
+
+Json number_json(const std::optional<double>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json changes_json(const Advice& advice, const std::vector<AdvisedChange>& changes) {
+  Json list = Json::array();
+  for (const AdvisedChange& change : changes) {
+    list.push_back({{"what", what_of(change)},
+                    {"settings", change.settings},
+                    {"feasible", change.feasible},
+                    {"gpu_days", number_json(change.gpu_days)},
+                    {"gpu_days_low", change.gpu_days_low},
+                    {"gpu_days_high", change.gpu_days_high},
+                    {"saved_fraction",
+                     change.gpu_days && advice.gpu_days ? Json(saved_fraction(advice, change)) : Json()},
+                    {"trains_asked_job", change.trains_asked_job},
+                    {"refused", change.refused ? Json(*change.refused) : Json()}});
+  }
+  return list;
 }
 
 }  // namespace
@@ -72,19 +121,15 @@ std::string advice_text(const Advice& advice, int width_columns) {
       continue;
     }
     const double saved = saved_fraction(advice, change);
-    const std::string percentage = fmt::format("{:+.1f}%", -100 * saved);
     if (!change.trains_asked_job) {
       others.push_back(what);
     } else if (advice.gpu_days && saved < -kGain) {
-      slower.push_back(fmt::format("{} ({})", what, percentage));
+      slower.push_back(fmt::format("{} ({})", what, percentage(saved)));
     } else if (advice.gpu_days && saved < kGain) {
       same.push_back(what);
     } else {
       has_gain = true;
-      const std::string saving = advice.gpu_days ? fmt::format("{:>7}  ", percentage) : std::string(9, ' ');
-      const std::string number =
-          fmt::format("{}{}: {} GPU-days{}", saving, what, quantity(*change.gpu_days), interval_of(change));
-      text += wrapped(number, width_columns, 9) + settings_of(change);
+      text += line_of(advice, change, width_columns);
     }
   }
   if (!has_gain)
@@ -92,41 +137,18 @@ std::string advice_text(const Advice& advice, int width_columns) {
         advice.gpu_days ? "None of the changes below saves 0.1 %.\n" : "None of the changes below does.\n";
   if (!advice.gpu_days)
     return text + fmt::format("\n{} other changes, alone or two together, do not.\n", misfits.size());
-  text += "\n" + sentence("No gain", same, width_columns) + sentence("Slower", slower, width_columns) +
-          sentence("Does not fit in memory", misfits, width_columns) +
-          sentence("Trains another job, so it is not compared", others, width_columns);
-  std::vector<std::string> limits;
-  for (const AdviceLimit& limit : advice.limits) {
-    const double fraction = limit.gpu_days / *advice.gpu_days;
-    if (fraction >= kGain) limits.push_back(fmt::format("-{:.1f}% {}", 100 * fraction, limit.what));
-  }
-  return text + sentence("At most, as no setting does it", limits, width_columns);
+  return text + "\n" + sentence("No gain", same, width_columns) + sentence("Slower", slower, width_columns) +
+         sentence("Does not fit in memory", misfits, width_columns) +
+         sentence("Trains another job, so it is not compared", others, width_columns) +
+         limits_text(advice, width_columns);
 }
 
 std::string advice_json(const Advice& advice) {
-  using Json = nlohmann::ordered_json;
-  const auto number = [](const std::optional<double>& value) { return value ? Json(*value) : Json(); };
-  Json changes = Json::array();
-  for (const AdvisedChange& change : advice.changes) {
-    changes.push_back({{"what", what_of(change)},
-                       {"settings", change.settings},
-                       {"feasible", change.feasible},
-                       {"gpu_days", number(change.gpu_days)},
-                       {"gpu_days_low", change.gpu_days_low},
-                       {"gpu_days_high", change.gpu_days_high},
-                       {"saved_fraction",
-                        change.gpu_days && advice.gpu_days ? Json(saved_fraction(advice, change)) : Json()},
-                       {"trains_asked_job", change.trains_asked_job},
-                       {"refused", change.refused ? Json(*change.refused) : Json()}});
-  }
-  Json limits = Json::array();
-  for (const AdviceLimit& limit : advice.limits)
-    limits.push_back({{"what", limit.what}, {"gpu_days", limit.gpu_days}});
   const Json json = {{"strategy", advice.strategy},
                      {"feasible", advice.feasible},
-                     {"gpu_days", number(advice.gpu_days)},
-                     {"changes", changes},
-                     {"limits", limits}};
+                     {"gpu_days", number_json(advice.gpu_days)},
+                     {"changes", changes_json(advice, advice.changes)},
+                     {"limits", changes_json(advice, advice.limits)}};
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-#include <string_view>
 #include <variant>
 
-#include "reports/tables/run_values.hpp"
+#include "reports/tables/typed_columns.hpp"
 #include "reports/text/escape.hpp"
 
 namespace packsim {
@@ -14,35 +12,24 @@ namespace {
 
 std::string cell(const Value& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return formats_detail::csv_field(*text);
-  if (const auto* number = std::get_if<double>(&value))
-    return std::isfinite(*number) ? fmt::format("{}", *number) : "";
+  if (const auto* number = std::get_if<double>(&value)) return fmt::format("{}", *number);
   if (const auto* count = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *count);
   if (const auto* truth = std::get_if<bool>(&value)) return *truth ? "true" : "false";
   return "";
 }
 
-std::string group_summary(const StrategyResult& run) {
-  std::string summary;
-  for (const PlannedGroup& group : run.groups) {
-    if (!summary.empty()) summary += ';';
-    summary += fmt::format("{}:{}:{}", group.capacity_tokens, group.sequence.ulysses, group.gc_layers);
-  }
-  return summary;
-}
-
 }  // namespace
 
 std::string to_csv(const Report& report) {
+  const std::vector<TypedColumn> columns = typed_columns(report);
   std::string csv;
-  for (const RunValue& value : run_values()) {
-    if (!value.key.empty()) csv += value.key + ',';
-  }
-  csv += "groups\r\n";
-  for (const StrategyResult& run : report.runs) {
-    for (const RunValue& value : run_values()) {
-      if (!value.key.empty()) csv += cell(value.value(run)) + ',';
-    }
-    csv += group_summary(run) + "\r\n";
+  for (const TypedColumn& column : columns) csv += (csv.empty() ? "" : ",") + column.key;
+  csv += "\r\n";
+  for (std::size_t run = 0; run < report.runs.size(); ++run) {
+    std::string line;
+    for (const TypedColumn& column : columns) line += cell(column.values[run]) + ',';
+    line.back() = '\r';
+    csv += line + '\n';
   }
   return csv;
 }

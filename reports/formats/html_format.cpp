@@ -77,7 +77,8 @@ std::string loss_table(const Report& report) {
 }
 
 std::string tables(const Report& report) {
-  std::string text = section("Slowest steps", "The steps of each run that take longest, and what they train.",
+  std::string text = section("Slowest steps", "The steps of each run that take longest, how many times as long as its median step, and "
+                             "what they train.",
                              slowest_table(report));
   text += section("Lower bound", kBoundNote,
                   report.bounds.empty() ? "" : texts_table("Lower bound", bound_rows(report)));
@@ -89,7 +90,8 @@ std::string tables(const Report& report) {
               plan_table(report));
   text +=
       section("What became of the data",
-              "Tokens count all epochs, samples one. Shares are of the data set's tokens over all epochs.",
+              "Tokens are counted over all epochs, samples in one epoch. Percentages are of the data set's "
+              "tokens over all epochs.",
               accounting_table(report));
   text += section("Plans found by search", kSearchNote,
                   texts_table("Plans found by search", search_rows(report)));
@@ -107,9 +109,9 @@ std::string body(const Report& report, std::span<const Chart> charts) {
   for (const Chart& chart : std::span(charts.begin(), after_tables)) text += figure(chart);
   text +=
       section("Comparison",
-              "Ratios are fractions from 0 to 1, and 0 is best; 0 stands for exactly none. k, M and B are "
-              "powers of 1000, K is 1024. Column heads sort, and say what they mean on hover and focus. The "
-              "fastest run is bold.",
+              "The columns of Balance are fractions from 0 to 1, and 0 is best; 0 without decimals is "
+              "exactly zero. k, M and B are powers of 1000, K is 1024. Column heads sort, and say what they "
+              "mean on hover and focus. The fastest run is bold.",
               run_table(report, RunTable::comparison));
   text += run_notes_html(report);
   if (!columns(report, RunTable::use_and_cost).empty())

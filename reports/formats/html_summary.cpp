@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
+
 #include "reports/files/embedded.hpp"
 #include "reports/formats/html_table.hpp"
 #include "reports/tables/comparable_runs.hpp"
@@ -31,7 +33,7 @@ std::string card(std::string_view title, std::string_view defined_as, std::strin
 
 std::string interval_text(const VerdictAmount& amount) {
   return amount.low && amount.high
-             ? fmt::format("90 %: {} to {}", quantity(*amount.low), quantity(*amount.high))
+             ? fmt::format("90%: {} to {}", quantity(*amount.low), quantity(*amount.high))
              : "";
 }
 
@@ -93,7 +95,9 @@ std::string settings(const Verdict& verdict) {
   if (rows.empty()) return "";
   HtmlTable table = table_of_rows("What to set for each group of packs", rows);
   table.style = "plain";
-  return fmt::format("<h2>What to set</h2>\n<p>{}</p>\n", html_escaped(verdict.settings)) + html(table);
+  std::string sentence = verdict.settings;
+  sentence.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence.front())));
+  return fmt::format("<h2>What to set</h2>\n<p>{}</p>\n", html_escaped(sentence)) + html(table);
 }
 
 std::string scenario_text(const std::string& text) {

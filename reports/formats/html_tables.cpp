@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "reports/tables/definitions.hpp"
 #include "reports/tables/memory_parts.hpp"
 #include "reports/tables/shown_groups.hpp"
+#include "reports/terminal/runs_table.hpp"
 #include "reports/text/escape.hpp"
 #include "reports/text/numbers.hpp"
 #include "reports/text/plan_text.hpp"
@@ -38,7 +40,7 @@ HtmlCell run_cell(const StrategyResult& run, const Report& report) {
   } else if (!run.feasible) {
     tags += " <span class=\"tag oom\">does not fit</span>";
   }
-  if (!run.differences.empty()) tags += " <span class=\"tag oom\">another job</span>";
+  if (is_another_job(run)) tags += " <span class=\"tag oom\">another job</span>";
   return {breakable(run.name) + tags};
 }
 
@@ -59,9 +61,9 @@ HtmlTable::Row plan_row(const StrategyResult& run, const ShownGroup& shown, cons
   const PlannedGroup& group = shown.group;
   HtmlTable::Row row{.cells = {run_cell(run, report)}};
   for (const std::string& text :
-       {capacity(group.capacity_tokens), sequence_text(group.sequence), shown.gc_layers,
-        grouped(group.zero_stage), grouped(group.n_dp_ranks),
-        micro_batches_text(group.micro_batches_per_rank), grouped(group.packs), grouped(group.iterations)}) {
+       {shown.capacity, sequence_text(group.sequence), shown.gc_layers, grouped(group.zero_stage),
+        grouped(group.n_dp_ranks), micro_batches_text(group.micro_batches_per_rank), grouped(group.packs),
+        grouped(group.iterations)}) {
     row.cells.push_back({text});
   }
   row.cells.push_back(
@@ -83,27 +85,40 @@ double median_step_s(const RunTimes& times) {
   return times.step_quantiles_s[(times.step_quantiles_s.size() - 1) / 2];
 }
 
-}  // namespace
+constexpr std::string_view kComparison = "Comparison of the runs";
 
-std::string run_table(const Report& report, RunTable which) {
-  const std::vector<Column> shown = columns(report, which);
-  HtmlTable table{
-      .name = which == RunTable::comparison ? "Comparison of the runs" : "Use of the GPUs, and cost",
-      .style = "comparison",
-      .heads = {{.title = "run"}},
-      .rows = {}};
+// Without groups above its columns.
+HtmlTable table_of_runs(std::string_view name, const Report& report, std::span<const Column> shown,
+                        std::span<const StrategyResult* const> runs) {
+  HtmlTable table{.name = name, .style = "comparison", .heads = {{.title = "run"}}, .rows = {}};
   for (const Column& column : shown)
-    table.heads.push_back({.title = std::string(column.title), .unit = column.unit, .group = column.group});
+    table.heads.push_back({.title = std::string(column.title), .unit = column.unit});
   const StrategyResult* fastest = fastest_run(report);
-  for (const StrategyResult& run : report.runs) {
-    HtmlTable::Row row{.cells = {run_cell(run, report)}, .is_best = &run == fastest};
+  for (const StrategyResult* run : runs) {
+    HtmlTable::Row row{.cells = {run_cell(*run, report)}, .is_best = run == fastest};
     for (const Column& column : shown) {
-      const std::string text = column.text(run);
+      const std::string text = column.text(*run);
       row.cells.push_back({html_escaped(text), text == "OOM" || text == "failed" ? "oom" : ""});
     }
     table.rows.push_back(std::move(row));
   }
+  return table;
+}
+
+}  // namespace
+
+std::string run_table(const Report& report, RunTable which) {
+  const std::vector<Column> shown = columns(report, which);
+  HtmlTable table = table_of_runs(which == RunTable::comparison ? kComparison : "Use of the GPUs, and cost",
+                                  report, shown, sorted_runs(report));
+  for (std::size_t c = 0; c < shown.size(); ++c) table.heads[c + 1].group = shown[c].group;
   return html(table);
+}
+
+std::string short_run_table(const Report& report, std::size_t width_columns) {
+  const std::vector<Column> shown =
+      fitting_columns(report, columns(report, RunTable::comparison), width_columns);
+  return html(table_of_runs(kComparison, report, shown, sorted_runs(report)));
 }
 
 std::string plan_table(const Report& report) {
@@ -163,8 +178,8 @@ std::string slowest_table(const Report& report) {
     if (!run.times || run.times->step_quantiles_s.empty()) continue;
     const double median_s = median_step_s(*run.times);
     for (const SlowStep& slow : run.times->slowest_steps) {
-      const std::string takes =
-          fmt::format("{} s ({:.2f}x)", quantity(slow.step_s), slow.step_s / std::max(median_s, 1e-12));
+      const std::string takes = fmt::format("{} s ({:.2f}x the median)", quantity(slow.step_s),
+                                            slow.step_s / std::max(median_s, 1e-12));
       table.rows.push_back({{run_cell(run, report),
                              {grouped(slow.iteration)},
                              {takes},

@@ -58,11 +58,35 @@ async function draw_all() {
   document.documentElement.dataset.ready = "true";
 }
 
-// For print.js: all charts so many pixels wide, or as wide as the screen has it.
-window.packsim_set_chart_width = (width) => {
-  for (const [figure, { view }] of views) {
-    view.signal("width", width ?? figure.querySelector(".plot").clientWidth).run();
-  }
+// The height of a row of a chart that has a row for each run or rank; none of other charts.
+const row_px = (view) => view.getState({ signals: (name) => name === "y_step" }).signals.y_step;
+
+// For print.js: all charts in a room of so many pixels, or as wide as the screen has it. Rows become lower where
+// that makes a chart fit, but never so low that their names touch.
+const kLowestRow_px = 15;
+const screen_row_px = new Map();
+async function fit(plot, view, room) {
+  await view.signal("width", room?.width_px ?? plot.clientWidth).runAsync();
+  if (row_px(view) === undefined) return;
+  if (!screen_row_px.has(view)) screen_row_px.set(view, row_px(view));
+  await view.signal("y_step", screen_row_px.get(view)).runAsync();
+  const over_px = room ? plot.querySelector("svg").getAttribute("height") - room.height_px : 0;
+  if (over_px <= 0) return;
+  const fitting_px = row_px(view) * (1 - over_px / view.signal("height"));
+  await view.signal("y_step", Math.min(row_px(view), Math.max(kLowestRow_px, fitting_px))).runAsync();
+}
+window.packsim_fit_charts = async (room) => {
+  for (const [figure, { view }] of views) await fit(figure.querySelector(".plot"), view, room);
+};
+
+// For print.js: where a chart may be cut, in pixels from its top: between its rows.
+window.packsim_row_ends = (figure) => {
+  const { view } = views.get(figure);
+  const step_px = row_px(view);
+  if (step_px === undefined) return [];
+  const n_rows = Math.round(view.signal("height") / step_px);
+  const top_px = view.padding().top + view.origin()[1];
+  return Array.from({ length: n_rows }, (_, row) => top_px + (row + 1) * step_px);
 };
 
 narrow.addEventListener("change", draw_all);

@@ -20,9 +20,9 @@ std::span<const BoundPart> bound_parts();
 std::vector<std::vector<std::string>> bound_rows(const Report& report);
 
 inline constexpr std::string_view kBoundNote =
-    "Lower bound: no packing and schedule of the baseline's samples can take fewer GPU-days, with every "
-    "sample whole in one pack, at any SP degree, on these GPUs, in iterations no larger than the "
-    "strategies', and "
-    "with as little recomputation as memory allows.";
+    "Lower bound: at this ZeRO stage, no packing or schedule of the baseline's samples can take fewer "
+    "GPU-days on these GPUs, at any SP degree, with every sample whole in one pack, iterations no larger "
+    "than those of the runs, and as little recomputation as memory allows. Each run is compared with the "
+    "bound of its own stage; that another stage has a lower bound does not say that a plan reaches it.";
 
 }  // namespace packsim::formats_detail

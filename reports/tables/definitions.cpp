@@ -9,22 +9,27 @@ std::span<const Definition> definitions() {
   static constexpr Definition kDefinitions[] = {
       {"run", "A strategy of the scenario with its options, under the name that the scenario gives it."},
       // Plans and memory.
-      {"capacity", "The most tokens of a pack of the group. K is 1024."},
-      {"packs up to", "The most tokens of a pack of the group. K is 1024."},
+      {"capacity",
+       "The most tokens of a pack of the group; of the largest group where a row joins several. K is 1024."},
+      {"packs up to",
+       "The most tokens of a pack of the group; of the largest group where a row joins several. K is 1024."},
       {"SP", "GPUs that share a sequence by Ulysses; x CP n: times n GPUs of ring attention."},
       {"ring CP", "GPUs that share a sequence by ring attention."},
-      {"GC layers", "Layers whose activations are recomputed in the backward pass (gradient checkpointing)."},
+      {"GC layers",
+       "Layers whose activations are recomputed in the backward pass (gradient checkpointing). A range "
+       "where a row joins several groups."},
       {"ZeRO", "What data-parallel ranks shard: 1 the optimizer's state, 2 gradients too, 3 weights too."},
       {"DP ranks", "Data-parallel ranks: groups of GPUs that each train packs of their own."},
       {"micro-batches", "Packs that a DP rank trains one after another in an iteration."},
-      {"packs of the group", "Of one epoch; of all epochs where each is packed anew."},
+      {"packs of the group", "Packs of the group in one epoch; in all epochs where each is packed anew."},
       {"iterations of the group", "Optimizer steps over all epochs that train its packs."},
-      {"peak memory", "Of one GPU at the largest micro-batch, beside the memory that the GPU has."},
+      {"peak memory", "Peak memory of one GPU at the largest micro-batch, and the memory that the GPU has."},
       {"memory", "What holds the peak memory; the upright mark is the memory that the GPU has."},
       {"states", "Weights, gradients and the optimizer's state."},
-      {"activations", "Kept or recomputed for the backward pass, and the gradients of the layer at work."},
+      {"activations",
+       "Activations kept or recomputed for the backward pass, and the gradients of the current layer."},
       {"checkpoints", "Inputs of layers that are recomputed."},
-      {"logits", "Of the loss, with its workspace."},
+      {"logits", "Logits of the loss, and their workspace."},
       {"buffers", "Gathered weights, gradients on their way to their shards, and exchanges."},
       {"reserved", "CUDA's context, communication libraries, workspaces and fragmentation."},
       // What became of the data.
@@ -45,14 +50,16 @@ std::span<const Definition> definitions() {
       {"repeated tokens", "Tokens that are trained again to fill last iterations, over all epochs."},
       {"curriculum iterations", "Short iterations at the start of the run."},
       // Lower bounds.
-      {"lower bound", "The least GPU time that any schedule of the same whole samples can take."},
+      {"lower bound",
+       "The ZeRO stage for which no packing or schedule of the same whole samples can take less GPU time."},
       {"linear", "Matrix products and elementwise kernels, as a share of the bound."},
       {"attention", "Attention kernels, as a share of the bound."},
       {"recompute", "The least recomputation that fits in memory, as a share of the bound."},
       {"exchange", "Communication that computation cannot hide, as a share of the bound."},
       {"overhead", "Fixed costs of the framework, as a share of the bound."},
       {"steps", "The optimizer, and what each step adds to its packs, as a share of the bound."},
-      {"waiting", "For samples that take longer than an equal share of their step, as a share of the bound."},
+      {"waiting",
+       "Waits for samples that take longer than an equal share of their step, as a share of the bound."},
       // Searches.
       {"plan found", "The run whose plan was searched."},
       {"chosen", "The plan with the fewest GPU-days of those that were simulated."},
@@ -62,19 +69,19 @@ std::span<const Definition> definitions() {
       {"plans", "Plans of the search space that fit in memory."},
       {"simulated", "Plans that were simulated with the data; lower bounds rule the others out."},
       // Slowest steps.
-      {"iteration", "Its place among the iterations of the run, from 0."},
+      {"iteration", "Index of the step in the run, from 0."},
       {"takes", "Seconds of the step, and how many times the run's median step that is."},
       {"step ABR",
-       "Attention balance ratio of the iteration: what GPUs wait for the one with most attention "
-       "work, if nothing else fills the time."},
+       "Attention balance ratio of the iteration: the share of attention time that GPUs would wait for the "
+       "one with most attention work, if no other work filled the wait."},
       {"tokens", "Tokens of the data in the iteration, without padding."},
       {"longest sample", "Tokens of the longest sample in the iteration."},
       {"GPUs of a pack", "GPUs that share each pack of the iteration; mixed where packs differ."},
       // Loss weights.
       {"misplaced loss", "The run whose loss weights are looked at."},
       {"misplaced share",
-       "Share of the loss weight that would be on other tokens if all loss tokens weighed the "
-       "same, under this normaliser."},
+       "Share of the loss's weight that this normaliser puts on other tokens than if all tokens of the "
+       "iteration weighed the same."},
       {"long",
        "Weight of a token of the longest samples over the mean weight of a token, under the normaliser "
        "to the left; 1 is fair."},

@@ -13,9 +13,10 @@ namespace packsim::formats_detail {
 std::vector<std::vector<std::string>> loss_rows(const Report& report);
 
 inline constexpr std::string_view kLossNote =
-    "For each loss normaliser: the share of the loss's weight that it gives to other tokens than the "
-    "mean over all tokens of an iteration would, and then the weight of a token of the longest samples "
-    "(those with half of all tokens), where 1 is its weight in that mean. The normaliser \"stable\" is "
-    "that mean: 0 and 1 for every run.";
+    "Loss weights: how far each way to normalise the loss departs from the mean over all tokens of an "
+    "iteration. The percentage is the share of the loss's weight that lies on other tokens than in that "
+    "mean; \"long\" is the weight of a token of the longest samples (those with half of all tokens), where "
+    "1 is its weight in that mean. The normaliser \"stable\" is that mean, so it would have 0% and 1 for "
+    "every run.";
 
 }  // namespace packsim::formats_detail

@@ -186,10 +186,10 @@ Values times() {
       {.column =
            Column{
                kTime, 2, "90%", "",
-               "Half-width of the interval that is meant to hold nine of ten true GPU-days; docs/accuracy.md "
-               "says how often it did. It follows from how well the framework profile and the kernel prices "
-               "are known. The runs of one report share most of their error, so their ratio is known better "
-               "than either cost.",
+               "How wide the interval is that is meant to hold nine of ten true GPU-days: at 20% it goes "
+               "from GPU-days / 1.2 to GPU-days x 1.2. docs/accuracy.md says how often it did. It follows "
+               "from how well the framework profile and the kernel prices are known. The runs of one report "
+               "share most of their error, so their ratio is known better than either cost.",
                or_oom(number(interval, whole_percent))}},
       {"largest_uncertainty",
        [](const Run& run) { return run.times ? if_there(run.times->largest_uncertainty) : Value(); }},

@@ -1,7 +1,11 @@
 #include "reports/tables/shown_groups.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <tuple>
+
+#include "reports/text/numbers.hpp"
 
 namespace packsim {
 namespace {
@@ -17,20 +21,27 @@ bool is_one_row(const PlannedGroup& a, const PlannedGroup& b) {
 std::vector<ShownGroup> shown_groups(const StrategyResult& run) {
   std::vector<ShownGroup> shown;
   if (run.groups.size() <= kMany) {
-    for (const PlannedGroup& group : run.groups) shown.push_back({group, std::to_string(group.gc_layers)});
+    for (const PlannedGroup& group : run.groups) {
+      shown.push_back(
+          {group, std::to_string(group.gc_layers), formats_detail::capacity(group.capacity_tokens)});
+    }
     return shown;
   }
-  std::vector<std::pair<int, int>> layers;  // fewest and most
+  std::vector<std::pair<int, int>> layers;     // fewest and most
+  std::vector<std::int64_t> least_capacities;  // tokens
   for (const PlannedGroup& group : run.groups) {
     const auto same =
         std::ranges::find_if(shown, [&](const ShownGroup& row) { return is_one_row(row.group, group); });
     if (same == shown.end()) {
-      shown.push_back({group, ""});
+      shown.push_back({group, "", ""});
       layers.emplace_back(group.gc_layers, group.gc_layers);
+      least_capacities.push_back(group.capacity_tokens);
       continue;
     }
     PlannedGroup& row = same->group;
-    std::pair<int, int>& row_layers = layers[static_cast<std::size_t>(same - shown.begin())];
+    const auto index = static_cast<std::size_t>(same - shown.begin());
+    std::pair<int, int>& row_layers = layers[index];
+    least_capacities[index] = std::min(least_capacities[index], group.capacity_tokens);
     row_layers = {std::min(row_layers.first, group.gc_layers), std::max(row_layers.second, group.gc_layers)};
     const std::int64_t packs = row.packs + group.packs;
     const std::int64_t iterations = std::max(row.iterations, group.iterations);
@@ -46,9 +57,21 @@ std::vector<ShownGroup> shown_groups(const StrategyResult& run) {
     const auto [fewest, most] = layers[i];
     shown[i].gc_layers =
         fewest == most ? std::to_string(most) : std::to_string(fewest) + "-" + std::to_string(most);
+    const std::string largest = formats_detail::capacity(shown[i].group.capacity_tokens);
+    const std::string least = formats_detail::capacity(least_capacities[i]);
+    shown[i].capacity = least == largest ? largest : least + "-" + largest;
   }
   std::ranges::stable_sort(shown, {}, [](const ShownGroup& row) { return row.group.sequence.ulysses; });
   return shown;
+}
+
+std::string group_summary(const StrategyResult& run) {
+  std::string summary;
+  for (const PlannedGroup& group : run.groups) {
+    if (!summary.empty()) summary += ';';
+    summary += fmt::format("{}:{}:{}", group.capacity_tokens, group.sequence.ulysses, group.gc_layers);
+  }
+  return summary;
 }
 
 }  // namespace packsim

@@ -47,13 +47,13 @@ std::string plans(const Report& report) {
                                                  ""}};
   for (const StrategyResult& run : report.runs) {
     bool is_first = true;
-    for (const auto& [group, gc_layers] : shown_groups(run)) {
-      rows.push_back(
-          {std::exchange(is_first, false) ? printable_name(run.name) : "", capacity(group.capacity_tokens),
-           sequence_text(group.sequence), gc_layers, fmt::format("{}", group.zero_stage),
-           fmt::format("{}", group.n_dp_ranks), micro_batches_text(group.micro_batches_per_rank),
-           grouped(group.packs), grouped(group.iterations),
-           gibibytes_used(group.peak_memory_bytes, group.gpu_memory_bytes), group.feasible ? "" : "OOM"});
+    for (const auto& [group, gc_layers, capacity] : shown_groups(run)) {
+      rows.push_back({std::exchange(is_first, false) ? printable_name(run.name) : "", capacity,
+                      sequence_text(group.sequence), gc_layers, fmt::format("{}", group.zero_stage),
+                      fmt::format("{}", group.n_dp_ranks), micro_batches_text(group.micro_batches_per_rank),
+                      grouped(group.packs), grouped(group.iterations),
+                      gibibytes_used(group.peak_memory_bytes, group.gpu_memory_bytes),
+                      group.feasible ? "" : "OOM"});
     }
   }
   return text_table(rows);

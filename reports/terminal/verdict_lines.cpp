@@ -109,7 +109,7 @@ class VerdictBuilder {
       const std::size_t n_shown = most_lines - 2;  // titles, and the line that counts the others
       const std::size_t n_hidden = lines.size() - 1 - n_shown;
       lines.resize(n_shown + 1);
-      lines.push_back(fmt::format("and {} more groups, which --wide lists", n_hidden));
+      lines.push_back(fmt::format("and {} more rows, which --wide lists", n_hidden));
     }
     for (const std::string& line : lines) text_.lines.push_back(std::string(kLabelColumns, ' ') + line);
   }

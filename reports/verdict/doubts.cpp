@@ -22,16 +22,20 @@ std::string certainty_of_order(const RunTimes& best, const RunTimes& next) {
   const double a = log_half_width(best);
   const double b = log_half_width(next);
   const double distance = std::log(next.gpu_days / best.gpu_days);
-  if (a <= 0 || b <= 0) return "but the report has no intervals that say how likely that is";
-  if (distance > std::hypot(a, b)) return "which their 90% intervals rule out";
-  if (distance < std::abs(a - b)) return "which their 90% intervals allow, whatever error they share";
-  return "which their 90% intervals allow only if they share little error; runs of one report share most";
+  if (a <= 0 || b <= 0) return "The report has no intervals that say how sure this order is";
+  if (distance > std::hypot(a, b)) return "Their 90% intervals rule out that it is faster";
+  if (distance < std::abs(a - b))
+    return "Their 90% intervals allow that it is faster, whatever error the two share";
+  return "Their 90% intervals allow that it is faster only if the two share little error; runs of one report "
+         "share most";
 }
 
 std::string next_run(const Report& report, const StrategyResult& best) {
   const StrategyResult* next = fastest_run(report, &best);
   if (next == nullptr) return "";
-  return fmt::format("{} is next with {} GPU-days. It wins if the ratio of the two is off by over {}, {}.",
+  if (next->times->gpu_days <= best.times->gpu_days)
+    return fmt::format("{} takes equally many GPU-days.", printable_name(next->name));
+  return fmt::format("{} is next with {} GPU-days, {} more. {}.",
                      printable_name(next->name), quantity(next->times->gpu_days),
                      percent(next->times->gpu_days / best.times->gpu_days - 1),
                      certainty_of_order(*best.times, *next->times));

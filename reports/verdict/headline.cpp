@@ -40,7 +40,13 @@ std::string nearest_to_fitting(const Report& report) {
     if (nearest == nullptr || *excess < *memory_excess_bytes(*nearest)) nearest = &run;
   }
   if (nearest == nullptr) return "";
-  return fmt::format("{} comes nearest: its {}.", printable_name(nearest->name), memory_excess(*nearest));
+  const auto largest = std::ranges::max_element(nearest->groups, {}, &PlannedGroup::peak_memory_bytes);
+  return fmt::format(
+      "{} comes nearest: its {}; weights, gradients and optimizer take {} GiB of it. `packsim advise` "
+      "simulates what would make it fit.",
+      printable_name(nearest->name), memory_excess(*nearest),
+      gibibytes(largest->memory.weights_bytes + largest->memory.gradients_bytes +
+                largest->memory.optimizer_bytes));
 }
 
 }  // namespace

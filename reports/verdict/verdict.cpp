@@ -62,9 +62,8 @@ std::vector<std::vector<std::string>> setting_rows(const Verdict& verdict) {
       {"packs up to", "SP", "ring CP", "GC layers", "ZeRO", "DP ranks", "micro-batches"}};
   for (const ShownGroup& shown : verdict.groups) {
     const PlannedGroup& group = shown.group;
-    rows.push_back({capacity(group.capacity_tokens), grouped(group.sequence.ulysses),
-                    grouped(group.sequence.ring), shown.gc_layers, grouped(group.zero_stage),
-                    grouped(group.n_dp_ranks),
+    rows.push_back({shown.capacity, grouped(group.sequence.ulysses), grouped(group.sequence.ring),
+                    shown.gc_layers, grouped(group.zero_stage), grouped(group.n_dp_ranks),
                     group.micro_batches_per_rank ? grouped(*group.micro_batches_per_rank) : "varies"});
   }
   return rows;

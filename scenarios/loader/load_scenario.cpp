@@ -180,9 +180,23 @@ std::vector<ScenarioChange> change_document(JsonDocument& document, std::span<co
   if (settings.empty() || document.root == nullptr || !document.root->is_object()) return {};
   Json changed = *document.root;
   std::vector<ScenarioChange> changes = change_scenario(changed, settings, problems);
-  document.hash = hash_of(changed.dump(-1, ' ', false, Json::error_handler_t::replace));
+  document.hash = hash_of_scenario(changed);
   document.root = std::make_shared<const Json>(std::move(changed));
   return changes;
+}
+
+// problems: those of reading the document.
+Scenario scenario_of(JsonDocument document, const std::string& folder, const DataPaths& data,
+                     std::span<const std::string> settings, Problems& problems) {
+  const std::vector<ScenarioChange> changes = change_document(document, settings, problems);
+  problems.throw_if_any();
+  Scenario scenario = read_scenario(JsonReader(document, problems), folder, data, problems);
+  with_settings(problems, document.file, changes).throw_if_any();
+  scenario.path = document.file;
+  scenario.json = document.root;
+  scenario.scenario_hash = document.hash;
+  scenario.scenario_text = scenario_text_of(*document.root);
+  return scenario;
 }
 
 }  // namespace
@@ -241,6 +255,7 @@ Scenario read_scenario(JsonReader reader, const std::string& folder, const DataP
   scenario.variability = read_variability(reader.optional_object("variability"), scenario.seed, most_gpus);
   scenario.failures = read_failures(reader.optional_object("failures"), context);
   scenario.strategies = read_strategies(reader, scenario.seed, context);
+  read_what_if(reader.optional_object("what_if"), scenario);
   scenario.baseline = read_baseline(reader, scenario.strategies);
   return scenario;
 }
@@ -251,16 +266,19 @@ Scenario load_scenario(const std::string& path, const DataPaths& data,
   const std::string file = is_piped || is_path(path) ? path : path_or_throw(kScenarioFiles, path, data);
   Problems problems;
   JsonDocument document = read_json(file, problems, Comments::allowed);
-  const std::vector<ScenarioChange> changes = change_document(document, settings, problems);
-  problems.throw_if_any();
   const std::string folder = is_piped ? "" : std::filesystem::path(file).parent_path().string();
-  Scenario scenario = read_scenario(JsonReader(document, problems), folder, data, problems);
-  with_settings(problems, file, changes).throw_if_any();
-  scenario.path = file;
-  scenario.json = document.root;
-  scenario.scenario_hash = document.hash;
-  scenario.scenario_text = document.root->dump(2, ' ', false, Json::error_handler_t::replace);
-  return scenario;
+  return scenario_of(std::move(document), folder, data, settings, problems);
+}
+
+Scenario load_scenario_text(const std::string& text, const std::string& name, const DataPaths& data,
+                            std::span<const std::string> settings) {
+  Problems problems;
+  JsonDocument document{.file = name, .hash = {}, .root = nullptr};
+  if (std::optional<Json> root = parse_json(name, text, problems)) {
+    document.hash = hash_of_scenario(*root);
+    document.root = std::make_shared<const Json>(std::move(*root));
+  }
+  return scenario_of(std::move(document), "", data, settings, problems);
 }
 
 Transformer load_model(const std::string& name_or_path, const DataPaths& data) {

@@ -19,6 +19,11 @@ namespace packsim {
 Scenario load_scenario(const std::string& path, const DataPaths& data,
                        std::span<const std::string> settings = {});
 
+/// The same for a scenario that no file holds. name: for messages, and as the scenario's path. Relative paths
+/// are those of the current folder, and the hash is that of the scenario written on one line.
+Scenario load_scenario_text(const std::string& text, const std::string& name, const DataPaths& data,
+                            std::span<const std::string> settings = {});
+
 /// A model, GPU, cluster type or profile by name or path, with the same errors. The cluster has one node.
 Gpu load_gpu(const std::string& name_or_path, const DataPaths& data);
 Transformer load_model(const std::string& name_or_path, const DataPaths& data);

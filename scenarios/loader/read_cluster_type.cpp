@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "scenarios/loader/limits.hpp"
 #include "scenarios/loader/read_network.hpp"
@@ -14,28 +15,29 @@ double number_or(JsonReader& reader, std::string_view key, double low, double fa
   return reader.value(key) == nullptr ? fallback : reader.number(key, low);
 }
 
-// The links of the GPU itself, unless the file says what a node has.
-double read_nvlink(JsonReader& reader, const Gpu& gpu) {
-  const double of_gpu = gpu.nvlink_bytes_per_s.value_or(0);
-  if (!reader.has("nvlink_bytes_per_s") && of_gpu > 0) return of_gpu;
-  return reader.positive("nvlink_bytes_per_s");
+// The links of the GPU itself, unless the file says what a node has. A GPU that was not read may have some.
+double read_nvlink(JsonReader& reader, const std::optional<Gpu>& gpu) {
+  constexpr std::string_view kKey = "nvlink_bytes_per_s";
+  const double of_gpu = gpu ? gpu->nvlink_bytes_per_s.value_or(0) : 0;
+  if (!gpu || of_gpu > 0) return reader.optional_positive(kKey).value_or(of_gpu);
+  return reader.positive(kKey);
 }
 
-Gpu read_gpu_file(JsonReader& reader, const DataPaths& data, Problems& problems) {
+std::optional<Gpu> read_gpu_file(JsonReader& reader, const DataPaths& data, Problems& problems) {
   const std::string name = reader.file_name("gpu", kGpuFiles);
-  if (name.empty()) return {};
+  if (name.empty()) return std::nullopt;
   const std::string folder = std::filesystem::path(reader.file()).parent_path().string();
   const FoundFile file = find_named_file(kGpuFiles, name, folder, data);
   if (!file.found()) {
     reader.refuse("gpu", file.expected, file.got);
-    return {};
+    return std::nullopt;
   }
   const JsonDocument document = read_json(file.path, problems);
   return read_gpu(JsonReader(document, problems));
 }
 
 // Not stated: a network without rates, in which nothing contends.
-Network read_network(JsonReader reader, int gpus_per_node, const Gpu& gpu) {
+Network read_network(JsonReader reader, int gpus_per_node, const std::optional<Gpu>& gpu) {
   constexpr int kMostNodesPerLeaf = 65'536;
   if (reader.silent()) return {};
   const Network defaults;
@@ -58,16 +60,23 @@ Network read_network(JsonReader reader, int gpus_per_node, const Gpu& gpu) {
 }
 
 // In numbers, as a graph, or the name of a file with a graph.
-void read_network_member(JsonReader& reader, const DataPaths& data, Problems& problems, Cluster& cluster) {
-  const Json* value = reader.value("network");
+void read_network_member(JsonReader& reader, const std::optional<Gpu>& gpu, const DataPaths& data,
+                         Problems& problems, Cluster& cluster) {
   const std::size_t before = reader.n_problems();
-  if (value != nullptr && value->is_string()) {
+  if (reader.is_file_name("network", kNetworkFiles)) {
     const std::string folder = std::filesystem::path(reader.file()).parent_path().string();
     cluster.design = read_named_network(reader, folder, &cluster, data, problems);
-  } else if (value != nullptr && value->contains("vertices")) {
-    cluster.design = read_network_design(reader.object("network"), cluster.gpu, cluster.gpus_per_node);
   } else {
-    cluster.network = read_network(reader.optional_object("network"), cluster.gpus_per_node, cluster.gpu);
+    JsonReader network = reader.optional_object("network");
+    const bool is_graph = network.has("vertices");
+    network.describe_as({.text = is_graph ? "a network with vertices" : "a network without vertices",
+                         .key = "vertices",
+                         .has_key = is_graph});
+    if (is_graph) {
+      cluster.design = read_network_design(std::move(network), cluster.gpu, cluster.gpus_per_node);
+    } else {
+      cluster.network = read_network(std::move(network), cluster.gpus_per_node, gpu);
+    }
   }
   if (cluster.design && reader.n_problems() == before) check_network_paths(reader, "network", cluster);
 }
@@ -76,11 +85,14 @@ void read_network_member(JsonReader& reader, const DataPaths& data, Problems& pr
 
 Cluster read_cluster_type(JsonReader reader, const DataPaths& data, Problems& problems) {
   reader.integer("format", 1, 1);
-  Cluster cluster{.name = reader.string("name"),
-                  .source = reader.string("source"),
-                  .gpu = read_gpu_file(reader, data, problems),
-                  .gpus_per_node = reader.integer("gpus_per_node", 1, kMostGpusPerNode)};
-  read_network_member(reader, data, problems, cluster);
+  reader.string("$schema", "");  // for editors
+  Cluster cluster;
+  cluster.name = reader.string("name");
+  cluster.source = reader.string("source");
+  const std::optional<Gpu> gpu = read_gpu_file(reader, data, problems);
+  cluster.gpu = gpu.value_or(Gpu{});
+  cluster.gpus_per_node = reader.integer("gpus_per_node", 1, kMostGpusPerNode);
+  read_network_member(reader, gpu, data, problems, cluster);
   cluster.host_memory_bytes = reader.optional_positive("host_memory_bytes");
   cluster.host_memory_bytes_per_s = reader.optional_positive("host_memory_bytes_per_s");
   cluster.host_link_bytes_per_s = reader.optional_positive("host_link_bytes_per_s");

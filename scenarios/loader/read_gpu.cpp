@@ -17,6 +17,7 @@ Gpu read_gpu(JsonReader reader) {
   constexpr std::int64_t kMostMemoryBytes = std::int64_t{1} << 50;
   constexpr int kMostSms = 1 << 20;
   reader.integer("format", 1, 1);
+  reader.string("$schema", "");  // for editors
   Gpu gpu{.name = reader.string("name"),
           .source = reader.string("source"),
           .driver_name = reader.string("driver_name")};

@@ -29,14 +29,16 @@ VertexGroup read_vertex_group(JsonReader& reader, int gpus_per_node) {
   group.count = reader.integer("count", 1, kMostVertices, is_for_each_gpu ? gpus_per_node : 1);
   if (!vertex_kind(group.kind).in_node)
     group.every_nodes = reader.integer("every_nodes", 1, kMostNodesOfBlock, 0);
-  reader.describe_as(fmt::format("vertices of kind {}", vertex_kind(group.kind).name));
+  const std::string kind(vertex_kind(group.kind).name);
+  reader.describe_as({.text = "vertices of kind " + kind, .key = "kind", .word = kind});
   return group;
 }
 
 // A number, or the rate of NVLink or PCIe in the GPU's file.
 std::optional<double> read_rate(JsonReader& reader, const Gpu& gpu) {
   constexpr std::string_view kKey = "bytes_per_s";
-  const Json* value = reader.value(kKey);
+  const std::vector<std::string> rates_of_gpu = {"nvlink", "pcie"};
+  const Json* value = reader.positive_or_word(kKey, rates_of_gpu);
   if (value == nullptr) return std::nullopt;
   if (value->is_number() && value->get<double>() > 0) return value->get<double>();
   const bool is_nvlink = *value == "nvlink";
@@ -53,8 +55,8 @@ std::optional<double> read_rate(JsonReader& reader, const Gpu& gpu) {
 
 LinkRule read_link_rule(JsonReader& reader, const std::vector<std::string>& names, const Gpu& gpu) {
   LinkRule rule;
-  rule.from = reader.one_of("from", names);
-  rule.to = reader.one_of("to", names);
+  rule.from = reader.one_of_own("from", names);
+  rule.to = reader.one_of_own("to", names);
   rule.wiring = reader.one_of("wiring", kWirings, Wiring::even);
   rule.cables = reader.integer("count", 1, kMostCables, 1);
   rule.bytes_per_s = read_rate(reader, gpu);
@@ -68,6 +70,7 @@ NetworkDesign read_network_design(JsonReader reader, const Gpu& gpu, int gpus_pe
   if (reader.silent()) return {};
   const std::size_t before = reader.n_problems();
   reader.integer("format", 1, 1);
+  reader.string("$schema", "");  // for editors
   NetworkDesign design{.name = reader.string("name"), .source = reader.string("source")};
   std::vector<JsonReader> vertices = reader.objects("vertices");
   std::vector<std::string> names;

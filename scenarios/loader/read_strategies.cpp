@@ -205,7 +205,9 @@ StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKey
   spec.plan = read_own_plan(reader, context);
   spec.strategy = strategy == nullptr ? "" : strategy->name;
   spec.name = reader.has("name") ? reader.string("name") : reader.string("name", spec.strategy);
-  if (strategy != nullptr) reader.describe_as("strategy " + spec.strategy);
+  if (strategy != nullptr) {
+    reader.describe_as({.text = "strategy " + spec.strategy, .key = "strategy", .word = spec.strategy});
+  }
   if (keys.searches_plan) {
     refuse_group_keys(reader);
   } else if (strategy == nullptr ? reader.has("groups")

@@ -49,6 +49,8 @@ void read_lora(JsonReader& reader, int most_rank, ParallelPlan& plan);
 void read_precision(JsonReader& reader, ParallelPlan& plan);
 /// "variability": of the cluster's n_gpus GPUs. seed: the scenario's, unless it says its own.
 Variability read_variability(JsonReader reader, std::uint32_t seed, int n_gpus);
+/// "what_if" of a scenario whose other members have been read: exchange and waits that cost nothing.
+void read_what_if(JsonReader reader, Scenario& scenario);
 LengthSpec read_length_spec(JsonReader reader, const std::string& scenario_folder, const DataPaths& data);
 
 /// What the plan of a strategy has to fit. A null pointer where that could not be read itself.

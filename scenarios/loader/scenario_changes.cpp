@@ -9,6 +9,7 @@
 #include <ranges>
 #include <utility>
 
+#include "scenarios/loader/json/file_text.hpp"
 #include "scenarios/loader/json/json_document.hpp"
 #include "scenarios/loader/json/suggest.hpp"
 
@@ -152,6 +153,14 @@ std::vector<ScenarioChange> change_scenario(Json& scenario, std::span<const std:
       changes.push_back(std::move(*change));
   }
   return changes;
+}
+
+std::string hash_of_scenario(const Json& scenario) {
+  return hash_of(scenario.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+std::string scenario_text_of(const Json& scenario) {
+  return scenario.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
 Problems with_settings(const Problems& problems, const std::string& file,

@@ -22,6 +22,12 @@ struct ScenarioChange {
 std::vector<ScenarioChange> change_scenario(Json& scenario, std::span<const std::string> settings,
                                             Problems& problems);
 
+/// The hash of a scenario that is not what a file holds: of its JSON on one line.
+std::string hash_of_scenario(const Json& scenario);
+
+/// The scenario as indented JSON, for readers.
+std::string scenario_text_of(const Json& scenario);
+
 /// The same problems, where those of a changed value name the setting instead of the place in the file.
 Problems with_settings(const Problems& problems, const std::string& file,
                        std::span<const ScenarioChange> changes);

@@ -22,6 +22,17 @@ void check_variability(std::span<const PricedGroup> groups, const Variability& v
   if (!all.empty()) throw std::invalid_argument(all);
 }
 
+void check_waits(std::span<const PricedGroup> groups, const SimulationOptions& options) {
+  if (options.ranks_wait) return;
+  if (options.detail == StepDetail::stages || options.topology != nullptr)
+    throw std::invalid_argument("expected ranks that wait for each other at op level");
+  for (const PricedGroup& group : groups) {
+    if (group.plan.plan.pp_degree > 1)
+      throw std::invalid_argument("expected ranks that wait for each other in a pipeline, got pp_degree " +
+                                  std::to_string(group.plan.plan.pp_degree));
+  }
+}
+
 // The price of the empty micro-batch of a rank that takes part in a round's exchanges without training
 // anything.
 const MicroBatchPrice& no_pack() {
@@ -36,11 +47,13 @@ IterationRanks::IterationRanks(const Schedule& schedule, std::span<const PricedG
                                const SimulationOptions& options)
     : schedule_(schedule),
       groups_(groups),
-      merges_(options.topology == nullptr && options.merges_alike && !options.variability.any()) {
+      merges_(options.topology == nullptr && options.merges_alike && !options.variability.any()),
+      ranks_wait_(options.ranks_wait) {
   std::vector<std::size_t> n_packs;
   for (const PricedGroup& group : groups) n_packs.push_back(group.packs.size());
   check_schedule(schedule, n_packs);
   check_variability(groups, options.variability);
+  check_waits(groups, options);
   if (options.variability.any()) slow_down_.emplace(options.variability);
   shares_experts_ = std::ranges::any_of(
       groups, [](const PricedGroup& group) { return ranks_of_experts(group.plan.plan) > 1; });
@@ -118,6 +131,7 @@ void IterationRanks::set_work(const Iteration& iteration, std::size_t block, Ran
 void IterationRanks::set_sync_points(const Iteration& iteration, RankWork& work) const {
   const std::span<const PlacedPack> packs = schedule_.packs(iteration);
   work.sync_points.clear();
+  if (!ranks_wait_) return;
   std::uint32_t next_barrier = 0;
   std::uint32_t micro_batch = 0;
   const auto sync_up_to = [&](std::uint32_t round) {

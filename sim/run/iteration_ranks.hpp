@@ -42,6 +42,10 @@ struct SimulationOptions {
   /// simulate() with StepDetail::stages, and trace_step(), throw StepTooLarge for a step that takes more
   /// memory (estimated_step_bytes()).
   double most_step_bytes = std::numeric_limits<double>::infinity();
+  /// False: a what-if in which no rank waits for another. Each does its own packs and its own exchange of
+  /// gradients and weights, one after the other, and a step takes what GPUs take on average. Only at step
+  /// level, and not for pipelines, whose stages have to wait for each other.
+  bool ranks_wait = true;
   /// Different speeds of GPUs and kernels. If there are any, all ranks are simulated.
   Variability variability = {};
 };
@@ -55,7 +59,7 @@ struct SimulationOptions {
 class IterationRanks {
  public:
   /// The schedule and the groups are kept by reference. Throws std::invalid_argument if the schedule does not
-  /// match the groups, and for mistakes in the variability.
+  /// match the groups, for mistakes in the variability, and where ranks have to wait.
   IterationRanks(const Schedule& schedule, std::span<const PricedGroup> groups,
                  const SimulationOptions& options);
 
@@ -87,6 +91,7 @@ class IterationRanks {
   const Schedule& schedule_;
   std::span<const PricedGroup> groups_;
   bool merges_;
+  bool ranks_wait_;
   bool shares_experts_ = false;                      // whether ranks of any group do
   std::optional<RankSlowDown> slow_down_;            // set if GPUs or kernels differ
   std::vector<std::vector<std::uint32_t>> classes_;  // [n_groups][n_prices], numbers for each group

@@ -1,9 +1,11 @@
 #include "sim/run/simulate.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "sim/engine/op_account.hpp"
+#include "sim/run/direct_steps.hpp"
 #include "sim/run/iteration_ranks.hpp"
 #include "sim/run/plain_steps.hpp"
 #include "sim/run/run_step.hpp"
@@ -64,6 +66,66 @@ struct GpuTime {
   }
 };
 
+// Simulates ranks of one iteration after the other, and adds up what their GPUs do.
+class Steps {
+ public:
+  Steps(const SimulationOptions& options, const IterationRanks& iteration_ranks)
+      : options_(options),
+        iteration_ranks_(iteration_ranks),
+        arena_({.detail = options.detail, .topology = options.topology, .slow_down = options.slow_down}),
+        may_be_plain_(options.adds_up_plain_steps && options.detail == StepDetail::micro_batches &&
+                      options.topology == nullptr && options.slow_down == 1) {}
+
+  // The time of a step of all ranks of the latest iteration.
+  SimTime step(std::span<const RankWork> ranks, SimTime start) {
+    if (options_.ranks_wait) return together(ranks, 0, start);
+    double gpu_ns = 0;
+    double n_gpus = 0;
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
+      const double gpus = iteration_ranks_.gpus_of_lane(r);
+      gpu_ns += gpus * static_cast<double>(together(ranks.subspan(r, 1), r, start).ns);
+      n_gpus += gpus;
+    }
+    return SimTime{std::llround(gpu_ns / n_gpus)};
+  }
+
+  const GpuTime& gpu_time() const { return gpu_time_; }
+  std::uint64_t n_events() const { return n_events_; }
+
+ private:
+  // first: the number of the first of these ranks, which wait for each other.
+  SimTime together(std::span<const RankWork> ranks, std::size_t first, SimTime start) {
+    const PlainStep* step = may_be_plain_ ? plain_steps_.find(ranks) : nullptr;
+    if (step == nullptr && may_be_plain_) step = direct_steps_.find(ranks);
+    if (step != nullptr) {
+      for (std::size_t r = 0; r < ranks.size(); ++r)
+        gpu_time_.add(step->work[r], step->accounts[r], options_.detail,
+                      iteration_ranks_.gpus_of_lane(first + r));
+      return SimTime{step->time_ns};
+    }
+    const StepRun simulated = run_step(ranks, arena_, start);
+    take_account(simulated.graph, simulated.engine, account_);
+    const std::size_t n_stages = simulated.work.size() / ranks.size();
+    for (std::size_t lane = 0; lane < simulated.work.size(); ++lane) {
+      account_inside(simulated.inside[lane], account_.ranks[lane]);
+      gpu_time_.add(simulated.work[lane], account_.ranks[lane], options_.detail,
+                    iteration_ranks_.gpus_of_lane(first + lane / n_stages));
+    }
+    n_events_ += simulated.engine.n_events();
+    return simulated.end - start;
+  }
+
+  const SimulationOptions& options_;
+  const IterationRanks& iteration_ranks_;
+  StepArena arena_;
+  OpAccount account_;
+  PlainSteps plain_steps_;
+  DirectSteps direct_steps_;
+  bool may_be_plain_;
+  GpuTime gpu_time_;
+  std::uint64_t n_events_ = 0;
+};
+
 }  // namespace
 
 SimulatedRun simulate(const Schedule& schedule, std::span<const PricedGroup> groups,
@@ -73,37 +135,16 @@ SimulatedRun simulate(const Schedule& schedule, std::span<const PricedGroup> gro
   IterationRanks iteration_ranks(schedule, groups, options);
   if (n_iterations == 0) return run;
 
-  StepArena arena({.detail = options.detail, .topology = options.topology, .slow_down = options.slow_down});
-  OpAccount account;
-  PlainSteps plain_steps;
-  const bool may_be_plain = options.adds_up_plain_steps && options.detail == StepDetail::micro_batches &&
-                            options.topology == nullptr && options.slow_down == 1;
-  GpuTime gpu_time;
+  Steps steps(options, iteration_ranks);
   SimTime now;
   run.step_s.reserve(schedule.iterations.size());
   for (std::size_t i = 0; i < schedule.iterations.size(); ++i) {
     const std::span<const RankWork> ranks = iteration_ranks.of(i);
     if (options.detail == StepDetail::stages)
       require_memory(estimated_step_bytes(ranks, false), options.most_step_bytes);
-    SimTime end;
-    if (const PlainStep* step = may_be_plain ? plain_steps.find(ranks) : nullptr) {
-      for (std::size_t r = 0; r < ranks.size(); ++r)
-        gpu_time.add(step->work[r], step->accounts[r], options.detail, iteration_ranks.gpus_of_lane(r));
-      end = now + SimTime{step->time_ns};
-    } else {
-      const StepRun simulated = run_step(ranks, arena, now);
-      take_account(simulated.graph, simulated.engine, account);
-      const std::size_t n_stages = simulated.work.size() / ranks.size();
-      for (std::size_t lane = 0; lane < simulated.work.size(); ++lane) {
-        account_inside(simulated.inside[lane], account.ranks[lane]);
-        gpu_time.add(simulated.work[lane], account.ranks[lane], options.detail,
-                     iteration_ranks.gpus_of_lane(lane / n_stages));
-      }
-      run.n_events += simulated.engine.n_events();
-      end = simulated.end;
-    }
-    run.step_s.push_back(to_seconds(end - now));
-    now = end;
+    const SimTime step = steps.step(ranks, now);
+    now += step;
+    run.step_s.push_back(to_seconds(step));
 
     const auto done = static_cast<std::int64_t>(run.step_s.size());
     if (to_seconds(now) > options.most_total_s) break;
@@ -112,7 +153,8 @@ SimulatedRun simulate(const Schedule& schedule, std::span<const PricedGroup> gro
   run.total_s = to_seconds(now);
   run.step_mean_s = run.total_s / static_cast<double>(run.step_s.size());
   run.step_p99_s = p99(run.step_s);
-  gpu_time.write(run);
+  run.n_events = steps.n_events();
+  steps.gpu_time().write(run);
   return run;
 }
 

@@ -30,7 +30,7 @@ struct SimulatedRun {
 ///
 /// groups: [n_groups of the schedule]. progress, if given, is called from time to time with the number of
 /// iterations that are done. Throws what StepBuilder::build() and OpEngine::run() throw, StepTooLarge, and
-/// std::invalid_argument for mistakes in the variability of the plans' GPUs.
+/// std::invalid_argument for mistakes in the variability of the plans' GPUs and where ranks have to wait.
 SimulatedRun simulate(const Schedule& schedule, std::span<const PricedGroup> groups,
                       const SimulationOptions& options = {},
                       const std::function<void(std::int64_t)>& progress = {});

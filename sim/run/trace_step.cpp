@@ -60,6 +60,7 @@ TracedStep trace_step(const Schedule& schedule, std::span<const PricedGroup> gro
     throw std::out_of_range("iteration " + std::to_string(iteration_index) + " of a schedule of " +
                             std::to_string(schedule.iterations.size()));
   }
+  if (!options.ranks_wait) throw std::invalid_argument("expected ranks that wait for each other in a trace");
   options.merges_alike = false;
   IterationRanks iteration_ranks(schedule, groups, options);
   const std::span<const RankWork> ranks = iteration_ranks.of(iteration_index);

@@ -74,7 +74,7 @@ PricedStage ExpertSync::largest(PricedPhase LayerPrices::*phase, std::size_t sta
 }
 
 std::span<const LinkUse> ExpertSync::links(const PricedStage& exchange, int gpu) {
-  if (links_ == nullptr) return {};
+  if (links_ == nullptr || exchange.time_ns == 0) return {};
   const RankWork& rank = ranks_[pass_.rank];
   const int stage_gpu = gpu - rank.first_gpu;  // Counted from the first GPU of the rank.
   representatives_.clear();

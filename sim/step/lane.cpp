@@ -98,7 +98,7 @@ void Lane::book_inside(std::int64_t computed_ns, std::int64_t idle_ns) {
 }
 
 std::span<const LinkUse> Lane::ring_links(const RingPrice& ring) const {
-  if (!needs_links()) return {};
+  if (!needs_links() || ring.transfer_ns == 0) return {};
   return links_->of_ring(gpu_, ring.steps, ring.stride, static_cast<double>(ring.bytes));
 }
 
@@ -121,10 +121,10 @@ void Lane::attention(const RingPrice& ring, Cause cause) {
 }
 
 OpId Lane::send(const MicroBatchPrice& price, bool is_forward, int to_gpu, bool is_in_node) {
-  std::span<const LinkUse> uses;
-  if (links_ != nullptr)
-    uses = links_->of_transfer(gpu_, to_gpu, static_cast<double>(price.stage_transfer_bytes));
   const std::int64_t time_ns = is_in_node ? price.stage_transfer_in_node_ns : price.stage_transfer_ns;
+  std::span<const LinkUse> uses;
+  if (links_ != nullptr && time_ns > 0)
+    uses = links_->of_transfer(gpu_, to_gpu, static_cast<double>(price.stage_transfer_bytes));
   return transfer(stream(send_[is_forward ? 0 : 1]), time_ns, Cause::pipeline, uses);
 }
 

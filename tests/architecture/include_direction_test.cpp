@@ -26,13 +26,15 @@ const std::map<std::string, std::set<std::string>> kAllowed = {
     {"scenarios", {"files", "packing", "models", "sim"}},
     {"experiment", {"files", "packing", "plan_files", "models", "sim", "planning", "scenarios"}},
     {"reports", {"files", "packing", "models", "sim", "scenarios", "experiment"}},
+    {"sweep", {"files", "packing", "models", "sim", "scenarios", "experiment", "reports"}},
+    {"recommend", {"files", "packing", "models", "sim", "planning", "scenarios", "experiment", "reports"}},
     {"calibration", {"files", "packing", "models", "scenarios"}},
     {"validation",
      {"files", "packing", "models", "sim", "scenarios", "experiment", "reports", "calibration"}},
-    {"python", {"files", "packing", "plan_files"}},
+    {"python", {"files", "packing", "plan_files", "scenarios", "experiment", "reports"}},
     {"cli",
      {"files", "packing", "plan_files", "models", "sim", "planning", "scenarios", "experiment", "reports",
-      "validation", "calibration"}},
+      "sweep", "recommend", "validation", "calibration"}},
 };
 
 // The same for the folders inside sim/.
@@ -194,6 +196,17 @@ TEST_CASE("The packing core includes the standard library alone") {
   for (const Include& include : includes_of("packing")) {
     CAPTURE(include.file, include.to);
     CHECK((include.to == "packing" || include.to.find_first_of("./") == std::string::npos));
+  }
+}
+
+// packsim._core is built without the simulator.
+TEST_CASE("The bindings of the packing core include nothing of the simulator") {
+  const std::set<std::string> allowed = {"files", "packing", "plan_files", "python"};
+  for (const Include& include : includes_of("python/bindings")) {
+    if (include.file.find("/bindings/simulator/") != std::string::npos) continue;
+    CAPTURE(include.file, include.header);
+    CHECK((!kAllowed.contains(include.to) || allowed.contains(include.to)));
+    CHECK(!include.header.starts_with("python/bindings/simulator/"));
   }
 }
 

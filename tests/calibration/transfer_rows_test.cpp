@@ -261,7 +261,7 @@ TEST_CASE("The start of collectives, and attention of A100 and RTX PRO 6000 from
   CHECK(of_family("attention").inside < 0.85);
 }
 
-TEST_CASE("A transfer to another maker's GPU says how little is known") {
+TEST_CASE("A transfer to another maker's GPU says how little is known", "[plain]") {
   for (const Transfer& transfer : kTransfers) {
     if (!is_of_other_maker(transfer)) continue;
     const Summary summary = summary_of(predict(transfer));

@@ -75,12 +75,16 @@ constexpr BadArguments kBadArguments[] = {
     {"plan few.csv", 2, false,
      "packsim: few.csv: header: expected a plan file, got a file of 9 other bytes\n"},
     {"", 2, true,
-     "packsim: expected a command, got none (known: new, compare, run, advise, explain, diff, plot, trace, "
+     "packsim: expected a command, got none (known: new, compare, run, sweep, recommend, advise, explain, "
+     "diff, plot, "
+     "trace, "
      "pack, plan, list, check, calibrate, "
      "tune, validate, schema, completion, man)\n"},
     {"compre few.json", 2, true, "packsim: unknown command \"compre\" (did you mean compare?)\n"},
     {"few.json", 2, true,
-     "packsim: unknown command \"few.json\" (known: new, compare, run, advise, explain, diff, plot, trace, "
+     "packsim: unknown command \"few.json\" (known: new, compare, run, sweep, recommend, advise, explain, "
+     "diff, plot, "
+     "trace, "
      "pack, plan, list, check, calibrate, "
      "tune, validate, schema, completion, man)\n"},
     {"calibrate", 2, true,
@@ -96,7 +100,8 @@ constexpr BadArguments kBadArguments[] = {
     {"compare few.json --strategies nobody", 2, true,
      "packsim: unknown option \"--strategies\" of packsim compare (did you mean --strategy?)\n"},
     {"schema scenaro", 2, true,
-     "packsim: kind: expected one of scenario (did you mean scenario?), got \"scenaro\"\n"},
+     "packsim: kind: expected one of scenario, model, cluster, network, gpu (did you mean scenario?), got "
+     "\"scenaro\"\n"},
     {"check few.json extra", 2, true,
      "packsim: expected no more arguments of packsim check, got \"extra\"\n"},
     {"plan few.csv few.csv", 2, true,

@@ -32,7 +32,8 @@ json scenario_in(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("From the demo to a schedule of one's own job, each command is printed by the one before") {
+TEST_CASE("From the demo to a schedule of one's own job, each command is printed by the one before",
+          "[plain]") {
   const TemporaryFolder folder;
   // What the user has: the files that the first printed command names.
   write_text(folder / "config.json", kConfig);

@@ -20,7 +20,8 @@ std::string argument_of(const Option& option, const OptionValue& value) {
 
 }  // namespace
 
-TEST_CASE("packsim pack takes every option of every strategy, and refuses what is outside its range") {
+TEST_CASE("packsim pack takes every option of every strategy, and refuses what is outside its range",
+          "[plain]") {
   const TemporaryFolder folder;
   packsim_test::write_text(folder / "few.csv", "tokens\n5\n3\n2\n");
   std::vector<const Option*> seen;

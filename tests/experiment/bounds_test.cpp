@@ -92,6 +92,11 @@ TEST_CASE("No strategy is below the bound, under any plan", "[plain]") {
                     R"("tp_degree": 2, "pp_degree": 4, "chunk_layers": [10, 9, 8, 5])", "", planners),
       scenario_json(R"(, "zero_stage": 3)", R"("lora_rank": 16, "overlaps_states": false)", "", packers),
       scenario_json(R"(, "zero_stage": 1)", "", "", ring),
+      scenario_json(R"(, "zero_stage": 1)", "", R"("what_if": {"free": "states"}, )", packers),
+      scenario_json(R"(, "zero_stage": 3)", R"("overlaps_states": false)",
+                    R"("what_if": {"free": ["sequence", "states"]}, )", ring),
+      scenario_json(R"(, "zero_stage": 1)", R"("tp_degree": 2, "pp_degree": 2)",
+                    R"("what_if": {"free": ["tensor", "pipeline"]}, )", planners),
       scenario_json(R"(, "zero_stage": 1)", "",
                     R"("variability": {"rank_spread": 0.05, "kernel_spread": 0.02, "seed": 3}, )", packers)};
   std::mt19937 generator(17);

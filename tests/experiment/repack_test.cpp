@@ -273,7 +273,7 @@ TEST_CASE("packs are new if no earlier epoch has one of the same samples, in wha
   CHECK(count_new_packs(std::span(epochs).first(1)).later_packs == 0);
 }
 
-TEST_CASE("with one epoch, packing anew changes nothing") {
+TEST_CASE("with one epoch, packing anew changes nothing", "[plain]") {
   const TempFolder folder;
   Scenario scenario = load_job(folder, {.strategies = entries({"isf", "hbp", "wlb", "planner"})});
   scenario.training.epochs = 1;
@@ -354,7 +354,7 @@ TEST_CASE("solved batches of all epochs are charged each where it is trained") {
   CHECK(report_of(scenario, true).runs.front().measured.planning_exposed_s);
 }
 
-TEST_CASE("a searched plan, too, is packed anew in each epoch") {
+TEST_CASE("a searched plan, too, is packed anew in each epoch", "[plain]") {
   const TempFolder folder;
   const Scenario scenario =
       load_job(folder, {.packing = R"("plan": "auto", "last_iteration": "shorten", "capacity_tokens": 16384)",

@@ -160,7 +160,8 @@ void check_each_packing(std::size_t most_samples, std::int64_t fewest_packings) 
 }  // namespace
 
 // Four samples reach every line; five take eight times as long.
-TEST_CASE("no strategy loses, repeats or over-fills anything, for any four samples under any policy") {
+TEST_CASE("no strategy loses, repeats or over-fills anything, for any four samples under any policy",
+          "[plain]") {
   check_each_packing(4, 500'000);
 }
 

@@ -6,15 +6,14 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from jobs import jobs
+from jobs import N_CROWDED_RUNS, print_jobs
 from test_layout import LARGEST_OVERLAP_PX
-from view import View, expect_none
+from view import SMALLEST_TEXT_PX, View, expect_none
 
-SMALLEST_PRINT_PX = 8  # 6 points
 _A4_POINTS = [595, 842]
 
 _on_screen = pytest.mark.parametrize(
-    "view", [(name, 1280, "light") for name in jobs()], indirect=True, ids=str
+    "view", [(name, 1280, "light") for name in print_jobs()], indirect=True, ids=str
 )
 
 
@@ -25,6 +24,7 @@ def printed(view: View) -> Iterator[View]:
     assert screen is not None
     view.page.emulate_media(media="print")
     view.page.set_viewport_size({**screen, "width": view.check("paperWidth")})
+    assert view.wait_for("document.documentElement.dataset.paper === 'ready'", at_most_ms=30_000)
     yield view
     view.page.emulate_media(media="screen")
     view.page.set_viewport_size(screen)
@@ -37,12 +37,33 @@ def test_everything_fits_on_the_paper(printed: View) -> None:
 
 @_on_screen
 def test_print_is_large_enough_to_read(printed: View) -> None:
-    expect_none(printed.check("smallText", SMALLEST_PRINT_PX))
+    expect_none(printed.check("smallText", SMALLEST_TEXT_PX))
 
 
 @_on_screen
 def test_charts_are_printed_with_data_inside_their_figures(printed: View) -> None:
     expect_none(printed.check("chartMistakes") + printed.check("overlappingTexts", LARGEST_OVERLAP_PX))
+
+
+@_on_screen
+def test_no_text_of_a_chart_is_cut_where_the_chart_is(printed: View) -> None:
+    expect_none(printed.check("cutTexts", LARGEST_OVERLAP_PX))
+
+
+@pytest.mark.parametrize("view", [("crowded", 1280, "light")], indirect=True, ids=str)
+def test_a_chart_that_is_cut_has_every_run_once(printed: View) -> None:
+    names = [text for text in printed.check("shownTexts", "gpu_days") if text.startswith("run ")]
+    assert sorted(names) == sorted(f"run {n}" for n in range(1, N_CROWDED_RUNS + 1))
+    assert len(printed.page.query_selector_all("figure[data-chart=gpu_days] svg.marks")) > 1
+
+
+@_on_screen
+def test_after_printing_charts_are_as_they_were(view: View) -> None:
+    before = view.check("chartSizes")
+    view.page.emulate_media(media="print")
+    assert view.wait_for(f"String(check.chartSizes()) !== {','.join(before)!r}", at_most_ms=30_000)
+    view.page.emulate_media(media="screen")
+    assert view.wait_for(f"String(check.chartSizes()) === {','.join(before)!r}", at_most_ms=30_000)
 
 
 @_on_screen

@@ -321,7 +321,7 @@ TEST_CASE("A pipeline takes what its passes take one after another (1F1B)") {
   }
 }
 
-TEST_CASE("Random changes never make a plan slower, lose no sample and keep all limits") {
+TEST_CASE("Random changes never make a plan slower, lose no sample and keep all limits", "[plain]") {
   // Percent that plans take above their work divided evenly, the mean of eight. Measured with this code, and
   // the same on any machine: whoever changes the planner writes the new numbers here. Fewer are better.
   constexpr std::array<double, kTies.size()> kExcessPercent = {1.3313, 1.2904,  1.5459,

@@ -306,7 +306,7 @@ def mixed_run(seed: int | None, micro_batches_per_step: int, num_workers: int = 
             micro_batches_per_step=micro_batches_per_step,
             num_workers=workers,
             agree_every_steps=draw.choice([1, 4]),
-            **({"multiprocessing_context": "fork"} if workers else {}),
+            **({"multiprocessing_context": "forkserver"} if workers else {}),
         )
         if state is not None:
             loader.load_state_dict(json.loads(state))

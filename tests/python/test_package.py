@@ -13,7 +13,8 @@ from cases import REPOSITORY
 from run_command import run
 
 import packsim
-from packsim import _core, _options, _pack, _stream_packer, streaming
+from packsim import _core, _options, _pack, _simulator, _stream_packer, streaming
+from packsim.simulator import scenario
 
 PROGRAM = Path(sys.executable).parent / "packsim"
 PACKAGE = Path(packsim.__file__).parent
@@ -55,8 +56,9 @@ def test_the_command_lists_the_strategies_of_the_module(tmp_path: Path) -> None:
     assert [line.split()[0] for line in lines if line[:1].isalpha()][: len(names)] == names
 
 
-def test_the_extension_is_small() -> None:
+def test_the_extensions_are_small() -> None:
     assert Path(_core.__file__).stat().st_size < 2_000_000
+    assert Path(_simulator.__file__).stat().st_size < 20_000_000
 
 
 def test_importing_it_loads_few_modules_beside_numpy(tmp_path: Path) -> None:
@@ -69,12 +71,13 @@ def test_importing_it_loads_few_modules_beside_numpy(tmp_path: Path) -> None:
 
 
 def test_importing_it_imports_nothing_heavy(tmp_path: Path) -> None:
-    code = "import sys, packsim\nprint(*{'torch', 'pyarrow', 'pandas'} & sys.modules.keys())"
+    heavy = {"torch", "pyarrow", "pandas", "packsim.simulator"}
+    code = f"import sys, packsim\nprint(*{heavy} & sys.modules.keys())"
     assert run(sys.executable, "-c", code, folder=tmp_path) == "\n"
 
 
 def test_examples_of_the_documentation_run() -> None:
-    for module in (packsim, _options, _pack, _stream_packer, streaming):
+    for module in (packsim, _options, _pack, _stream_packer, streaming, scenario):
         results = doctest.testmod(module, extraglobs={"packsim": packsim, "numpy": np})
         assert results.attempted > 0
         assert results.failed == 0

@@ -1,5 +1,6 @@
-"""The JSON Schema that `packsim schema` prints, against scenarios that packsim accepts and refuses."""
+"""The JSON Schemas that `packsim schema` prints, against files that packsim accepts and refuses."""
 
+import functools
 import json
 import os
 import pathlib
@@ -16,16 +17,31 @@ PACKSIM = pathlib.Path(os.environ.get("PACKSIM", ROOT / "build/packsim"))
 # that have mistakes or are not there, and values that are wrong only beside another value.
 NO_JSON = {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 15}
 OTHER_FILES = {29, 30, 31, 32, 33, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 93}
-TWO_VALUES = {34, 36, 41, 43, 44, 47, 79, 80, 81, 83, 92}
+TWO_VALUES = {34, 36, 41, 43, 44, 47, 79, 80, 81, 83, 92, 96}
 
 
-@pytest.fixture(scope="module")
-def validator():
+# Where the shipped files of a kind are.
+FOLDERS = {
+    "scenario": "scenarios",
+    "model": "models/architectures",
+    "cluster": "models/clusters",
+    "network": "models/networks",
+    "gpu": "models/gpus",
+}
+
+
+@functools.cache
+def validator_of(kind):
     schema = json.loads(
-        subprocess.run([PACKSIM, "schema"], check=True, capture_output=True, text=True).stdout
+        subprocess.run([PACKSIM, "schema", kind], check=True, capture_output=True, text=True).stdout
     )
     jsonschema.Draft202012Validator.check_schema(schema)
     return jsonschema.Draft202012Validator(schema)
+
+
+@pytest.fixture
+def validator():
+    return validator_of("scenario")
 
 
 def without_comments(text: str) -> str:
@@ -33,7 +49,7 @@ def without_comments(text: str) -> str:
 
 
 def mistakes(validator, path):
-    """What the schema says of a scenario; nothing of one that is no JSON."""
+    """What the schema says of a file; nothing of one that is no JSON."""
     try:
         scenario = json.loads(without_comments(path.read_text()))
     except ValueError:
@@ -42,16 +58,69 @@ def mistakes(validator, path):
 
 
 def shipped():
-    return sorted((ROOT / "scenarios").glob("*.json"))
+    return [
+        pytest.param(kind, path, id=f"{kind}-{path.stem}")
+        for kind, folder in FOLDERS.items()
+        for path in sorted((ROOT / folder).glob("*.json"))
+    ]
 
 
-@pytest.mark.parametrize("path", shipped(), ids=lambda path: path.stem)
-def test_shipped_scenarios_are_valid(validator, path):
-    assert mistakes(validator, path) == []
+@pytest.mark.parametrize(("kind", "path"), shipped())
+def test_shipped_files_are_valid(kind, path):
+    assert mistakes(validator_of(kind), path) == []
+
+
+def changed(file, place, value):
+    """The file's JSON with another value at a place; None takes the key away."""
+    whole = json.loads((ROOT / file).read_text())
+    *path, last = place.split("/")
+    parent = whole
+    for step in path:
+        parent = parent[int(step) if step.isdigit() else step]
+    if value is None:
+        del parent[last]
+    else:
+        parent[last] = value
+    return whole
+
+
+H100 = "models/clusters/h100-sxm-80gb.json"
+FAT_TREE = "models/networks/fat-tree.json"
+
+
+@pytest.mark.parametrize(
+    ("kind", "file", "place", "value"),
+    [
+        ("model", "models/architectures/llama3.1-8b.json", "layers", "32"),
+        ("model", "models/architectures/llama3.1-8b.json", "hidden", 4096),
+        ("model", "models/architectures/deepseek-v2.json", "experts/routed", None),
+        ("cluster", H100, "gpu", "h100"),
+        ("cluster", H100, "gpus_per_node", 1025),
+        ("cluster", H100, "network/nic_bytes_per_s", None),
+        ("cluster", H100, "network/links", []),
+        ("cluster", H100, "network/rails", 1),
+        ("network", FAT_TREE, "vertices/0/every_nodes", 4),
+        ("network", FAT_TREE, "links/0/wiring", "ring"),
+        ("network", FAT_TREE, "links/0/bytes_per_s", 0),
+        ("gpu", "models/gpus/h100-sxm-80gb.json", "peak_flop_per_s/bf16", None),
+        ("gpu", "models/gpus/h100-sxm-80gb.json", "peak_flop_per_s/fp12", 1),
+    ],
+)
+def test_a_mistake_in_a_shipped_file_is_refused(kind, file, place, value):
+    assert len(list(validator_of(kind).iter_errors(changed(file, place, value)))) == 1
+
+
+def test_a_cluster_may_have_its_network_as_a_graph_or_by_name():
+    cluster = validator_of("cluster")
+    graph = json.loads((ROOT / FAT_TREE).read_text())
+    for network in (graph, "fat-tree", "../my-network.json"):
+        assert not list(cluster.iter_errors(changed(H100, "network", network)))
+    for network in ({**graph, "rails": True}, {"name": "x", "vertices": graph["vertices"]}, "fat-trees"):
+        assert list(cluster.iter_errors(changed(H100, "network", network)))
 
 
 def test_the_schema_refuses_bad_types_names_keys_and_limits(validator):
-    """42 of 84 bad scenarios; all others need more than a schema can say."""
+    """43 of 86 bad scenarios; all others need more than a schema can say."""
     bad = sorted((ROOT / "tests/bad_scenarios").glob("[0-9]*.json"))
     accepted = {int(path.stem[:2]) for path in bad if not mistakes(validator, path)}
     assert accepted == NO_JSON | OTHER_FILES | TWO_VALUES

@@ -22,8 +22,8 @@ def test_the_package_and_what_users_write_are_fully_typed(tmp_path: Path) -> Non
     run(*mypy, "--warn-unused-ignores", Path(__file__).with_name("user.py"), folder=tmp_path)
 
 
-def test_the_stub_says_what_the_extension_has(tmp_path: Path) -> None:
+def test_the_stubs_say_what_the_extensions_have(tmp_path: Path) -> None:
     # What pybind11 adds to every class: its metaclass, and an __init__ that refuses.
-    (tmp_path / "allowed").write_text(r"packsim\._core\.[A-Z]\w*(\.__init__)?" + "\n")
+    (tmp_path / "allowed").write_text(r"packsim\._(core|simulator)\.[A-Z]\w*(\.__init__)?" + "\n")
     stubtest = [sys.executable, "-m", "mypy.stubtest", "--allowlist", "allowed"]
-    run(*stubtest, "packsim._core", folder=tmp_path)
+    run(*stubtest, "packsim._core", "packsim._simulator", folder=tmp_path)

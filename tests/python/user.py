@@ -31,6 +31,18 @@ n_packs: int = packsim.window_quality(lengths, strategy="bfd", capacity_tokens=1
 packsim.StreamPacker(strategy="isf", capacity_tokens=10, window_samples=4, over_long="split")  # type: ignore[arg-type]
 packsim.stream_packs([1], strategy="isf", capacity_tokens=10)  # type: ignore[call-arg]
 
+scenario: packsim.Scenario = packsim.load_scenario(
+    "llama3.1-8b-tulu3-4k", set={"cluster.nodes": 4}
+).with_lengths(lengths)
+report: packsim.Report = packsim.compare(scenario, ["isf"], threads=2, progress=print)
+run: packsim.Run = packsim.simulate(scenario, "isf")
+plan: packsim.Plan = (
+    run.plan() if report["isf"].gpu_days > 1 else packsim.plan_of(scenario, "isf", normaliser="sum")
+)
+print(report.manifest.model, report.to_pandas(), report.charts()["gpu_days"], plan.n_iterations)
+packsim.compare(scenario, threads="2")  # type: ignore[arg-type]
+packsim.compair(scenario)  # type: ignore[attr-defined]
+
 packsim.pack(lengths, strategy="isf", capacity_tokens=10, round=3)  # type: ignore[call-arg]
 packsim.pack(lengths, strategy="isf", capacity_tokens=10, rounds="3")  # type: ignore[arg-type]
 packsim.pack(lengths, strategy="isf", capacity_tokens=10, over_long="cut")  # type: ignore[arg-type]

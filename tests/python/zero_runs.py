@@ -24,10 +24,14 @@ def deepspeed_config(stage: int, accumulation: int | str, micro_batch_size: int 
 
 
 def deepspeed_without_compiler() -> Any:
-    """It would compile a kernel for collectives in shared memory first, which takes up to two minutes."""
+    """It would compile a kernel for collectives in shared memory first, which takes up to two minutes.
+
+    ZeRO 3 refuses a model of float64 where the processor computes in float16, and only there.
+    """
     import deepspeed
 
     deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
+    deepspeed.accelerator.get_accelerator().is_fp16_supported = lambda: False
     return deepspeed
 
 

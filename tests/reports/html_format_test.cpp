@@ -148,5 +148,5 @@ TEST_CASE("the slowest steps say how much longer they take than the median step,
   const std::string html = to_html(priced_report());
   // 2 s of 1, 1.5 and 2 s.
   CHECK(contains(html,
-                 "<td>7</td><td>2.00 s (1.33x)</td><td>0.250</td><td>1,000</td><td>900</td><td>mixed</td>"));
+                 "<td>7</td><td>2.00 s (1.33x the median)</td><td>0.250</td><td>1,000</td><td>900</td><td>mixed</td>"));
 }

@@ -139,8 +139,8 @@ Set        no model parallelism; ZeRO 1; gradients in bf16; gradients and
            weights travel beside computation.
            packs up to  SP  ring CP  GC layers  ZeRO  DP ranks  micro-batches
            128K          8        1         32     1         4              2
-Doubts     isf is next with 5.00 GPU-days. It wins if the ratio of the two is
-           off by over 25.0%, which their 90% intervals rule out.
+Doubts     isf is next with 5.00 GPU-days, 25.0% more. Their 90% intervals rule
+           out that it is faster.
            Not compared: too big does not fit in memory.
 
 run      GPU-days  90%  speed-up   bound  wall  cost    MFU    ABR  step   p99

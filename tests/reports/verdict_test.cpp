@@ -73,10 +73,12 @@ TEST_CASE("if nothing fits, the run that lacks the least memory is named") {
   Report report = example_report();
   report.runs = {example_misfit("isf"), example_misfit("hbp")};
   report.runs[1].groups[0].peak_memory_bytes = 90e9;
-  // 90e9 bytes are 83.8 GiB, 80e9 are 74.5 GiB.
+  report.runs[1].groups[0].memory = {.weights_bytes = 10e9, .gradients_bytes = 10e9, .optimizer_bytes = 20e9};
+  // 90e9 bytes are 83.8 GiB, 80e9 are 74.5 GiB, 40e9 are 37.3 GiB.
   CHECK(verdict(report).headline ==
         "No plan fits in GPU memory. hbp comes nearest: its group 128K needs 83.8 of 74.5 GiB (9.3 GiB too "
-        "much).");
+        "much); weights, gradients and optimizer take 37.3 GiB of it. `packsim advise` simulates what would "
+        "make it fit.");
   for (StrategyResult& run : report.runs) run.failure = "no room";
   CHECK(verdict(report).headline == "Every run failed; the reasons are below the table.");
   report.runs.clear();
@@ -121,23 +123,22 @@ TEST_CASE("savings by part add up to the difference in GPU-days") {
 }
 
 TEST_CASE(
-    "the next run wins if the ratio is off by more than the gap; the intervals say how likely that is") {
+    "the next run is told with its distance, and the intervals say whether it could be the faster one") {
   Report report = example_report();
   CHECK(first_doubt(report) ==
-        "isf is next with 5.00 GPU-days. It wins if the ratio of the two is off by over 25.0%, but the "
-        "report has no "
-        "intervals that say how likely that is.");
+        "isf is next with 5.00 GPU-days, 25.0% more. The report has no intervals that say how sure this "
+        "order is.");
   // ln 1.25 = 0.223. Half widths of 0.095 each: at most 0.135 apart even if their errors have nothing in
   // common.
   for (StrategyResult& run : report.runs) set_interval(run, 1.1);
-  CHECK_THAT(first_doubt(report), Contains("over 25.0%, which their 90% intervals rule out."));
+  CHECK_THAT(first_doubt(report), Contains("25.0% more. Their 90% intervals rule out that it is faster."));
   // 0.182 each: 0.258 if independent, 0 if shared.
   for (StrategyResult& run : report.runs) set_interval(run, 1.2);
   CHECK_THAT(first_doubt(report),
-             Contains("allow only if they share little error; runs of one report share most."));
+             Contains("faster only if the two share little error; runs of one report share most."));
   // 0.470 and 0.182: 0.288 apart even if one explains the other.
   set_interval(report.runs[1], 1.6);
-  CHECK_THAT(first_doubt(report), Contains("which their 90% intervals allow, whatever error they share."));
+  CHECK_THAT(first_doubt(report), Contains("allow that it is faster, whatever error the two share."));
 }
 
 TEST_CASE(

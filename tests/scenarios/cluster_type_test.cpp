@@ -98,17 +98,19 @@ TEST_CASE("mistakes in a network all come at once") {
                          "rail": true},
                        "host_memory_bytes": 0, "host_link_bytes_per_s": -1)")
             .mistakes() ==
-        Messages{"/network/nvlink_bytes_per_s: expected number > 0, got 0 (number)",
-                 "/network/nics_per_node: expected integer in 1..1024, got 0 (number)",
-                 "/network/nic_bytes_per_s: expected number > 0, got \"50\" (string)",
-                 "/network/latency_s: expected number >= 0, got -1 (number)",
-                 "/network/rails: expected true or false, got 1 (number)",
-                 "/network/nodes_per_leaf: expected integer in 0..65536, got 65537 (number)",
-                 "/network/oversubscription: expected number >= 1, got 0.5 (number)",
-                 "/network/source: expected string of at least one character, got nothing",
-                 "/network/rail: expected no such key (did you mean rails?), got true (boolean)",
-                 "/host_memory_bytes: expected number > 0, got 0 (number)",
-                 "/host_link_bytes_per_s: expected number > 0, got -1 (number)"});
+        Messages{
+            "/network/nvlink_bytes_per_s: expected number > 0, got 0 (number)",
+            "/network/nics_per_node: expected integer in 1..1024, got 0 (number)",
+            "/network/nic_bytes_per_s: expected number > 0, got \"50\" (string)",
+            "/network/latency_s: expected number >= 0, got -1 (number)",
+            "/network/rails: expected true or false, got 1 (number)",
+            "/network/nodes_per_leaf: expected integer in 0..65536, got 65537 (number)",
+            "/network/oversubscription: expected number >= 1, got 0.5 (number)",
+            "/network/source: expected string of at least one character, got nothing",
+            "/network/rail: expected no such key for a network without vertices (did you mean rails?), got "
+            "true (boolean)",
+            "/host_memory_bytes: expected number > 0, got 0 (number)",
+            "/host_link_bytes_per_s: expected number > 0, got -1 (number)"});
   CHECK(ClusterFile(R"(, "gpu_power_w": 700)").mistakes().size() == 1);  // that is the GPU's file to say
   CHECK(ClusterFile(R"(, "network": {})").mistakes() ==
         Messages{"/network/nics_per_node: expected integer in 1..1024, got nothing",
@@ -144,6 +146,14 @@ TEST_CASE("mistakes in a GPU's file come with those of the cluster that names it
   CHECK(messages_of([&] { load_cluster_type(unknown, kData); })
             .front()
             .find("/gpu: expected the name of a GPU (known: a100-pcie-80gb, ") != std::string::npos);
+}
+
+TEST_CASE("a GPU that is not found is one mistake: its NVLink is not missed, too") {
+  const TempFolder folder;
+  const std::string path =
+      folder.write("c.json", R"({"format": 1, "name": "c", "source": "s", "gpu": "h100", "gpus_per_node": 8,
+                    "network": {"source": "s", "nics_per_node": 8, "nic_bytes_per_s": 1}})");
+  CHECK(messages_of([&] { load_cluster_type(path, kData); }).size() == 1);
 }
 
 TEST_CASE("NICs divide the GPUs, or are a multiple of them") {

@@ -158,8 +158,9 @@ TEST_CASE("an array has at most 65536 objects") {
 }
 
 TEST_CASE("unread keys can be said to be a strategy's, or let through") {
-  CHECK(read_messages(R"({"a": 1})", [](JsonReader& reader) { reader.describe_as("strategy ffd"); }) ==
-        Messages{"x.json: /a: expected no such key for strategy ffd (known: none), got 1 (number)"});
+  CHECK(read_messages(R"({"a": 1})", [](JsonReader& reader) {
+          reader.describe_as({.text = "strategy ffd"});
+        }) == Messages{"x.json: /a: expected no such key for strategy ffd (known: none), got 1 (number)"});
   CHECK(read_messages(R"({"a": 1})", [](JsonReader& reader) { reader.allow_any_keys(); }).empty());
 }
 

@@ -65,7 +65,7 @@ const std::vector<Published>& published() {
   return rows;
 }
 
-Transformer model_of(const std::string& model) {
+Transformer shipped_model(const std::string& model) {
   const bool is_config = model.ends_with(".json");
   return load_model(is_config ? packsim_test::source_dir() + "/tests/scenarios/hf_configs/" + model : model,
                     packsim_test::kData);
@@ -76,7 +76,7 @@ Transformer model_of(const std::string& model) {
 TEST_CASE("Every model has the published number of parameters, to 0.1 %") {
   for (const Published& row : published()) {
     CAPTURE(row.model);
-    CHECK(model_of(row.model).parameters() == Approx(row.parameters).epsilon(0.001));
+    CHECK(shipped_model(row.model).parameters() == Approx(row.parameters).epsilon(0.001));
   }
 }
 
@@ -84,7 +84,7 @@ TEST_CASE("Where the published number is of the weights that are counted, not on
   for (const Published& row : published()) {
     if (!row.is_exact) continue;
     CAPTURE(row.model);
-    CHECK(model_of(row.model).parameters() == row.parameters);
+    CHECK(shipped_model(row.model).parameters() == row.parameters);
   }
 }
 
@@ -95,7 +95,7 @@ TEST_CASE("Every shipped model is in the table of published numbers, and says th
     CAPTURE(file.name);
     const auto row = std::ranges::find(published(), file.name, &Published::model);
     REQUIRE(row != published().end());
-    CHECK(model_of(file.name).published_parameters == row->parameters);
+    CHECK(shipped_model(file.name).published_parameters == row->parameters);
   }
 }
 
@@ -113,6 +113,6 @@ TEST_CASE("A shipped model is the same as its config.json") {
   };
   for (const auto& [name, config] : pairs) {
     CAPTURE(name);
-    CHECK(model_of(name).has_sizes_of(model_of(config + ".json")));
+    CHECK(shipped_model(name).has_sizes_of(shipped_model(config + ".json")));
   }
 }

@@ -90,7 +90,7 @@ TEST_CASE("mistakes in a model file all come at once") {
       messages_for_model(R"("kv_heads": 3, "biass": 1, )") ==
       Messages{
           "/kv_heads: expected a divisor of the 4 heads, got 3 (number)",
-          "/biass: expected no such key (known: format, name, source, layers, hidden_size, heads, kv_heads, "
+          "/biass: expected no such key (known: format, $schema, name, source, layers, hidden_size, heads, kv_heads, "
           "head_dim, ffn_size, vocab_size, tied_embeddings, qkv_bias, qk_norm, output_norms, "
           "published_parameters, sliding_window, latent_attention, experts), got 1 (number)"});
 }

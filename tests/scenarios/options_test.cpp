@@ -41,7 +41,8 @@ LoadedOption load_option(const Strategy& strategy, const Option& option, const O
 
 }  // namespace
 
-TEST_CASE("a scenario takes the default and both ends of every option, and refuses what is outside") {
+TEST_CASE("a scenario takes the default and both ends of every option, and refuses what is outside",
+          "[plain]") {
   packsim_test::for_each_option_case([](const Strategy& strategy, const Option& option, const auto& one) {
     CAPTURE(strategy.name, option.name, text_of(one.value));
     const LoadedOption loaded = load_option(strategy, option, one.value);

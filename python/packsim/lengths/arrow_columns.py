@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from packsim._loss_spans import LossSpans
+from packsim._optional import import_optional
 from packsim.lengths.bad_rows import BadRows
-from packsim.lengths.optional import import_optional
 from packsim.lengths.result import LONGEST_TOKENS
 
 IGNORED_LABEL = -100

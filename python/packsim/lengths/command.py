@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
+from packsim._optional import import_optional
 from packsim.lengths.errors import LengthsError
 from packsim.lengths.formats import FORMATS
 from packsim.lengths.measure import measure_lengths
-from packsim.lengths.optional import import_optional
 
 _EXIT_USER, _EXIT_MACHINE, _EXIT_INTERRUPTED = 2, 3, 130
 

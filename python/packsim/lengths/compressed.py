@@ -8,7 +8,7 @@ import io
 from collections.abc import Callable
 from typing import BinaryIO, cast
 
-from packsim.lengths.optional import import_optional
+from packsim._optional import import_optional
 
 BUFFER_BYTES = 1 << 20
 

@@ -24,10 +24,10 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from packsim._optional import import_optional
 from packsim.lengths.arrow_columns import Selection
 from packsim.lengths.bad_rows import describe
 from packsim.lengths.errors import LengthsError
-from packsim.lengths.optional import import_optional
 from packsim.lengths.parts import Chunk, IsWanted, ranges
 from packsim.lengths.rows import TableRows
 

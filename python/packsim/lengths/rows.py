@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from packsim._optional import import_optional
 from packsim.lengths.bad_rows import BadRows, describe
-from packsim.lengths.optional import import_optional
 
 
 class _Missing:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from packsim._optional import import_optional
 from packsim.lengths.arrow_columns import Selection, schema_mistakes
-from packsim.lengths.optional import import_optional
 from packsim.lengths.parts import Chunk, IsWanted, cut, ranges
 from packsim.lengths.rows import TableRows
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 from typing import Any
 
+from packsim._optional import import_optional
 from packsim.lengths.arrow_columns import Selection
 from packsim.lengths.bad_rows import describe
 from packsim.lengths.measurers import (
@@ -15,7 +16,6 @@ from packsim.lengths.measurers import (
     TokenizerMeasurer,
     TransformersMeasurer,
 )
-from packsim.lengths.optional import import_optional
 
 
 def measurer_of(

@@ -238,6 +238,18 @@ std::string JsonReader::file_name(std::string_view key, const NamedFiles& kind) 
   return member == nullptr ? std::string() : member->get<std::string>();
 }
 
+bool JsonReader::is_file_name(std::string_view key, const NamedFiles& kind) {
+  note(key, {.kind = ValueForm::Kind::file_name, .files = kind});
+  const Json* member = value(key);
+  return member != nullptr && member->is_string();
+}
+
+const Json* JsonReader::positive_or_word(std::string_view key, std::span<const std::string> words) {
+  note(key, {.kind = ValueForm::Kind::number, .high = kNoLimit, .is_above_low = true});
+  note(key, {.kind = ValueForm::Kind::words, .words = {words.begin(), words.end()}});
+  return value(key);
+}
+
 const Json* JsonReader::word_or_array(std::string_view key, std::span<const std::string> words,
                                       std::span<const std::string> elements) {
   note(key, {.kind = ValueForm::Kind::words, .words = {words.begin(), words.end()}});
@@ -252,7 +264,7 @@ std::size_t JsonReader::one_of(std::string_view key, std::span<const std::string
 }
 
 std::size_t JsonReader::one_of_own(std::string_view key, std::span<const std::string> names,
-                                   std::size_t fallback) {
+                                   std::optional<std::size_t> fallback) {
   note(key, {.kind = ValueForm::Kind::string});
   return read_word(key, names, fallback);
 }
@@ -306,7 +318,8 @@ void JsonReader::finish() {
     if (any_keys_ || std::ranges::find(known_, key) != known_.end()) continue;
     if (++n_unknown > kMostShown) continue;
     refuse(key,
-           fmt::format("no such key{}{} ({})", kind_.empty() ? "" : " for ", kind_, suggest(key, known_)),
+           fmt::format("no such key{}{} ({})", kind_.text.empty() ? "" : " for ", kind_.text,
+                       suggest(key, known_)),
            describe(member));
   }
   if (n_unknown > kMostShown) {

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "packing/policies.hpp"
@@ -71,12 +72,17 @@ class JsonReader {
   Enum one_of(std::string_view key, const std::array<PolicyName<Enum>, N>& names, Enum fallback);
 
   /// The same for names that the file itself gives, such as those of its strategies.
-  std::size_t one_of_own(std::string_view key, std::span<const std::string> names, std::size_t fallback);
+  std::size_t one_of_own(std::string_view key, std::span<const std::string> names,
+                         std::optional<std::size_t> fallback = std::nullopt);
   /// A string of at least one character: the name of a file of this kind, or a path.
   std::string file_name(std::string_view key, const NamedFiles& kind);
+  /// Whether the member is a string, where it may also be an object: what file_name() then reads.
+  bool is_file_name(std::string_view key, const NamedFiles& kind);
   /// The member as it is, or null. The caller checks that it is one of the words or an array of the elements.
   const Json* word_or_array(std::string_view key, std::span<const std::string> words,
                             std::span<const std::string> elements);
+  /// The same of a finite number above 0 or one of the words.
+  const Json* positive_or_word(std::string_view key, std::span<const std::string> words);
 
   /// A reader of a member, which is silent if the member is missing or not an object.
   JsonReader object(std::string_view key);
@@ -100,9 +106,9 @@ class JsonReader {
   /// Reports the value of a key as wrong, with `got` in place of the JSON that was found.
   void refuse(std::string_view key, const std::string& expected, const std::string& got);
 
-  /// Sets what messages about unread keys say: with "strategy ffd" they say "expected no such key for
-  /// strategy ffd".
-  void describe_as(const std::string& kind) { kind_ = kind; }
+  /// Sets what messages about unread keys say: with the text "strategy ffd" they say "expected no such key
+  /// for strategy ffd".
+  void describe_as(ObjectKind kind) { kind_ = std::move(kind); }
   void allow_any_keys() { any_keys_ = true; }
   /// Reports the keys that no read has asked for.
   void finish();
@@ -127,7 +133,7 @@ class JsonReader {
   Problems* problems_;
   const Json* value_ = nullptr;
   std::string place_;
-  std::string kind_;
+  ObjectKind kind_;
   std::vector<std::string> known_;          // the keys that reads have asked for
   mutable std::vector<KeyRecord> records_;  // what they asked, where the document keeps records
   bool any_keys_ = false;

@@ -31,7 +31,7 @@ void add_form(KeyRecord& record, const ValueForm& form) {
 
 void KeyRecords::add(const ObjectRecord& object) {
   auto at = std::ranges::find_if(objects_, [&](const ObjectRecord& other) {
-    return other.place == object.place && other.kind == object.kind;
+    return other.place == object.place && other.kind.text == object.kind.text;
   });
   if (at == objects_.end())
     at = objects_.insert(at, {.place = object.place, .kind = object.kind, .keys = {}});
@@ -45,8 +45,9 @@ void KeyRecords::add(const ObjectRecord& object) {
 }
 
 const ObjectRecord* KeyRecords::find(std::string_view place, std::string_view kind) const {
-  const auto at = std::ranges::find_if(
-      objects_, [&](const ObjectRecord& object) { return object.place == place && object.kind == kind; });
+  const auto at = std::ranges::find_if(objects_, [&](const ObjectRecord& object) {
+    return object.place == place && object.kind.text == kind;
+  });
   return at == objects_.end() ? nullptr : &*at;
 }
 

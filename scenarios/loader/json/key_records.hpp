@@ -43,10 +43,19 @@ struct KeyRecord {
   bool was_left_out = false;     ///< some object lacked it, which was none
 };
 
+/// One of several kinds of objects that may be in the same place and have other keys. What tells it from the
+/// others is the word that a key has or, without a word, whether the key is there.
+struct ObjectKind {
+  std::string text = {};  ///< for messages: "strategy ffd". Empty where all objects of a place are alike
+  std::string key = {};
+  std::string word = {};
+  bool has_key = true;
+};
+
 /// What a reader has asked of the keys of one object.
 struct ObjectRecord {
   std::string place;  ///< a JSON pointer without numbers: "/strategies/[]"
-  std::string kind;   ///< JsonReader::describe_as()
+  ObjectKind kind;    ///< JsonReader::describe_as()
   std::vector<KeyRecord> keys;
 };
 
@@ -57,6 +66,7 @@ class KeyRecords {
  public:
   void add(const ObjectRecord& object);
   const std::vector<ObjectRecord>& objects() const { return objects_; }
+  /// kind: its text.
   const ObjectRecord* find(std::string_view place, std::string_view kind) const;
 
  private:

@@ -70,36 +70,35 @@ std::vector<std::int32_t> draw(std::span<const std::int32_t> lengths_tokens, std
   return drawn;
 }
 
-struct SourceFile {
-  std::string hash;
-  std::vector<std::int32_t> lengths_tokens;
-};
-
-// The file of each source. One that several sources name is read once.
-std::vector<std::shared_ptr<const SourceFile>> read_sources(const LengthSpec& spec, Problems& problems) {
-  std::map<std::string, std::shared_ptr<const SourceFile>> by_path;
-  std::vector<std::shared_ptr<const SourceFile>> files;
+// The samples of each source. A file that several sources name is read once.
+std::vector<std::shared_ptr<const SourceLengths>> read_sources(const LengthSpec& spec, Problems& problems) {
+  std::map<std::string, std::shared_ptr<const SourceLengths>> by_path;
+  std::vector<std::shared_ptr<const SourceLengths>> sources;
   for (const LengthSource& source : spec.mix) {
-    std::shared_ptr<const SourceFile>& file = by_path[source.path];
+    if (source.given != nullptr) {
+      sources.push_back(source.given);
+      continue;
+    }
+    std::shared_ptr<const SourceLengths>& file = by_path[source.path];
     if (file == nullptr) {
       const std::string bytes = read_file(source.path, kMostDataBytes);
-      file = std::make_shared<const SourceFile>(
-          SourceFile{hash_of(bytes), parse_lengths(source.path, bytes, problems)});
+      file = std::make_shared<const SourceLengths>(
+          SourceLengths{hash_of(bytes), parse_lengths(source.path, bytes, problems)});
     }
-    files.push_back(file);
+    sources.push_back(file);
   }
-  return files;
+  return sources;
 }
 
 // How many samples each source gives.
 std::vector<std::int64_t> counts_of(const LengthSpec& spec,
-                                    const std::vector<std::shared_ptr<const SourceFile>>& files,
+                                    const std::vector<std::shared_ptr<const SourceLengths>>& sources,
                                     Problems& problems) {
   const bool weighted = !spec.mix.empty() && spec.mix[0].weight.has_value();
   std::vector<std::int64_t> counts =
       weighted ? shares(spec.mix, spec.count.value_or(0)) : std::vector<std::int64_t>{};
   for (std::size_t i = 0; i < spec.mix.size(); ++i) {
-    const auto available = static_cast<std::int64_t>(files[i]->lengths_tokens.size());
+    const auto available = static_cast<std::int64_t>(sources[i]->lengths_tokens.size());
     if (!weighted) counts.push_back(spec.mix[i].count.value_or(available));
     if (counts[i] > available && !spec.with_replacement) {
       problems.add(
@@ -126,27 +125,27 @@ void check_total(const std::vector<std::int64_t>& counts, Problems& problems) {
 
 DrawnLengths draw_lengths(const LengthSpec& spec, std::uint32_t seed) {
   Problems problems;
-  const std::vector<std::shared_ptr<const SourceFile>> files = read_sources(spec, problems);
+  const std::vector<std::shared_ptr<const SourceLengths>> sources = read_sources(spec, problems);
   problems.throw_if_any();  // before counting: a source with bad rows has fewer lengths than it should
-  const std::vector<std::int64_t> counts = counts_of(spec, files, problems);
+  const std::vector<std::int64_t> counts = counts_of(spec, sources, problems);
   problems.throw_if_any();
   check_total(counts, problems);
   problems.throw_if_any();
 
   DrawnLengths result;
-  for (std::size_t i = 0; i < files.size(); ++i) {
+  for (std::size_t i = 0; i < sources.size(); ++i) {
     const std::vector<std::int32_t> drawn =
-        draw(files[i]->lengths_tokens, counts[i], seed + static_cast<std::uint32_t>(i));
-    const auto available = static_cast<std::int64_t>(files[i]->lengths_tokens.size());
+        draw(sources[i]->lengths_tokens, counts[i], seed + static_cast<std::uint32_t>(i));
+    const auto available = static_cast<std::int64_t>(sources[i]->lengths_tokens.size());
     result.sources.push_back({.name = spec.mix[i].source,
-                              .hash = files[i]->hash,
+                              .hash = sources[i]->hash,
                               .n_samples = counts[i],
                               .n_tokens = std::accumulate(drawn.begin(), drawn.end(), std::int64_t{0}),
                               .repeated_samples = std::max<std::int64_t>(counts[i] - available, 0)});
     result.lengths_tokens.insert(result.lengths_tokens.end(), drawn.begin(), drawn.end());
   }
   if (spec.shuffle) {
-    Generator generator(seed + static_cast<std::uint32_t>(files.size()));
+    Generator generator(seed + static_cast<std::uint32_t>(sources.size()));
     shuffle(std::span<std::int32_t>(result.lengths_tokens), generator);
   }
   return result;

@@ -63,6 +63,7 @@ Transformer read_model(JsonReader reader) {
   if (is_hf_config(reader)) return read_hf_config(std::move(reader));
   const std::size_t before = reader.n_problems();
   reader.integer("format", 1, 1);
+  reader.string("$schema", "");  // for editors
   Transformer model{.name = reader.string("name"),
                     .source = reader.string("source"),
                     .n_layers = reader.integer("layers", 1, kMostLayers),

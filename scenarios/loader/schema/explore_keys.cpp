@@ -101,13 +101,13 @@ class Explorer {
 
   static const KeyRecord* find(const KeyRecords& records, const ObjectRecord& object,
                                const std::string& key) {
-    const ObjectRecord* found = records.find(object.place, object.kind);
+    const ObjectRecord* found = records.find(object.place, object.kind.text);
     return &*std::ranges::find(found->keys, key, &KeyRecord::key);
   }
 
   // One for each value of the key that was not yet tried in such an object.
   void add_probes(const ObjectRecord& object, const KeyRecord& record, const Json& probe) {
-    const std::string what = object.place + '\n' + object.kind + '\n' + record.key + '\n';
+    const std::string what = object.place + '\n' + object.kind.text + '\n' + record.key + '\n';
     const Json::json_pointer at = pointer_to(object.place, record.key);
     if (record.forms.empty())  // it may be read where another key is missing, or is there
       return add_probe(probe, at, nullptr, what + keys_of(probe.value(at.parent_pointer(), Json())));

@@ -11,7 +11,7 @@ namespace packsim {
 struct FileKind {
   std::string_view name;
   std::string_view title;
-  std::string_view described_as;  ///< in the tables of docs/scenarios.md: "key of a scenario"
+  std::string_view described_as;  ///< in the tables of pages_of_keys(): "key of a scenario"
   void (*read)(JsonReader reader, const DataPaths& data, Problems& problems);
 };
 

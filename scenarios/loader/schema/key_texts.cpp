@@ -81,9 +81,26 @@ std::string whole_name(const std::string& name, const std::string& before) {
   return name.starts_with(".") ? before.substr(0, before.rfind('.')) + name : name;
 }
 
+// Tables whose keys are in objects of a file that is described in another table.
+struct InnerTable {
+  std::string_view of;
+  std::string_view first_cell;
+  std::string_view place;
+};
+
+constexpr std::array<InnerTable, 5> kInnerTables = {
+    {{"a network", "key of a vertex", "/vertices/[]"},
+     {"a network", "key of a link", "/links/[]"},
+     {"a cluster type", "key of a network", "/network"},
+     {"a cluster type", "key of a vertex", "/network/vertices/[]"},
+     {"a cluster type", "key of a link", "/network/links/[]"}}};
+
 // Where the keys of a table are, by the first cell of its first row.
 std::optional<std::string> place_of_table(const std::string& first_cell, std::string_view of) {
   if (first_cell == "key of " + std::string(of)) return "";
+  for (const InnerTable& table : kInnerTables) {
+    if (table.of == of && table.first_cell == first_cell) return std::string(table.place);
+  }
   if (of != "a scenario" || !first_cell.starts_with("key of `")) return std::nullopt;
   const std::string member = names_in_cell(first_cell).front();
   return "/" + member + (member == "strategies" ? "/[]" : "");
@@ -128,9 +145,13 @@ std::string KeyTexts::text_of(const std::string& place, const std::string& key) 
   return other == kExplainedAt.end() ? "" : text_of(std::string(other->second), key);
 }
 
-std::string scenarios_page(const DataPaths& data) {
+std::string pages_of_keys(const DataPaths& data) {
   constexpr std::int64_t kMostBytes = 1'000'000;
-  return read_file(data.root + "/docs/scenarios.md", kMostBytes);
+  std::string text;
+  for (const char* page : {"/docs/scenarios.md", "/docs/networks.md", "/models/gpus/README.md"}) {
+    text += read_file(data.root + page, kMostBytes);
+  }
+  return text;
 }
 
 }  // namespace packsim

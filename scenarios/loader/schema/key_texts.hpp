@@ -8,8 +8,8 @@
 
 namespace packsim {
 
-/// What docs/scenarios.md says of each key, by its place: "/cluster/nodes", "/lengths/mix/[]/source". A
-/// table's first column says whose keys it has: "key of a scenario", "key of `training`".
+/// What pages say of each key, by its place: "/cluster/nodes", "/lengths/mix/[]/source". A table's first
+/// column says whose keys it has: "key of a scenario", "key of `training`".
 class KeyTexts {
  public:
   /// of: "a scenario", or the kind of another file whose keys have no place in a scenario.
@@ -22,7 +22,8 @@ class KeyTexts {
   std::map<std::string, std::string> texts_;
 };
 
-/// The page, which is a file of the data root. Throws FileError where it cannot be read.
-std::string scenarios_page(const DataPaths& data);
+/// The pages with a table of the keys of each kind of file, one after the other; they are files of the data
+/// root. Throws FileError where one cannot be read.
+std::string pages_of_keys(const DataPaths& data);
 
 }  // namespace packsim

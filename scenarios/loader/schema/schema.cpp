@@ -40,10 +40,10 @@ class SchemaWriter {
                    {"additionalProperties", false}};
     for (const KeyRecord& key : keys_at(place)) {
       schema["properties"][key.key] = value(place, key);
-      if (key.was_missed && !key.was_left_out) schema["required"].push_back(key.key);
+      if (is_required_at(place, key.key)) schema["required"].push_back(key.key);
     }
     for (const ObjectRecord& object : records_.objects()) {
-      if (object.place == place && !object.kind.empty()) schema["allOf"].push_back(keys_of_kind(object));
+      if (object.place == place && !object.kind.text.empty()) schema["allOf"].push_back(keys_of_kind(object));
     }
     return schema;
   }
@@ -52,11 +52,27 @@ class SchemaWriter {
   // A key without a form is known only to be refused.
   static bool can_have(const KeyRecord& key) { return key.is_known && !key.forms.empty(); }
 
+  static bool is_required(const KeyRecord& key) {
+    return can_have(key) && key.was_missed && !key.was_left_out;
+  }
+
+  // Objects of all kinds know the key, and none does without it.
+  bool is_required_at(const std::string& place, const std::string& key) const {
+    bool was_missed = false;
+    for (const ObjectRecord& object : records_.objects()) {
+      if (object.place != place) continue;
+      const auto known = std::ranges::find(object.keys, key, &KeyRecord::key);
+      if (known == object.keys.end() || !can_have(*known) || known->was_left_out) return false;
+      was_missed |= known->was_missed;
+    }
+    return was_missed;
+  }
+
   // The keys of all kinds of the object together.
   std::vector<KeyRecord> keys_at(const std::string& place) const {
     KeyRecords together;
     for (ObjectRecord object : records_.objects()) {
-      object.kind.clear();
+      object.kind = {};
       if (object.place == place) together.add(object);
     }
     std::vector<KeyRecord> keys = together.find(place, "")->keys;
@@ -64,16 +80,24 @@ class SchemaWriter {
     return keys;
   }
 
-  // "strategy isf": where "strategy" is "isf", only the keys that it reads.
-  static Json keys_of_kind(const ObjectRecord& object) {
-    const std::string key = object.kind.substr(0, object.kind.find(' '));
+  // What tells objects of the kind from others at the same place.
+  static Json sign_of(const ObjectKind& kind) {
+    Json sign = {{"required", {kind.key}}};
+    if (!kind.word.empty()) sign["properties"] = {{kind.key, {{"const", kind.word}}}};
+    return kind.has_key ? sign : Json{{"not", sign}};
+  }
+
+  // Where "strategy" is "isf", only the keys that it reads, and those that it needs.
+  Json keys_of_kind(const ObjectRecord& object) const {
     Json names = Json::array();
+    Json needed = Json::array();
     for (const KeyRecord& known : object.keys) {
       if (can_have(known)) names.push_back(known.key);
+      if (is_required(known) && !is_required_at(object.place, known.key)) needed.push_back(known.key);
     }
-    return {{"if",
-             {{"properties", {{key, {{"const", object.kind.substr(key.size() + 1)}}}}}, {"required", {key}}}},
-            {"then", {{"propertyNames", {{"enum", names}}}}}};
+    Json keys = {{"propertyNames", {{"enum", names}}}};
+    if (!needed.empty()) keys["required"] = needed;
+    return {{"if", sign_of(object.kind)}, {"then", keys}};
   }
 
   Json value(const std::string& place, const KeyRecord& key) const {
@@ -123,7 +147,7 @@ class SchemaWriter {
 }  // namespace
 
 Json schema_of(const FileKind& kind, const DataPaths& data) {
-  const SchemaWriter writer(explore_keys(kind), KeyTexts(scenarios_page(data), kind.described_as), data);
+  const SchemaWriter writer(explore_keys(kind), KeyTexts(pages_of_keys(data), kind.described_as), data);
   Json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", kind.title}};
   schema.update(writer.object(""));
   return schema;

@@ -7,7 +7,7 @@
 namespace packsim {
 
 /// The JSON Schema (draft 2020-12) of such files: what their reader asks for, described as in
-/// docs/scenarios.md. Names of files are those of the data root, or any path.
+/// pages_of_keys(). Names of files are those of the data root, or any path.
 Json schema_of(const FileKind& kind, const DataPaths& data);
 
 }  // namespace packsim

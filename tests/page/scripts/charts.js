@@ -62,3 +62,22 @@ check.overlappingTexts = (most_px) => {
   }
   return overlaps;
 };
+
+// Texts of drawings with the drawing that shows them, in pixels from the top of the page.
+const drawnTexts = (root) => [...root.querySelectorAll(".plot svg.marks")].flatMap((svg) => {
+  const room = svg.getBoundingClientRect();
+  return [...svg.querySelectorAll("text")].filter((text) => text.textContent.trim() && check.isSeen(text))
+    .map((text) => ({ text: text.textContent, box: text.getBoundingClientRect(), room }));
+});
+
+// Texts of charts of which the drawing shows only a part, at its top or its bottom.
+check.cutTexts = (most_px) => [...document.querySelectorAll("figure[data-chart]")].flatMap((figure) => drawnTexts(figure)
+  .filter(({ box, room }) => [room.top, room.bottom].some((edge) => box.top < edge - most_px && box.bottom > edge + most_px))
+  .map(({ text }) => `${figure.dataset.chart}: '${text}'`));
+
+check.shownTexts = (chart) => drawnTexts(document.querySelector(`figure[data-chart=${chart}]`))
+  .filter(({ box, room }) => (box.top + box.bottom) / 2 > room.top && (box.top + box.bottom) / 2 < room.bottom)
+  .map(({ text }) => text);
+
+check.chartSizes = () => [...document.querySelectorAll(".plot svg.marks")]
+  .map((svg) => `${svg.getAttribute("viewBox")}, ${svg.getAttribute("width")} x ${svg.getAttribute("height")}`);

@@ -34,7 +34,8 @@ def unreadable(shard: int, folder: str, times: int) -> Any:
 
 
 @contextmanager
-def two_nodes() -> Iterator[None]:
+def two_nodes() -> Iterator[Any]:
+    """The cluster, a ray.cluster_utils.Cluster, to which this process is connected."""
     import ray
     from ray.cluster_utils import Cluster
 
@@ -49,7 +50,7 @@ def two_nodes() -> Iterator[None]:
         started.add_node(**node)
         ray.init(address=started.address, log_to_driver=False)
         assert len([one for one in ray.nodes() if one["Alive"]]) == 2
-        yield
+        yield started
     finally:
         ray.shutdown()
         started.shutdown()

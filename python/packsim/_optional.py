@@ -1,4 +1,4 @@
-"""Packages that only some sources need, imported when they are."""
+"""Packages that only some calls need, imported when they do."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import importlib
 from typing import Any
 
 
-def import_optional(name: str, needed_for: str) -> Any:
-    """A module of an optional package, such as `pyarrow.parquet`.
+def import_optional(name: str, needed_for: str, extra: str = "lengths") -> Any:
+    """A module of an optional package, such as `pyarrow.parquet`. extra: of this package, which installs it.
 
     Raises
     ------
@@ -18,5 +18,5 @@ def import_optional(name: str, needed_for: str) -> Any:
         return importlib.import_module(name)
     except ImportError as error:
         package = name.partition(".")[0]
-        message = f"{needed_for} needs {package}: pip install packsim[lengths]"
+        message = f"{needed_for} needs {package}: pip install packsim[{extra}]"
         raise ImportError(message, name=package) from error

@@ -1,0 +1,71 @@
+#include "scenarios/scenario.hpp"
+
+#include <pybind11/numpy.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "python/bindings/simulator/bindings.hpp"
+#include "scenarios/loader/data_root.hpp"
+#include "scenarios/loader/lengths/with_lengths.hpp"
+#include "scenarios/loader/load_scenario.hpp"
+
+namespace packsim::python {
+namespace {
+
+using Settings = std::vector<std::string>;
+using Int32Array = py::array_t<std::int32_t, py::array::c_style>;
+using NamedArrays = std::vector<std::pair<std::string, Int32Array>>;
+
+DataPaths data_paths(const std::string& library) {
+  return {.root = find_data_root(library)};
+}
+
+Scenario with_arrays(const Scenario& scenario, const NamedArrays& sources) {
+  std::vector<NamedLengths> lengths;
+  for (const auto& [name, array] : sources)
+    lengths.push_back({.name = name, .lengths_tokens = {array.data(), array.data() + array.size()}});
+  const py::gil_scoped_release others_may_run;
+  return with_lengths(scenario, std::move(lengths));
+}
+
+std::vector<std::string> strategy_names(const Scenario& scenario) {
+  std::vector<std::string> names;
+  for (const StrategySpec& spec : scenario.strategies) names.push_back(spec.name);
+  return names;
+}
+
+}  // namespace
+
+void add_scenario(py::module_& module) {
+  py::class_<Scenario>(module, "Scenario")
+      .def("with_lengths", with_arrays, py::arg("sources"))
+      .def_property_readonly("strategies", strategy_names)
+      .def_readonly("name", &Scenario::name)
+      .def_readonly("description", &Scenario::description)
+      .def_readonly("path", &Scenario::path)
+      .def_readonly("hash", &Scenario::scenario_hash)
+      .def_readonly("text", &Scenario::scenario_text)
+      .def_readonly("baseline", &Scenario::baseline);
+
+  // library: the path of this module, beside which an installed package has its data.
+  module.def(
+      "load_scenario",
+      [](const std::string& path, const Settings& settings, const std::string& library) {
+        return load_scenario(path, data_paths(library), settings);
+      },
+      py::arg("path"), py::arg("settings"), py::arg("library"), py::call_guard<py::gil_scoped_release>());
+  module.def(
+      "scenario_of_text",
+      [](const std::string& text, const std::string& name, const Settings& settings,
+         const std::string& library) {
+        return load_scenario_text(text, name, data_paths(library), settings);
+      },
+      py::arg("text"), py::arg("name"), py::arg("settings"), py::arg("library"),
+      py::call_guard<py::gil_scoped_release>());
+}
+
+}  // namespace packsim::python

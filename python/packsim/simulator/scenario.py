@@ -1,0 +1,131 @@
+"""Scenarios: the job that strategies are compared on."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from packsim._arguments import described, is_text
+from packsim.simulator.errors import ScenarioError
+from packsim.simulator.given_lengths import named_lengths
+from packsim.simulator.json_text import json_text
+from packsim.simulator.native import native
+
+if TYPE_CHECKING:
+    from packsim import _simulator
+
+_DICT = "dict"  # the place of mistakes in a scenario that no file holds
+
+
+class Scenario:
+    """A scenario that was read and checked. Made by `load_scenario()`; it does not change.
+
+    Attributes
+    ----------
+    name, description : str
+    path : str
+        Of its file; "dict" where it is not from one.
+    hash : str
+        As in reports: of the file's bytes, or of the changed scenario.
+    strategies : tuple of str
+        Their names.
+    baseline : str
+        The strategy that speed-ups refer to.
+    """
+
+    def __init__(self, core: _simulator.Scenario, words: tuple[str, ...] | None) -> None:
+        self._core = core
+        self._words = words  # that name it to the program; None: it has no file
+        self.name = core.name
+        self.description = core.description
+        self.path = core.path
+        self.hash = core.hash
+        self.strategies = tuple(core.strategies)
+        self.baseline = core.baseline
+
+    def to_dict(self) -> dict[str, Any]:
+        """The scenario as it was read, with what `set` and `with_lengths()` have changed."""
+        document: dict[str, Any] = json.loads(self._core.text)
+        return document
+
+    def with_lengths(self, lengths: Any) -> Scenario:
+        """The same scenario with these token lengths in place of its files.
+
+        All of them are trained, in an order that is shuffled if the scenario's is. Reports have their number
+        and hash as for files.
+
+        Parameters
+        ----------
+        lengths
+            An array or sequence of integers, a `packsim.lengths.Lengths`, or what
+            `packsim.lengths.measure_lengths()` measures without a tokenizer, such as a path. A mapping has
+            several sources, each under the name that reports give it.
+
+        Raises
+        ------
+        ScenarioError
+            For lengths outside of 0..16777216 and sources without any, all of them.
+        ValueError
+            For what is no array of integers, and as `measure_lengths()` raises it.
+        """
+        return Scenario(self._core.with_lengths(named_lengths(lengths)), None)
+
+    def _command(self, command: str, call: str, *options: str) -> str:
+        """What a report says that it was made with: the program's command, or the Python call."""
+        if self._words is None:
+            return call
+        text: str = native().shell_command([command, *self._words, *options])
+        return text
+
+    def __repr__(self) -> str:
+        return f"Scenario({self.name}: {', '.join(self.strategies)}; {self.path})"
+
+
+def load_scenario(
+    scenario: str | os.PathLike[str] | Mapping[str, Any], set: Mapping[str, Any] | None = None
+) -> Scenario:
+    """Read a scenario, with the model, cluster, profile and strategies that it names.
+
+    >>> import packsim
+    >>> packsim.load_scenario("llama3.1-8b-tulu3-4k", set={"cluster.nodes": 4}).baseline
+    'isf'
+
+    Parameters
+    ----------
+    scenario
+        The path of a file, the name of a shipped scenario, or a mapping with what a file would have; the
+        relative paths in it are those of the current folder.
+    set
+        Changes, as `--set` of the program: `{"strategies.isf.capacity_tokens": "64K"}`. A value is what JSON
+        makes of it.
+
+    Raises
+    ------
+    ScenarioError
+        With every mistake, worded as the program words it.
+    OSError
+        Where a file cannot be read.
+    ImportError
+        Where this package was built without the simulator.
+    """
+    simulator = native()
+    if set is not None and not isinstance(set, Mapping):
+        raise ScenarioError([f"set: expected a mapping of keys to values, got {described(set)}"])
+    settings = [f"{key}={json_text(value, f'set {key}')}" for key, value in (set or {}).items()]
+    if isinstance(scenario, Mapping):
+        text = json_text(scenario, _DICT)
+        return Scenario(simulator.scenario_of_text(text, _DICT, settings, simulator.__file__), None)
+    path = os.fspath(scenario) if isinstance(scenario, (str, os.PathLike)) else scenario
+    if not is_text(path):
+        raise ScenarioError([f"scenario: expected a path, a name or a mapping, got {described(scenario)}"])
+    if not isinstance(scenario, str) and "/" not in path:
+        path = os.path.join(os.curdir, path)  # a path is no name of a shipped scenario
+    words = [path, *(word for setting in settings for word in ("--set", setting))]
+    return Scenario(simulator.load_scenario(path, settings, simulator.__file__), tuple(words))
+
+
+def as_scenario(scenario: Any) -> Scenario:
+    """What `load_scenario()` makes of it, unless it is one already."""
+    return scenario if isinstance(scenario, Scenario) else load_scenario(scenario)

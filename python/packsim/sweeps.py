@@ -1,0 +1,105 @@
+"""The database of `packsim sweep` as a table of other libraries, and as Parquet (docs/sweep.md)."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from typing import TYPE_CHECKING
+
+from packsim._frames import Column, arrow_table, pandas_frame, polars_frame
+from packsim._optional import import_optional
+from packsim._whole_file import whole_file
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+__all__ = ["Sweep", "read_sweep"]
+
+_TYPES = {"INTEGER": "int", "REAL": "float", "TEXT": "str"}
+
+
+class Sweep:
+    """The points of a sweep, a row each, in the order of the grid.
+
+    Attributes
+    ----------
+    facts : dict of str to str
+        What decides the points: the grid, hashes of the scenario and its profiles, and packsim's version.
+    n_points : int
+        Number of points that are in the database.
+    """
+
+    def __init__(self, facts: dict[str, str], columns: list[Column]) -> None:
+        self.facts = facts
+        self._columns = columns
+        self.n_points = len(columns[0][2])
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The points as an Arrow table; needs pyarrow."""
+        return arrow_table(self._columns)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The points as a pandas frame with nullable types; needs pandas."""
+        return pandas_frame(self._columns)
+
+    def to_polars(self) -> polars.DataFrame:
+        """The points as a Polars frame; needs polars."""
+        return polars_frame(self._columns)
+
+    def write_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Write the points to a Parquet file; needs pyarrow.
+
+        Parameters
+        ----------
+        path : path-like
+            A file, which is replaced when it is whole.
+        """
+        parquet = import_optional("pyarrow.parquet", "write_parquet()", "frames")
+        with whole_file(path) as file:
+            parquet.write_table(self.to_arrow(), file)
+
+    def __repr__(self) -> str:
+        return f"Sweep of {self.n_points} points and {len(self._columns)} columns"
+
+
+def read_sweep(path: str | os.PathLike[str]) -> Sweep:
+    """Read the database of a sweep, which may still be running.
+
+    Parameters
+    ----------
+    path : path-like
+        What `packsim sweep --out` names.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If it is no database of a sweep.
+    """
+    name = os.fspath(path)
+    if not os.path.exists(name):
+        raise FileNotFoundError(f"{name}: no such file")
+    # A path as a URI, in which no character of the path has a meaning.
+    uri = f"{os.path.abspath(name).replace('%', '%25').replace('?', '%3f').replace('#', '%23')}"
+    connection = sqlite3.connect(f"file:{uri}?mode=ro", uri=True)
+    try:
+        facts = dict(connection.execute("SELECT fact, value FROM sweep"))
+        described = connection.execute("SELECT name, type FROM pragma_table_info('points')").fetchall()
+        rows = connection.execute("SELECT * FROM points ORDER BY point").fetchall()
+    except sqlite3.DatabaseError as error:
+        raise ValueError(
+            f"{name}: expected a database of packsim sweep, got another file: {error}"
+        ) from error
+    finally:
+        connection.close()
+    values = list(zip(*rows, strict=True)) or [() for _ in described]
+    return Sweep(
+        facts,
+        [
+            (key, _TYPES.get(kind, "str"), list(of_key))
+            for (key, kind), of_key in zip(described, values, strict=True)
+        ],
+    )

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "experiment/results/report.hpp"
+#include "reports/tables/value_types.hpp"
+
+namespace packsim {
+
+/// A value of every run, for programs.
+struct TypedColumn {
+  std::string key;
+  ValueType type = ValueType::text;
+  /// [n_runs] of this type; std::monostate where the run has no such value, or one that is not finite.
+  std::vector<Value> values;
+};
+
+/// The columns of report.csv, one row per run: what run_values() has, and the groups of packs. Types depend
+/// on the column alone, not on the report.
+std::vector<TypedColumn> typed_columns(const Report& report);
+
+}  // namespace packsim

@@ -1,0 +1,89 @@
+#include "sweep/run_sweep.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "experiment/compare_strategies.hpp"
+#include "experiment/for_each_index.hpp"
+#include "experiment/plans/keep_strategies.hpp"
+#include "experiment/shared_work.hpp"
+#include "scenarios/loader/json/problems.hpp"
+#include "scenarios/loader/load_scenario.hpp"
+#include "sweep/point_columns.hpp"
+
+namespace packsim {
+namespace {
+
+std::vector<std::string> strategies_of(const SweepJob& job) {
+  std::vector<std::string> names;
+  for (const JobPoint& point : job.points) {
+    if (std::ranges::find(names, point.strategy) == names.end()) names.push_back(point.strategy);
+  }
+  return names;
+}
+
+// The settings that decide prices. Jobs that have these in common run one after another, so that prices are
+// known and few of them are kept.
+std::vector<std::string> price_settings(const SweepJob& job) {
+  std::vector<std::string> settings;
+  for (const std::string& setting : job.settings) {
+    for (const char* key : {"model", "cluster", "profile", "hardware", "what_if"}) {
+      if (setting.starts_with(key)) settings.push_back(setting);
+    }
+  }
+  return settings;
+}
+
+std::vector<PointRow> rows_without_run(const Grid& grid, const SweepJob& job, const char* status,
+                                       const std::string& reason) {
+  std::vector<PointRow> rows;
+  for (const JobPoint& point : job.points) rows.push_back(row_without_run(grid, point, status, reason));
+  return rows;
+}
+
+std::vector<PointRow> run_job(const SweepRun& run, const SweepJob& job, SharedWork& shared) {
+  try {
+    Scenario scenario = load_scenario(run.grid.scenario, run.data, job.settings);
+    keep_strategies(scenario, strategies_of(job));
+    const Report report =
+        compare_strategies(scenario, {.only_times = true, .keeps_failures = true, .shared = &shared});
+    std::vector<PointRow> rows;
+    for (const JobPoint& point : job.points) {
+      const auto result = std::ranges::find(report.runs, point.strategy, &StrategyResult::name);
+      rows.push_back(simulated_row(run.grid, point.point, report, *result));
+    }
+    return rows;
+  } catch (const ScenarioError& error) {
+    return rows_without_run(run.grid, job, kRefused, error.what());
+  } catch (const std::invalid_argument& error) {
+    return rows_without_run(run.grid, job, kFailed, error.what());
+  }
+}
+
+}  // namespace
+
+void run_sweep(const SweepRun& run, const std::function<void(std::vector<PointRow>)>& finished) {
+  std::vector<const SweepJob*> jobs;
+  for (const SweepJob& job : run.jobs) jobs.push_back(&job);
+  std::ranges::stable_sort(jobs, {}, [](const SweepJob* job) { return price_settings(*job); });
+  SharedWork shared;
+  std::mutex mutex;
+  bool has_stopped = false;
+  for_each_index(jobs.size(), run.n_threads, [&](std::size_t j) {
+    {
+      const std::scoped_lock lock(mutex);
+      if (has_stopped) return;
+    }
+    std::vector<PointRow> rows = run_job(run, *jobs[j], shared);
+    const std::scoped_lock lock(mutex);
+    if (has_stopped) return;
+    has_stopped = true;  // unless all goes well
+    finished(std::move(rows));
+    has_stopped = false;
+  });
+}
+
+}  // namespace packsim

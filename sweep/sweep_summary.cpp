@@ -1,0 +1,169 @@
+#include "sweep/sweep_summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+#include <variant>
+
+#include "files/text/printable.hpp"
+#include "reports/text/display_width.hpp"
+#include "reports/text/numbers.hpp"
+#include "reports/text/text_table.hpp"
+#include "sweep/point_columns.hpp"
+
+namespace packsim {
+namespace {
+
+using namespace formats_detail;
+using Row = std::vector<Value>;
+
+constexpr int kShownPoints = 10;
+constexpr std::size_t kWidestCell = 24;
+
+std::string value_text(const Value& value) {
+  if (const auto* text = std::get_if<std::string>(&value))
+    return shortened(printable_name(*text), kWidestCell);
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+    constexpr std::int64_t kLong = 10'000'000;  // link rates, not counts
+    return *integer < kLong ? fmt::format("{}", *integer)
+                            : fmt::format("{:.6g}", static_cast<double>(*integer));
+  }
+  if (const auto* number = std::get_if<double>(&value)) return fmt::format("{:.6g}", *number);
+  return "-";
+}
+
+std::string quantity_text(const Value& value) {
+  const auto* number = std::get_if<double>(&value);
+  return number != nullptr ? quantity(*number) : "-";
+}
+
+std::string half_width_text(const Value& low, const Value& high) {
+  const auto* low_value = std::get_if<double>(&low);
+  const auto* high_value = std::get_if<double>(&high);
+  if (low_value == nullptr || high_value == nullptr || *low_value <= 0) return "-";
+  return fmt::format("{:.0f}%", 100 * (std::sqrt(*high_value / *low_value) - 1));
+}
+
+std::int64_t count_of(SweepDatabase& database, const std::string& condition) {
+  return std::get<std::int64_t>(
+      database.select("SELECT count(*) FROM points WHERE " + condition).front().front());
+}
+
+// How many points there are of each kind, the good ones first.
+std::string counts_text(SweepDatabase& database) {
+  const std::pair<std::string, std::string> kinds[] = {
+      {"comparable", fmt::format("status = '{}' AND differences IS NULL", kSimulated)},
+      {"not comparable (column differences)",
+       fmt::format("status = '{}' AND differences IS NOT NULL", kSimulated)},
+      {"that do not fit in memory", fmt::format("status = '{}'", kDoesNotFit)},
+      {"that failed", fmt::format("status = '{}'", kFailed)},
+      {"with a scenario that was refused", fmt::format("status = '{}'", kRefused)}};
+  std::string text;
+  for (const auto& [what, condition] : kinds) {
+    const std::int64_t n = count_of(database, condition);
+    if (n > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", grouped(n), what);
+  }
+  return text.empty() ? "None." : text + ".";
+}
+
+// Of the mistakes of a scenario, one a line.
+std::string first_line(const std::string& reason) {
+  const std::size_t end = reason.find('\n');
+  const auto n_more = std::ranges::count(reason, '\n');
+  return printable(reason.substr(0, end)) + (n_more > 0 ? fmt::format(" (and {} more)", n_more) : "");
+}
+
+// The first reasons of points that were refused or failed.
+std::string reasons_text(SweepDatabase& database, int width_columns) {
+  const auto rows =
+      database.select(fmt::format("SELECT reason, count(*), min(point) FROM points WHERE status IN ('{}', "
+                                  "'{}') GROUP BY reason ORDER BY 2 DESC, 3 LIMIT 3",
+                                  kRefused, kFailed));
+  std::string text;
+  for (const Row& row : rows) {
+    text += wrapped(fmt::format("  {} x {}", std::get<std::int64_t>(row[1]),
+                                first_line(std::get<std::string>(row[0]))),
+                    width_columns, 4) +
+            "\n";
+  }
+  return text;
+}
+
+std::string quoted_key(const std::string& key) {
+  std::string quoted;
+  for (const char c : key) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return "\"" + quoted + "\"";
+}
+
+// The end of each key that no other one has: "nodes" for "cluster.nodes".
+std::vector<std::string> short_keys(const std::vector<std::string>& keys) {
+  const auto end_of = [](const std::string& key) {
+    const std::size_t dot = key.rfind('.');
+    return dot == std::string::npos ? key : key.substr(dot + 1);
+  };
+  std::vector<std::string> names;
+  for (const std::string& key : keys) {
+    const auto n_alike = std::ranges::count(keys, end_of(key), end_of);
+    names.push_back(shortened(printable_name(n_alike == 1 ? end_of(key) : key), kWidestCell));
+  }
+  return names;
+}
+
+// The first columns that fit.
+std::vector<std::vector<std::string>> fitting(std::vector<std::vector<std::string>> rows,
+                                              std::size_t width_columns) {
+  std::size_t used = 0;
+  std::size_t n_fitting = 0;
+  for (; n_fitting < rows.front().size(); ++n_fitting) {
+    std::size_t width = 0;
+    for (const std::vector<std::string>& row : rows) width = std::max(width, display_columns(row[n_fitting]));
+    used += width + (n_fitting > 0 ? 2 : 0);
+    if (used > width_columns) break;
+  }
+  for (std::vector<std::string>& row : rows) row.resize(n_fitting);
+  return rows;
+}
+
+std::vector<std::string> best_lines(SweepDatabase& database, const Grid& grid, int width_columns) {
+  std::string sql = "SELECT point, name, gpu_days, gpu_days_low, gpu_days_high, wall_hours, cost, groups";
+  std::vector<std::string> titles = {"point", "name", "GPU-days", "90%", "wall h"};
+  const bool has_cost = count_of(database, "cost IS NOT NULL") > 0;
+  if (has_cost) titles.emplace_back("cost");
+  std::vector<std::string> keys = varied_keys(grid);
+  std::erase(keys, kStrategyKey);
+  for (const std::string& key : keys) sql += ", " + quoted_key(key);
+  std::ranges::copy(short_keys(keys), std::back_inserter(titles));
+  sql += fmt::format(
+      " FROM points WHERE status = '{}' AND differences IS NULL ORDER BY gpu_days, point LIMIT {}",
+      kSimulated, kShownPoints);
+  std::vector<std::vector<std::string>> rows = {titles};
+  for (const Row& row : database.select(sql)) {
+    std::vector<std::string>& cells = rows.emplace_back();
+    cells = {value_text(row[0]), value_text(row[1]), quantity_text(row[2]), half_width_text(row[3], row[4]),
+             quantity_text(row[5])};
+    if (has_cost) cells.push_back(quantity_text(row[6]));
+    for (std::size_t c = 8; c < row.size(); ++c) cells.push_back(value_text(row[c]));
+  }
+  if (rows.size() == 1) return {};
+  return table_lines(fitting(std::move(rows), static_cast<std::size_t>(width_columns)));
+}
+
+}  // namespace
+
+std::string sweep_summary(SweepDatabase& database, const Grid& grid, int width_columns) {
+  const std::int64_t n_points = count_of(database, "1");
+  std::string text =
+      wrapped(fmt::format("{} points: {}", grouped(n_points), counts_text(database)), width_columns, 2) +
+      "\n";
+  text += reasons_text(database, width_columns);
+  const std::vector<std::string> lines = best_lines(database, grid, width_columns);
+  if (!lines.empty()) text += "\nThe fewest GPU-days:\n";
+  for (const std::string& line : lines)
+    text += shortened(line, static_cast<std::size_t>(width_columns)) + "\n";
+  return text;
+}
+
+}  // namespace packsim

@@ -1,0 +1,284 @@
+// `packsim sweep`: its points are what `packsim compare` says of their scenarios, each once, whatever ends
+// it.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/cli/program.hpp"
+#include "tests/cli/sweep_rows.hpp"
+
+using Catch::Contains;
+using nlohmann::json;
+using nlohmann::ordered_json;
+using packsim_test::ProgramRun;
+using packsim_test::read_text;
+using packsim_test::rows_of;
+using packsim_test::run_shell;
+using packsim_test::TemporaryFolder;
+using packsim_test::write_text;
+
+namespace {
+
+constexpr const char* kScenario = R"({"format": 1, "name": "small", "model": "llama3.1-8b",
+  "cluster": {"type": "h100-sxm-80gb", "nodes": 2, "gpu_hour_price": 2.5}, "profile": "deepspeed-ulysses-h100",
+  "training": {"tokens_per_iteration": 262144}, "lengths": {"mix": [{"source": "qmsum.csv"}]},
+  "strategies": [{"strategy": "isf", "capacity_tokens": 65536, "sp_degree": 4},
+                 {"strategy": "ffd", "capacity_tokens": 65536, "sp_degree": 8},
+                 {"name": "long", "strategy": "bfd", "capacity_tokens": 131072, "sp_degree": 8}]})";
+
+// 3 strategies x 3 numbers of nodes x 2 stages, where ZeRO 0 does not fit.
+constexpr const char* kGrid = R"({
+  // comments are allowed
+  "scenario": "s.json",
+  "set": {"cluster.gpu_hour_price": 3},
+  "vary": [{"cluster.nodes": {"from": 1, "to": 4, "factor": 2}},
+           {"training.zero_stage": [0, 3], "cluster.nic_bytes_per_s": [4e11, 2e11]}]})";
+
+void write_job(const TemporaryFolder& folder) {
+  write_text(folder / "s.json", kScenario);
+  write_text(folder / "grid.json", kGrid);
+}
+
+ProgramRun must_run(const TemporaryFolder& folder, const std::string& command) {
+  ProgramRun run = run_shell(folder, command);
+  INFO(command << "\n" << run.err);
+  REQUIRE(run.exit_code == 0);
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("every point is what compare says of its scenario, to the last bit", "[plain]") {
+  const TemporaryFolder folder;
+  write_job(folder);
+  must_run(folder, "packsim sweep grid.json --out s.db --quiet --threads 2");
+  const ordered_json rows = rows_of(folder / "s.db");
+  REQUIRE(rows.size() == 18);
+  int n_fit = 0;
+  int n_misfit = 0;
+  for (int job = 0; job < 6; ++job) {
+    const ordered_json& first = rows[static_cast<std::size_t>(job)];
+    const std::string settings =
+        " --set cluster.gpu_hour_price=3 --set cluster.nodes=" + first["cluster.nodes"].dump() +
+        " --set training.zero_stage=" + first["training.zero_stage"].dump() +
+        " --set cluster.nic_bytes_per_s=" + first["cluster.nic_bytes_per_s"].dump();
+    const json report =
+        json::parse(must_run(folder, "packsim compare s.json --json --quiet --out r" + settings).out);
+    for (std::size_t s = 0; s < 3; ++s) {
+      const ordered_json& row = rows[static_cast<std::size_t>(job) + 6 * s];
+      const json& run = report["runs"][s];
+      CAPTURE(settings, row["name"]);
+      CHECK(row["name"] == run["name"]);
+      CHECK(row["n_gpus"] == 8 * first["cluster.nodes"].get<int>());
+      CHECK((row["status"] == "ok") == run["feasible"].get<bool>());
+      CHECK(row["reason"].is_null() == run["feasible"].get<bool>());
+      int n_equal = 0;
+      for (const auto& [key, value] : run.items()) {
+        if (!row.contains(key) || key == "groups" || key == "bound_gpu_days" || key == "above_bound_fraction")
+          continue;
+        CAPTURE(key);
+        // SQLite has no booleans.
+        CHECK(row[key] == (value.is_boolean() ? json(value.get<bool>() ? 1 : 0) : value));
+        ++n_equal;
+      }
+      CHECK(n_equal > 50);
+      (run["feasible"].get<bool>() ? n_fit : n_misfit) += 1;
+    }
+  }
+  CHECK(n_fit == 9);
+  CHECK(n_misfit == 9);
+}
+
+TEST_CASE("threads, shards and the order of points do not change what a point says", "[threads]") {
+  const TemporaryFolder folder;
+  write_job(folder);
+  must_run(folder, "packsim sweep grid.json --out all.db --quiet --threads 1");
+  const ordered_json all = rows_of(folder / "all.db");
+  must_run(folder, "packsim sweep grid.json --out two.db --quiet --threads 3");
+  CHECK(rows_of(folder / "two.db") == all);
+  ordered_json together = ordered_json::array();
+  for (int shard = 1; shard <= 4; ++shard) {
+    const std::string name = "shard" + std::to_string(shard) + ".db";
+    must_run(folder, "packsim sweep grid.json --quiet --shard " + std::to_string(shard) + "/4 --out " + name);
+    for (const auto& row : rows_of(folder / name)) together.push_back(row);
+  }
+  std::sort(together.begin(), together.end(), [](const auto& a, const auto& b) {
+    return a["point"].template get<int>() < b["point"].template get<int>();
+  });
+  CHECK(together == all);
+}
+
+TEST_CASE("shards are merged into the database of the whole grid") {
+  const TemporaryFolder folder;
+  write_job(folder);
+  must_run(folder, "packsim sweep grid.json --out all.db --quiet");
+  must_run(folder, "packsim sweep grid.json --out 1.db --quiet --shard 1/3");
+  must_run(folder, "packsim sweep grid.json --out 3.db --quiet --shard 3/3");
+  // The second shard was never computed. A database may be named twice.
+  const ProgramRun merged =
+      must_run(folder, "packsim sweep grid.json --out m.db --merge 1.db --merge 3.db --merge 1.db");
+  CHECK_THAT(merged.out, Contains("6 points computed") && Contains("12 were there"));
+  CHECK(rows_of(folder / "m.db") == rows_of(folder / "all.db"));
+
+  must_run(folder, "packsim sweep s.json --vary seed=1 --out other.db --quiet");
+  const ProgramRun other = run_shell(folder, "packsim sweep grid.json --out m2.db --merge other.db");
+  CHECK(other.exit_code == 2);
+  CHECK_THAT(other.err, Contains("other.db: expected the sweep of this grid, got another one: its grid is"));
+  const ProgramRun none = run_shell(folder, "packsim sweep grid.json --out m2.db --merge none.db");
+  CHECK(none.exit_code == 3);
+  CHECK_THAT(none.err, Contains("none.db: cannot read the sweep: No such file or directory"));
+  CHECK(!std::filesystem::exists(folder / "none.db"));
+  const ProgramRun itself = run_shell(folder, "packsim sweep grid.json --out m.db --merge m.db");
+  CHECK(itself.exit_code == 2);
+}
+
+TEST_CASE("a sweep that was killed goes on with nothing lost or repeated") {
+  const TemporaryFolder folder;
+  write_job(folder);
+  must_run(folder, "packsim sweep grid.json --out whole.db --quiet");
+  // Killed after ever longer times, until one run comes to its end.
+  must_run(
+      folder,
+      "n=0; for ms in $(seq 5 25 2000); do\n"
+      "  packsim sweep grid.json --out s.db --quiet --threads 1 & p=$!\n"
+      "  sleep 0.$(printf %03d $((ms % 1000))); kill -9 $p 2>/dev/null && n=$((n + 1)); wait $p && break\n"
+      "done; echo $n; [ $n -ge 2 ]");
+  must_run(folder, "packsim sweep grid.json --out s.db --quiet");
+  CHECK(rows_of(folder / "s.db") == rows_of(folder / "whole.db"));
+  const ProgramRun again = must_run(folder, "packsim sweep grid.json --out s.db");
+  CHECK_THAT(again.out, Contains("0 points computed") && Contains("18 were there"));
+}
+
+TEST_CASE("points that cannot be simulated are rows with the reason") {
+  const TemporaryFolder folder;
+  write_job(folder);
+  const ProgramRun run = must_run(
+      folder, "packsim sweep s.json --out s.db --vary strategy=isf,ffd --vary strategies.isf.sp_degree=4,3");
+  const ordered_json rows = rows_of(folder / "s.db");
+  REQUIRE(rows.size() == 4);
+  // A scenario with a mistake is refused as a whole, as `packsim compare` refuses it.
+  for (const std::size_t good : {0U, 2U}) CHECK(rows[good]["status"] == "ok");
+  for (const std::size_t refused : {1U, 3U}) {
+    CHECK(rows[refused]["status"] == "refused");
+    CHECK(rows[refused]["name"] == rows[refused - 1]["name"]);
+    CHECK_THAT(rows[refused]["reason"].get<std::string>(),
+               Contains("--set strategies.isf.sp_degree: expected"));
+    CHECK(rows[refused]["gpu_days"].is_null());
+  }
+  CHECK_THAT(run.out, Contains("2 with a scenario that was") && Contains("2 x --set strategies.isf") &&
+                          Contains("(and 3 more)"));
+  const ProgramRun lengths =
+      must_run(folder, "packsim sweep s.json --out l.db --vary strategies.ffd.capacity_tokens=8192");
+  CHECK(rows_of(folder / "l.db")[0]["status"] == "refused");
+  CHECK_THAT(lengths.out, Contains("expected lengths of at"));
+}
+
+TEST_CASE("a database is of one sweep, and one sweep at a time writes to it") {
+  const TemporaryFolder folder;
+  write_job(folder);
+  must_run(folder, "packsim sweep s.json --out s.db --quiet --vary cluster.nodes=2");
+  const ProgramRun other = run_shell(folder, "packsim sweep s.json --out s.db --vary cluster.nodes=2,4");
+  CHECK(other.exit_code == 2);
+  CHECK_THAT(other.err, Contains("s.db: expected the sweep of this grid, got another one: its grid is"));
+  write_text(folder / "own.csv", "tokens\n1000\n2000\n3000\n");
+  must_run(folder, "packsim sweep s.json --out o.db --quiet --set 'lengths.mix.0.source=\"own.csv\"'");
+  write_text(folder / "own.csv", "tokens\n1000\n2000\n4000\n");
+  const ProgramRun edited =
+      run_shell(folder, "packsim sweep s.json --out o.db --set 'lengths.mix.0.source=\"own.csv\"'");
+  CHECK(edited.exit_code == 2);
+  CHECK_THAT(edited.err, Contains("its lengths hash is"));
+  const ProgramRun locked =
+      run_shell(folder, "exec 9>>s.db; flock 9; packsim sweep s.json --out s.db --vary cluster.nodes=2");
+  CHECK(locked.exit_code == 2);
+  CHECK_THAT(locked.err, Contains("expected no other sweep that writes to it"));
+}
+
+TEST_CASE("mistakes of a grid name the place, all at once") {
+  const TemporaryFolder folder;
+  write_job(folder);
+  const auto error_of = [&](const std::string& grid) {
+    write_text(folder / "bad.json", grid);
+    const ProgramRun run = run_shell(folder, "packsim sweep bad.json --out bad.db");
+    CHECK(run.exit_code == 2);
+    CHECK(!std::filesystem::exists(folder / "bad.db"));
+    return run.err;
+  };
+  const auto varied = [](const std::string& axes) {
+    return R"({"scenario": "s.json", "vary": )" + axes + "}";
+  };
+  CHECK_THAT(error_of(varied("[]")), Contains("bad.json: /vary: expected"));
+  CHECK_THAT(error_of(varied(R"([{"cluster.nodes": 4}])")),
+             Contains("bad.json: /vary/0/cluster.nodes: expected a list of values, or a range such as") &&
+                 Contains("got 4"));
+  CHECK_THAT(error_of(varied(R"([{"cluster.nodes": []}])")),
+             Contains("/vary/0/cluster.nodes: expected a list of values"));
+  CHECK_THAT(error_of(varied(R"([{"cluster.nodes": [1, 2], "seed": [1]}])")),
+             Contains(R"(/vary/0/seed: expected 2 values, as many as "cluster.nodes" beside it has, got 1)"));
+  const std::string ranges = error_of(varied(R"([{"cluster.nodes": {"from": 4, "to": 1, "step": 1}},
+      {"seed": {"from": 1, "to": 4, "factor": 1}}, {"x": {"from": "64K", "to": 4, "step": 1}},
+      {"y": {"from": 1, "to": 1e9, "step": 1}}, {"z": {"from": 1, "to": 2, "step": 1, "by": 1}}])"));
+  CHECK_THAT(ranges, Contains(R"(/vary/0/cluster.nodes/to: expected at least 4, which is "from", got 1)"));
+  CHECK_THAT(ranges,
+             Contains("/vary/1/seed/factor: expected a factor above 1, from a number above 0, got 1"));
+  CHECK_THAT(ranges, Contains("/vary/2/x/from: expected a number, got \"64K\""));
+  CHECK_THAT(ranges, Contains("/vary/3/y/step: expected a range of at most 10000 values, got more"));
+  CHECK_THAT(ranges, Contains("/vary/4/z/by: expected no such key"));
+  CHECK_THAT(error_of(varied(R"([{"seed": [1]}, {"seed": [2]}])")),
+             Contains(R"(expected each key once, got "seed" twice)"));
+  CHECK_THAT(error_of(varied(R"([{"name": ["a", "b"]}])")), Contains("name"));
+  CHECK_THAT(error_of(varied(R"([{"strategy": ["isf", "fdd"]}])")),
+             Contains("ffd") && Contains(R"(got "fdd")"));
+  const std::string thousand = R"({"from": 1, "to": 2000, "step": 1})";
+  CHECK_THAT(error_of(varied(R"([{"seed": )" + thousand + R"(}, {"training.epochs": )" + thousand + "}]")),
+             Contains("expected at most 1000000 points, got more"));
+  CHECK_THAT(error_of(R"({"scenario": "none.json", "vary": [{"seed": [1]}], "very": 1})"),
+             Contains("/very: expected no such key for a grid"));
+  for (const std::string shard : {"0/2", "3/2", "a", "1/2x", "-1/2", "1"}) {
+    CAPTURE(shard);
+    const ProgramRun run = run_shell(folder, "packsim sweep grid.json --out bad.db --shard " + shard);
+    CHECK(run.exit_code == 2);
+    CHECK_THAT(run.err, Contains("--shard: expected I/N with I from 1 to N"));
+  }
+  const ProgramRun commas = run_shell(folder, "packsim sweep s.json --vary cluster.nodes --vary seed=1,,2");
+  CHECK(commas.exit_code == 2);
+  CHECK_THAT(commas.err, Contains("--vary: expected KEY=VALUE,VALUE...") &&
+                             Contains("--vary seed: expected values between the commas"));
+}
+
+TEST_CASE("ranges end at their last value") {
+  const TemporaryFolder folder;
+  write_job(folder);
+  write_text(folder / "g.json", R"({"scenario": "s.json", "vary": [
+      {"strategy": ["isf"]},
+      {"cluster.nic_bytes_per_s": {"from": 1e11, "to": 3e11, "step": 1e11}},
+      {"training.tokens_per_iteration": {"from": "256K", "to": "1M", "factor": 2}}]})");
+  must_run(folder, "packsim sweep g.json --out s.db --quiet");
+  const ordered_json rows = rows_of(folder / "s.db");
+  REQUIRE(rows.size() == 9);
+  CHECK(rows[8]["cluster.nic_bytes_per_s"] == 3e11);
+  CHECK(rows[0]["training.tokens_per_iteration"] == 262144);
+  CHECK(rows[8]["training.tokens_per_iteration"] == 1048576);
+}
+
+TEST_CASE("where the disk is full or read-only, what was computed stays") {
+  const TemporaryFolder folder;
+  write_job(folder);
+  must_run(folder, "packsim sweep grid.json --out whole.db --quiet");
+  // A limit of 64 KiB on files, as of a full disk: SIGXFSZ is ignored, so that writes fail.
+  const ProgramRun full =
+      run_shell(folder, "trap '' XFSZ; ulimit -f 64; packsim sweep grid.json --out s.db --threads 1");
+  CHECK(full.exit_code == 3);
+  CHECK_THAT(full.err, Contains("s.db: cannot write the sweep"));
+  must_run(folder, "packsim sweep grid.json --out s.db --quiet");
+  CHECK(rows_of(folder / "s.db") == rows_of(folder / "whole.db"));
+  const ProgramRun nowhere = run_shell(folder, "packsim sweep grid.json --out no/s.db");
+  CHECK(nowhere.exit_code == 3);
+  CHECK_THAT(nowhere.err, Contains("no/s.db: cannot write the sweep: No such file or directory"));
+  write_text(folder / "text.db", std::string(10000, 'x'));
+  const ProgramRun text = run_shell(folder, "packsim sweep grid.json --out text.db");
+  CHECK(text.exit_code == 2);
+  CHECK_THAT(text.err, Contains("text.db: expected a database of packsim sweep"));
+}

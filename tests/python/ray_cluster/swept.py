@@ -1,0 +1,36 @@
+"""A small sweep, and its points as one machine computes them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from run_command import run
+from simulated import PROGRAM, small_job
+
+# With 2 strategies 12 scenarios of 24 points.
+VARIED = [
+    "packing.capacity_tokens=16384,32768,65536",
+    "cluster.nic_bytes_per_s=1e11,2e11,3e11,4e11",
+]
+
+
+def write_job(folder: Path) -> Path:
+    job = small_job(strategies=[{"strategy": "isf"}, {"strategy": "bfd"}])
+    path = folder / "job.json"
+    path.write_text(json.dumps({**job, "lengths": {"mix": [{"source": "gsm8k.csv"}]}}))
+    return path
+
+
+def rows(database: Path) -> list[Any]:
+    return sqlite3.connect(database).execute("SELECT * FROM points ORDER BY point").fetchall()
+
+
+def points_alone(job: Path) -> list[Any]:
+    words = [word for text in VARIED for word in ("--vary", text)]
+    run(PROGRAM, "sweep", str(job), *words, "--out", "alone.db", folder=job.parent)
+    points = rows(job.parent / "alone.db")
+    assert len(points) == 24
+    return points

@@ -1,0 +1,42 @@
+#include "recommend/candidate.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <tuple>
+
+#include "reports/text/numbers.hpp"
+
+namespace packsim {
+const char* standing_name(Standing standing) {
+  constexpr std::array<const char*, kNStandings> kNames = {"meets",  "misses",  "other_job", "does_not_fit",
+                                                           "failed", "refused", "ruled_out", "not_simulated"};
+  return kNames.at(static_cast<std::size_t>(standing));
+}
+
+void judge(const Limits& limits, Candidate& candidate) {
+  using formats_detail::quantity;
+  const CandidateTimes& times = *candidate.times;
+  std::vector<std::string> misses;
+  if (limits.deadline_hours && times.wall_hours_high > *limits.deadline_hours)
+    misses.push_back(
+        fmt::format("up to {} h of {}", quantity(times.wall_hours_high), quantity(*limits.deadline_hours)));
+  if (limits.budget && times.money_high.value() > *limits.budget)
+    misses.push_back(
+        fmt::format("costs up to {} of {}", quantity(*times.money_high), quantity(*limits.budget)));
+  candidate.standing = misses.empty() ? Standing::meets : Standing::misses;
+  candidate.reason = fmt::format("{}", fmt::join(misses, "; "));
+}
+
+bool is_better(Goal goal, const Candidate& one, const Candidate& other) {
+  const auto key = [&](const Candidate& candidate) {
+    const double cost = candidate.times->cost();
+    const double hours = candidate.times->wall_hours;
+    return goal == Goal::cheapest ? std::tuple(cost, hours, candidate.n_gpus)
+                                  : std::tuple(hours, cost, candidate.n_gpus);
+  };
+  return key(one) < key(other);
+}
+
+}  // namespace packsim

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace packsim {
+
+/// A type of cluster that may be booked, and what an hour of one of its GPUs costs.
+struct ClusterOffer {
+  std::string type;                      ///< a shipped name or a path
+  std::optional<double> gpu_hour_price;  ///< above 0, in the currency of all offers
+};
+
+/// Which of the clusters that meet all limits is the best. Of equals, the other goal decides.
+enum class Goal {
+  cheapest,  ///< the least money; without prices the fewest GPU-days
+  fastest,   ///< the fewest hours
+};
+
+/// What a cluster has to keep to with 90 % confidence: times and money are the upper ends of intervals that
+/// are meant to hold nine of ten true values.
+struct Limits {
+  std::optional<int> most_gpus;
+  std::optional<double> deadline_hours;
+  std::optional<double> budget;  ///< in the currency of the offers
+};
+
+/// Which cluster and plan should a job have?
+struct Question {
+  std::vector<ClusterOffer> offers;  ///< one or more; either all or none have a price
+  std::vector<int> node_counts;      ///< ascending; each is tried with each offer
+  Limits limits;
+  Goal goal = Goal::cheapest;
+  /// Whether clusters are simulated that cannot be the answer.
+  bool simulates_all = false;
+};
+
+/// Numbers of nodes from 1 to 128, each at most half as many again as the one before, or twice.
+std::vector<int> usual_node_counts();
+
+/// Every mistake in the question, one a line. Empty if there is none.
+std::vector<std::string> mistakes_of(const Question& question);
+
+}  // namespace packsim

@@ -1,0 +1,308 @@
+#include "recommend/recommend.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <exception>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <stdexcept>
+#include <utility>
+
+#include "experiment/compare_strategies.hpp"
+#include "experiment/for_each_index.hpp"
+#include "experiment/shared_work.hpp"
+#include "recommend/candidate_times.hpp"
+#include "recommend/least_work.hpp"
+#include "reports/tables/comparable_runs.hpp"
+#include "reports/tables/shown_groups.hpp"
+#include "reports/text/numbers.hpp"
+#include "scenarios/loader/json/problems.hpp"
+
+namespace packsim {
+namespace {
+
+using formats_detail::quantity;
+using Load = std::function<Scenario(const std::vector<std::string>&)>;
+
+// Clusters that are simulated before it is decided which others may be better: whatever the number of
+// threads.
+constexpr std::size_t kRound = 4;
+
+struct ClusterJob {
+  std::size_t offer = 0;
+  int nodes = 0;
+  int n_gpus = 0;
+  LeastWork least;
+  std::vector<Candidate> candidates;
+
+  Candidate without_run(Standing standing, std::string reason) const {
+    Candidate candidate{.offer = offer, .nodes = nodes, .n_gpus = n_gpus, .least_gpu_hours = least.gpu_hours};
+    candidate.standing = standing;
+    candidate.reason = std::move(reason);
+    return candidate;
+  }
+};
+
+Candidate candidate_of(const Question& question, const ClusterJob& job, const StrategyResult& run) {
+  Candidate candidate = job.without_run(Standing::failed, "");
+  candidate.strategy = run.name;
+  if (!run.groups.empty()) {
+    candidate.zero_stage = run.groups.front().zero_stage;
+    candidate.groups = group_summary(run);
+  }
+  if (run.failure) {
+    candidate.reason = *run.failure;
+  } else if (!run.feasible) {
+    candidate.standing = Standing::does_not_fit;
+    candidate.reason = formats_detail::memory_excess(run);
+  } else if (!run.times) {
+    candidate.reason = "trains nothing";
+  } else {
+    candidate.times = times_of(run, question.offers[job.offer].gpu_hour_price);
+    if (run.differences.empty()) {
+      judge(question.limits, candidate);
+    } else {
+      candidate.standing = Standing::other_job;
+      candidate.reason = fmt::format("{}", fmt::join(run.differences, "; "));
+    }
+  }
+  return candidate;
+}
+
+Report report_of(const Load& load, const Question& question, const ClusterJob& job, SharedWork& shared) {
+  const Scenario scenario = load(settings_of(question.offers[job.offer], job.nodes));
+  return compare_strategies(scenario, {.only_times = true, .keeps_failures = true, .shared = &shared});
+}
+
+// A mistake without the path of the file that it is in, which is the same for all clusters.
+std::string without_file(const std::string& message) {
+  const std::size_t at = message.find(": /");
+  return at == std::string::npos ? message : message.substr(at + 2);
+}
+
+void simulate(const Load& load, const Question& question, const RecommendOptions& options, SharedWork& shared,
+              ClusterJob& job) {
+  options.progress(fmt::format("{} {} of {}", job.nodes, job.nodes == 1 ? "node" : "nodes",
+                               question.offers[job.offer].type));
+  try {
+    const Report report = report_of(load, question, job, shared);
+    for (const StrategyResult& run : report.runs) job.candidates.push_back(candidate_of(question, job, run));
+  } catch (const ScenarioError& error) {
+    job.candidates.push_back(job.without_run(Standing::refused, without_file(error.messages().front())));
+  } catch (const std::invalid_argument& error) {
+    job.candidates.push_back(job.without_run(Standing::failed, error.what()));
+  }
+}
+
+// Why the limits rule out a cluster, whatever the schedule; empty if they do not.
+std::string limit_exceeded(const Question& question, const ClusterJob& job) {
+  const double hours = job.least.gpu_hours / job.n_gpus;
+  if (question.limits.deadline_hours && hours > *question.limits.deadline_hours)
+    return fmt::format("takes at least {} h {}", quantity(hours), job.least.basis);
+  if (question.limits.budget) {
+    const double money = question.offers[job.offer].gpu_hour_price.value() * job.least.gpu_hours;
+    if (money > *question.limits.budget)
+      return fmt::format("costs at least {} {}", quantity(money), job.least.basis);
+  }
+  return "";
+}
+
+// A candidate that no plan of the cluster is better than.
+Candidate ideal(const Question& question, const ClusterJob& job) {
+  constexpr double kHoursPerDay = 24;
+  Candidate candidate = job.without_run(Standing::meets, "");
+  candidate.times = CandidateTimes{.wall_hours = job.least.gpu_hours / job.n_gpus,
+                                   .gpu_days = job.least.gpu_hours / kHoursPerDay};
+  if (const auto& price = question.offers[job.offer].gpu_hour_price)
+    candidate.times->money = *price * job.least.gpu_hours;
+  return candidate;
+}
+
+const Candidate* best_of(Goal goal, const std::vector<Candidate>& candidates, auto is_asked) {
+  const Candidate* best = nullptr;
+  for (const Candidate& candidate : candidates) {
+    if (is_asked(candidate) && (best == nullptr || is_better(goal, candidate, *best))) best = &candidate;
+  }
+  return best;
+}
+
+bool meets(const Candidate& candidate) {
+  return candidate.standing == Standing::meets;
+}
+
+// Clusters with too many GPUs are left out.
+void add_jobs(const Question& question, std::size_t offer, int gpus_per_node, std::vector<ClusterJob>& jobs) {
+  for (const int nodes : question.node_counts) {
+    const std::int64_t n_gpus = std::int64_t{nodes} * gpus_per_node;
+    if (question.limits.most_gpus && n_gpus > *question.limits.most_gpus) continue;
+    jobs.push_back(
+        {.offer = offer, .nodes = nodes, .n_gpus = static_cast<int>(n_gpus), .least = {}, .candidates = {}});
+  }
+}
+
+// The indices of those that no other one beats in one way without losing in the other.
+std::vector<std::size_t> pareto_of(const std::vector<Candidate>& candidates) {
+  std::vector<std::size_t> sorted;
+  for (std::size_t c = 0; c < candidates.size(); ++c) {
+    if (candidates[c].is_comparable()) sorted.push_back(c);
+  }
+  std::ranges::stable_sort(sorted, [&](std::size_t one, std::size_t other) {
+    return is_better(Goal::fastest, candidates[one], candidates[other]);
+  });
+  std::vector<std::size_t> front;
+  for (const std::size_t c : sorted) {
+    if (front.empty() || is_better(Goal::cheapest, candidates[c], candidates[front.back()]))
+      front.push_back(c);
+  }
+  return front;
+}
+
+std::vector<std::size_t> ranking_of(const Recommendation& recommendation) {
+  const std::vector<Candidate>& candidates = recommendation.candidates;
+  const Goal goal = recommendation.question.goal;
+  std::vector<std::size_t> ranking;
+  for (std::size_t c = 0; c < candidates.size(); ++c) {
+    if (!meets(candidates[c])) continue;
+    const auto of_cluster = std::ranges::find_if(ranking, [&](std::size_t other) {
+      return candidates[other].offer == candidates[c].offer && candidates[other].nodes == candidates[c].nodes;
+    });
+    if (of_cluster == ranking.end()) {
+      ranking.push_back(c);
+    } else if (is_better(goal, candidates[c], candidates[*of_cluster])) {
+      *of_cluster = c;
+    }
+  }
+  std::ranges::stable_sort(ranking, [&](std::size_t one, std::size_t other) {
+    return is_better(goal, candidates[one], candidates[other]);
+  });
+  return ranking;
+}
+
+// Of the first number of nodes on which the scenario is not refused; throws the first refusal if there is
+// none.
+Scenario loaded(const Load& load, const Question& question, const ClusterOffer& offer) {
+  std::exception_ptr first;
+  for (const int nodes : question.node_counts) {
+    try {
+      return load(settings_of(offer, nodes));
+    } catch (const ScenarioError&) {
+      if (!first) first = std::current_exception();
+    }
+  }
+  std::rethrow_exception(first);
+}
+
+// Round by round, the clusters in the order of what they may be at best. The others cannot be better.
+void simulate_until_best(const Load& load, const Question& question, const RecommendOptions& options,
+                         std::span<ClusterJob* const> order, SharedWork& shared) {
+  std::optional<Candidate> best;
+  for (std::size_t begin = 0; begin < order.size(); begin += kRound) {
+    const std::span round = order.subspan(begin, std::min(kRound, order.size() - begin));
+    for_each_index(round.size(), options.n_threads, [&](std::size_t j) {
+      ClusterJob& job = *round[j];
+      if (!question.simulates_all && best && is_better(question.goal, *best, ideal(question, job))) {
+        job.candidates.push_back(job.without_run(Standing::not_simulated, "cannot be better"));
+      } else {
+        simulate(load, question, options, shared, job);
+      }
+    });
+    for (const ClusterJob* job : round) {
+      const Candidate* of_job = best_of(question.goal, job->candidates, meets);
+      if (of_job != nullptr && (!best || is_better(question.goal, *of_job, *best))) best = *of_job;
+    }
+  }
+}
+
+// Those with fewer GPUs than the smallest cluster that is known to meet the question, until one of them does.
+void simulate_until_fewest(const Load& load, const Question& question, const RecommendOptions& options,
+                           std::vector<ClusterJob>& jobs, SharedWork& shared) {
+  std::vector<ClusterJob*> order;
+  for (ClusterJob& job : jobs) order.push_back(&job);
+  std::ranges::stable_sort(order, {}, [](const ClusterJob* job) { return job->n_gpus; });
+  for (ClusterJob* job : order) {
+    if (job->candidates.front().standing == Standing::not_simulated) {
+      job->candidates.clear();
+      simulate(load, question, options, shared, *job);
+    }
+    if (std::ranges::any_of(job->candidates, meets)) return;
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> settings_of(const ClusterOffer& offer, int nodes) {
+  std::vector<std::string> settings = {"cluster.type=" + nlohmann::json(offer.type).dump(),
+                                       fmt::format("cluster.nodes={}", nodes)};
+  if (offer.gpu_hour_price)
+    settings.push_back(fmt::format("cluster.gpu_hour_price={}", *offer.gpu_hour_price));
+  return settings;
+}
+
+Recommendation recommend(const Load& load, const Question& question, const RecommendOptions& options) {
+  if (const std::vector<std::string> mistakes = mistakes_of(question); !mistakes.empty())
+    throw std::invalid_argument(fmt::format("{}", fmt::join(mistakes, "\n")));
+  SharedWork shared;
+  std::vector<ClusterJob> jobs;
+  for (std::size_t o = 0; o < question.offers.size(); ++o)
+    add_jobs(question, o, loaded(load, question, question.offers[o]).cluster.gpus_per_node, jobs);
+  if (jobs.empty())
+    throw std::invalid_argument("max-gpus: expected at least as many GPUs as a node has, got fewer");
+  for_each_index(jobs.size(), options.n_threads, [&](std::size_t j) {
+    options.progress(
+        fmt::format("bounds: {} nodes of {}", jobs[j].nodes, question.offers[jobs[j].offer].type));
+    try {
+      jobs[j].least = least_work(load(settings_of(question.offers[jobs[j].offer], jobs[j].nodes)), shared);
+    } catch (const ScenarioError&) {
+      // The same is the result of the cluster's simulation.
+    }
+  });
+
+  std::vector<ClusterJob*> order;
+  for (ClusterJob& job : jobs) {
+    const std::string exceeded = question.simulates_all ? "" : limit_exceeded(question, job);
+    if (exceeded.empty()) {
+      order.push_back(&job);
+    } else {
+      job.candidates.push_back(job.without_run(Standing::ruled_out, exceeded));
+    }
+  }
+  std::ranges::stable_sort(order, [&](const ClusterJob* one, const ClusterJob* other) {
+    return is_better(question.goal, ideal(question, *one), ideal(question, *other));
+  });
+  simulate_until_best(load, question, options, order, shared);
+  simulate_until_fewest(load, question, options, jobs, shared);
+
+  Recommendation found{
+      .question = question, .candidates = {}, .ranking = {}, .pareto = {}, .fewest_gpus = {}, .report = {}};
+  for (ClusterJob& job : jobs) std::ranges::move(job.candidates, std::back_inserter(found.candidates));
+  for (const Candidate& candidate : found.candidates) {
+    if (meets(candidate) && (!found.fewest_gpus || candidate.n_gpus < *found.fewest_gpus))
+      found.fewest_gpus = candidate.n_gpus;
+  }
+  found.ranking = ranking_of(found);
+  found.pareto = pareto_of(found.candidates);
+  if (!found.ranking.empty()) {
+    const Candidate& winner = found.candidates[found.ranking.front()];
+    const auto job = std::ranges::find_if(
+        jobs, [&](const ClusterJob& of) { return of.offer == winner.offer && of.nodes == winner.nodes; });
+    found.report = report_of(load, question, *job, shared);
+  }
+  return found;
+}
+
+std::optional<std::size_t> best_of_cluster(const Recommendation& recommendation, std::size_t offer,
+                                           int nodes) {
+  std::optional<std::size_t> best;
+  for (std::size_t c = 0; c < recommendation.candidates.size(); ++c) {
+    const Candidate& candidate = recommendation.candidates[c];
+    if (candidate.offer != offer || candidate.nodes != nodes || !candidate.is_comparable()) continue;
+    if (!best || is_better(recommendation.question.goal, candidate, recommendation.candidates[*best]))
+      best = c;
+  }
+  return best;
+}
+
+}  // namespace packsim

@@ -1,0 +1,107 @@
+// What `packsim recommend` says is what compare simulates, and fits the terminal.
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+
+#include "tests/cli/program.hpp"
+
+using Catch::Contains;
+using nlohmann::json;
+using packsim_test::ProgramRun;
+using packsim_test::read_text;
+using packsim_test::run_shell;
+using packsim_test::TemporaryFolder;
+using packsim_test::write_text;
+
+namespace {
+
+// A small job whose schedule fits a data set in the order of its file.
+const char* const kScenario = R"({"format": 1, "name": "small", "model": "llama3.1-8b",
+    "cluster": {"type": "h100-sxm-80gb", "nodes": 1}, "profile": "deepspeed-ulysses-h100",
+    "training": {"tokens_per_iteration": 262144}, "lengths": {"mix": [{"source": "qmsum.csv"}], "shuffle": false},
+    "packing": {"last_iteration": "shorten"}, "strategies": [
+      {"strategy": "isf", "capacity_tokens": 65536, "sp_degree": 4},
+      {"strategy": "ffd", "capacity_tokens": 65536, "sp_degree": 8}]})";
+
+struct ScenarioFolder : TemporaryFolder {
+  ScenarioFolder() { write_text(*this / "s.json", kScenario); }
+};
+
+}  // namespace
+
+TEST_CASE("what is recommended is what compare says of the scenario that is written") {
+  const ScenarioFolder folder;
+  const ProgramRun run = run_shell(
+      folder,
+      "packsim recommend s.json --gpus h100-sxm-80gb=2.5 --nodes 1,2 --deadline 100 --out answer --quiet");
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  CHECK(run.out.empty());
+  const json answer = json::parse(read_text(folder / "answer/recommendation.json"));
+  REQUIRE(answer["candidates"].size() == 4);
+  const json best = answer["candidates"][answer["best"].get<std::size_t>()];
+  CHECK(best["standing"] == "meets");
+  CHECK(answer["ranking"][0] == answer["best"]);
+  const ProgramRun compare = run_shell(folder, "packsim compare answer/scenario.json --json --quiet --out r");
+  INFO(compare.err);
+  REQUIRE(compare.exit_code == 0);
+  const json runs = json::parse(compare.out)["runs"];
+  for (const json& simulated : runs) {
+    if (simulated["name"] != best["strategy"]) continue;
+    CHECK(simulated["gpu_days"] == best["times"]["gpu_days"]);
+    CHECK(simulated["gpu_days_high"] == best["times"]["gpu_days_high"]);
+  }
+  // The schedule is that of the recommended run, to the last bit.
+  const ProgramRun replay = run_shell(
+      folder, "packsim run answer/scenario.json --plan answer/schedule.plan --json --quiet --out r");
+  INFO(replay.err);
+  REQUIRE(replay.exit_code == 0);
+  CHECK(json::parse(replay.out)["runs"][0]["gpu_days"] == best["times"]["gpu_days"]);
+}
+
+TEST_CASE("the answer fits the terminal, and says which GPUs and why not the others", "[plain]") {
+  const ScenarioFolder folder;
+  for (const int columns : {80, 120, 200}) {
+    const ProgramRun run = run_shell(folder, "COLUMNS=" + std::to_string(columns) +
+                                                 " packsim recommend s.json --gpus h100-sxm-80gb=2.5 "
+                                                 "h200-sxm-141gb=30 --nodes 1,2 --deadline 0.08");
+    INFO(run.out + run.err);
+    REQUIRE(run.exit_code == 0);
+    std::istringstream lines(run.out);
+    for (std::string line; std::getline(lines, line);)
+      CHECK(line.size() <= static_cast<std::size_t>(columns));
+    CHECK_THAT(run.out, Contains("The cheapest that takes at most 0.0800 h"));
+    CHECK_THAT(run.out, Contains("Fewest GPUs that meet all limits"));
+    CHECK_THAT(run.out, Contains("h200-sxm-141gb, 30 a GPU-hour"));
+    CHECK_THAT(run.out, Contains("price of a GPU-hour"));
+  }
+}
+
+TEST_CASE("where no cluster meets the limits, the answer says what rules out each") {
+  const ScenarioFolder folder;
+  const ProgramRun run =
+      run_shell(folder, "packsim recommend s.json --nodes 1,2 --deadline 0.0001 --out answer");
+  INFO(run.err);
+  CHECK(run.exit_code == 0);
+  CHECK_THAT(run.out, Contains("none of these"));
+  CHECK_THAT(run.out, Contains("with any schedule"));
+  CHECK(json::parse(read_text(folder / "answer/recommendation.json"))["best"].is_null());
+}
+
+TEST_CASE("a question that cannot be answered is refused with what is missing") {
+  const ScenarioFolder folder;
+  const auto error_of = [&](const std::string& arguments) {
+    const ProgramRun run = run_shell(folder, "packsim recommend s.json " + arguments);
+    CHECK(run.exit_code == 2);
+    return run.err;
+  };
+  CHECK_THAT(error_of(""), Contains("expected at least one of --deadline, --budget and --max-gpus"));
+  CHECK_THAT(error_of("--budget 5"), Contains("budget: expected prices of the GPUs as well"));
+  CHECK_THAT(error_of("--deadline 5 --gpus h100-sxm-80gb=x"),
+             Contains("--gpus: expected TYPE or TYPE=PRICE"));
+  CHECK_THAT(error_of("--deadline 5 --gpus h100-sxm-80gb=-1"), Contains("expected a price above 0, got -1"));
+  CHECK_THAT(error_of("--deadline 5 --gpus h300=1"), Contains("h300"));
+  CHECK_THAT(error_of("--max-gpus 4"), Contains("expected at least as many GPUs as a node has"));
+  CHECK_THAT(error_of("--deadline 5 --nodes 0"), Contains("expected integers in 1..65536, got 0"));
+}

@@ -1,0 +1,260 @@
+// Which cluster and plan a job should have: the answer is that of simulating all of them.
+#include "recommend/recommend.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <iterator>
+#include <tuple>
+
+#include "experiment/compare_strategies.hpp"
+#include "experiment/plans/keep_strategies.hpp"
+#include "recommend/sensitivity.hpp"
+#include "scenarios/loader/load_scenario.hpp"
+#include "tests/paths.hpp"
+
+using namespace packsim;
+
+namespace {
+
+using Settings = std::vector<std::string>;
+
+// A shipped scenario with some of its strategies and so many samples of each source.
+struct Sample {
+  std::string scenario;
+  std::vector<std::string> strategies;
+  Settings settings;
+};
+
+Scenario loaded(const Sample& sample, const Settings& more) {
+  Settings settings = sample.settings;
+  std::ranges::copy(more, std::back_inserter(settings));
+  Scenario scenario = load_scenario(sample.scenario, DataPaths{.root = packsim_test::source_dir()}, settings);
+  keep_strategies(scenario, sample.strategies);
+  return scenario;
+}
+
+Sample of_mixture(std::vector<std::string> strategies) {
+  return {
+      .scenario = "llama3.1-8b-real-mixture-128k",
+      .strategies = std::move(strategies),
+      .settings = {"lengths.mix.0.count=1500", "lengths.mix.1.count=30", "packing.last_iteration=shorten"}};
+}
+
+Question two_offers(std::vector<int> node_counts) {
+  return {.offers = {{"h100-sxm-80gb", 2.5}, {"h200-sxm-141gb", 3.2}},
+          .node_counts = std::move(node_counts),
+          .limits = {}};
+}
+
+Recommendation answer(const Sample& sample, const Question& question) {
+  return recommend([&](const Settings& settings) { return loaded(sample, settings); }, question,
+                   {.n_threads = 2});
+}
+
+// The best of all clusters, and the fewest GPUs, by trying each.
+struct Best {
+  const Candidate* candidate = nullptr;
+  std::optional<int> fewest_gpus = {};
+};
+
+Best best_by_hand(std::vector<Candidate>& all, const Limits& limits, Goal goal) {
+  Best best;
+  for (Candidate& candidate : all) {
+    if (!candidate.is_comparable()) continue;
+    judge(limits, candidate);
+    const bool is_within = candidate.n_gpus <= limits.most_gpus.value_or(candidate.n_gpus);
+    if (candidate.standing != Standing::meets || !is_within) continue;
+    if (best.candidate == nullptr || is_better(goal, candidate, *best.candidate)) best.candidate = &candidate;
+    best.fewest_gpus = std::min(best.fewest_gpus.value_or(candidate.n_gpus), candidate.n_gpus);
+  }
+  return best;
+}
+
+// Limits that some clusters keep to and some do not, from the answers of all clusters.
+std::vector<Limits> telling_limits(const Recommendation& all) {
+  std::vector<const Candidate*> sorted;
+  for (const Candidate& candidate : all.candidates) {
+    if (candidate.is_comparable()) sorted.push_back(&candidate);
+  }
+  std::ranges::sort(sorted, {}, [](const Candidate* one) { return one->times->wall_hours_high; });
+  REQUIRE(sorted.size() > 4);
+  const CandidateTimes& middle = *sorted[sorted.size() / 2]->times;
+  const CandidateTimes& fastest = *sorted.front()->times;
+  return {
+      {.most_gpus = {}, .deadline_hours = middle.wall_hours_high, .budget = {}},
+      {.most_gpus = {}, .deadline_hours = {}, .budget = middle.money_high},
+      {.most_gpus = {}, .deadline_hours = 1.5 * middle.wall_hours_high, .budget = 1.1 * *middle.money_high},
+      {.most_gpus = {}, .deadline_hours = fastest.wall_hours_high / 10, .budget = {}},
+      {.most_gpus = 24, .deadline_hours = {}, .budget = {}}};
+}
+
+void check_bounds(const Recommendation& all) {
+  for (const Candidate& candidate : all.candidates) {
+    if (!candidate.is_comparable()) continue;
+    CAPTURE(candidate.offer, candidate.nodes, candidate.strategy);
+    CHECK(candidate.least_gpu_hours > 0);
+    CHECK(24 * candidate.times->gpu_days >= candidate.least_gpu_hours);
+  }
+}
+
+// Over all limits, the best is that of all clusters, and some are not simulated to find it.
+void check_against_all(const Sample& sample, Question question, const std::vector<Goal>& goals,
+                       std::size_t n_limits) {
+  question.simulates_all = true;
+  Recommendation all = answer(sample, question);
+  check_bounds(all);
+  question.simulates_all = false;
+  std::size_t n_left_out = 0;
+  std::vector<Limits> asked = telling_limits(all);
+  asked.resize(std::min(asked.size(), n_limits));
+  for (const Limits& limits : asked) {
+    for (const Goal goal : goals) {
+      question.limits = limits;
+      question.goal = goal;
+      const Recommendation found = answer(sample, question);
+      const Best best = best_by_hand(all.candidates, limits, goal);
+      CAPTURE(sample.scenario, limits.deadline_hours.value_or(0), limits.budget.value_or(0),
+              limits.most_gpus.value_or(0), static_cast<int>(goal));
+      REQUIRE(found.ranking.empty() == (best.candidate == nullptr));
+      CHECK(found.fewest_gpus == best.fewest_gpus);
+      n_left_out += static_cast<std::size_t>(std::ranges::count_if(
+          found.candidates, [](const Candidate& candidate) { return candidate.strategy.empty(); }));
+      if (found.ranking.empty()) continue;
+      const Candidate& first = found.candidates[found.ranking.front()];
+      CHECK(first.offer == best.candidate->offer);
+      CHECK(first.nodes == best.candidate->nodes);
+      CHECK(first.strategy == best.candidate->strategy);
+      CHECK(first.times->gpu_days == best.candidate->times->gpu_days);
+    }
+  }
+  CHECK(n_left_out > 0);
+}
+
+Candidate with_times(double wall_hours, double wall_hours_high, double money, double money_high) {
+  Candidate candidate;
+  candidate.times = CandidateTimes{.wall_hours = wall_hours, .wall_hours_high = wall_hours_high};
+  candidate.times->money = money;
+  candidate.times->money_high = money_high;
+  return candidate;
+}
+
+}  // namespace
+
+TEST_CASE("the best cluster and the fewest GPUs are those of simulating all clusters", "[plain]") {
+  check_against_all(of_mixture({"isf", "hbp"}), two_offers({1, 2, 4}), {Goal::cheapest}, 2);
+}
+
+TEST_CASE("a planner's best cluster is that of simulating all clusters", "[slow]") {
+  check_against_all(of_mixture({"isf", "planner"}), two_offers({1, 2, 4}), {Goal::cheapest, Goal::fastest},
+                    5);
+}
+
+TEST_CASE("limits are kept to by the upper ends of intervals") {
+  Candidate candidate = with_times(40, 50, 100, 125);
+  judge({.most_gpus = {}, .deadline_hours = 50, .budget = 125}, candidate);
+  CHECK(candidate.standing == Standing::meets);
+  CHECK(candidate.reason.empty());
+  judge({.most_gpus = {}, .deadline_hours = 45, .budget = 110}, candidate);
+  CHECK(candidate.standing == Standing::misses);
+  CHECK(candidate.reason == "up to 50.0 h of 45.0; costs up to 125 of 110");
+}
+
+TEST_CASE("the cheapest of equals is the fastest, and the other way round") {
+  const Candidate cheap = with_times(40, 50, 100, 125);
+  const Candidate cheap_and_slow = with_times(41, 50, 100, 125);
+  const Candidate fast = with_times(10, 20, 200, 225);
+  CHECK(is_better(Goal::cheapest, cheap, cheap_and_slow));
+  CHECK(is_better(Goal::cheapest, cheap_and_slow, fast));
+  CHECK(is_better(Goal::fastest, fast, cheap));
+  CHECK_FALSE(is_better(Goal::fastest, cheap, cheap));
+}
+
+TEST_CASE("the front has what nothing beats in both hours and money", "[plain]") {
+  Question question = two_offers({1, 2, 4});
+  question.simulates_all = true;
+  const Recommendation found = answer(of_mixture({"isf", "hbp"}), question);
+  REQUIRE_FALSE(found.pareto.empty());
+  for (std::size_t c = 0; c < found.candidates.size(); ++c) {
+    const Candidate& candidate = found.candidates[c];
+    if (!candidate.is_comparable()) continue;
+    const bool is_beaten = std::ranges::any_of(found.candidates, [&](const Candidate& other) {
+      return other.is_comparable() && other.times->wall_hours <= candidate.times->wall_hours &&
+             other.times->cost() <= candidate.times->cost() && is_better(Goal::fastest, other, candidate);
+    });
+    CHECK(is_beaten == (std::ranges::find(found.pareto, c) == found.pareto.end()));
+  }
+}
+
+TEST_CASE("all mistakes of a question are said at once") {
+  const Question question = {.offers = {{"h100-sxm-80gb", -1.0}, {"h100-sxm-80gb", {}}},
+                             .node_counts = {0},
+                             .limits = {.most_gpus = 0, .deadline_hours = -3, .budget = {}}};
+  CHECK(mistakes_of(question) ==
+        std::vector<std::string>{
+            "gpus: h100-sxm-80gb: expected a price above 0, got -1",
+            "gpus: h100-sxm-80gb: expected each type once", "gpus: h100-sxm-80gb: expected each type once",
+            "gpus: expected a price for all types or for none", "deadline: expected a number above 0, got -3",
+            "max-gpus: expected at least 1, got 0", "nodes: expected integers in 1..65536, got 0"});
+  CHECK(
+      mistakes_of({.offers = {{"a", {}}, {"b", {}}},
+                   .node_counts = {1},
+                   .limits = {.most_gpus = {}, .deadline_hours = {}, .budget = 5}}) ==
+      std::vector<std::string>{"gpus: expected prices, as GPU-days of different GPUs are not the same money",
+                               "budget: expected prices of the GPUs as well"});
+  CHECK(mistakes_of({.offers = {}, .node_counts = {}, .limits = {}}) ==
+        std::vector<std::string>{"gpus: expected at least one type of cluster, got none",
+                                 "nodes: expected at least one number, got none"});
+}
+
+TEST_CASE("a cluster on which the scenario is refused is a candidate with the reason") {
+  Sample sample = of_mixture({"isf"});
+  sample.settings.emplace_back("strategies.isf.sp_degree=16");
+  Question question = two_offers({1, 2});
+  question.offers.pop_back();
+  question.limits.deadline_hours = 1000;
+  const Recommendation found = answer(sample, question);
+  REQUIRE(found.candidates.size() == 2);
+  CHECK(found.candidates[0].standing == Standing::refused);
+  CHECK(found.candidates[0].reason.find("sp_degree") != std::string::npos);
+}
+
+TEST_CASE("a type that does not exist and too few GPUs are errors") {
+  Question question = two_offers({1});
+  question.offers[1].type = "h300";
+  CHECK_THROWS(answer(of_mixture({"isf"}), question));
+  question.offers.pop_back();
+  question.limits.most_gpus = 4;
+  CHECK_THROWS_WITH(answer(of_mixture({"isf"}), question),
+                    "max-gpus: expected at least as many GPUs as a node has, got fewer");
+}
+
+TEST_CASE("what the answer depends on is what a run with these settings takes", "[plain]") {
+  const Sample sample = of_mixture({"hbp"});
+  Question question = two_offers({2, 4});
+  question.limits.deadline_hours = 1000;
+  const auto load = [&](const Settings& settings) { return loaded(sample, settings); };
+  const Recommendation found = recommend(load, question);
+  const Candidate& best = found.candidates[found.ranking.front()];
+  const std::vector<Sensitivity> all = sensitivity_of(load, found);
+  std::vector<std::string> names;
+  for (const Sensitivity& of : all) names.push_back(of.what);
+  std::ranges::sort(names);
+  CHECK(names == std::vector<std::string>{"GPU memory", "NVLink", "accuracy of the times", "network cards",
+                                          "price of a GPU-hour", "samples of mixture_real_long_2k.csv"});
+  for (const Sensitivity& of : all) {
+    for (const ChangedCase* changed : {&of.less, &of.more}) {
+      CAPTURE(of.what, changed->what, changed->reason);
+      if (!changed->times) continue;
+      if (of.what == "price of a GPU-hour") {
+        CHECK(*changed->times->money == Approx(*best.times->money * (changed == &of.less ? 0.8 : 1.2)));
+      } else if (of.what == "accuracy of the times") {
+        CHECK(changed->times->wall_hours ==
+              Approx(changed == &of.less ? best.times->wall_hours_low : best.times->wall_hours_high));
+      } else {
+        Settings settings = settings_of(question.offers[best.offer], best.nodes);
+        std::ranges::copy(changed->settings, std::back_inserter(settings));
+        CHECK(changed->times->gpu_days == simulate_strategy(load(settings), "hbp").times->gpu_days);
+      }
+    }
+  }
+}

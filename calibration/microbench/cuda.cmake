@@ -29,7 +29,7 @@ if(PACKSIM_WERROR)
   list(APPEND host_warnings -Werror)
 endif()
 
-# Libraries, each optional: CMAKE_PREFIX_PATH, the toolkit, pip wheels (.cuda of the project, made by
+# Libraries, each needed unless PACKSIM_WITHOUT names it: CMAKE_PREFIX_PATH, the toolkit, pip wheels (.cuda of the project, made by
 # cmake/install_cuda.sh, or a site-packages folder such as PyTorch's), the system.
 set(PACKSIM_CUDA_WHEELS "" CACHE PATH "A folder with pip wheels of CUDA libraries: .../site-packages")
 list(TRANSFORM CMAKE_CUDA_TOOLKIT_INCLUDE_DIRECTORIES REPLACE "/include$" "" OUTPUT_VARIABLE prefixes)
@@ -69,26 +69,33 @@ target_compile_options(packsim_microbench PRIVATE
                        "$<$<COMPILE_LANGUAGE:CUDA>:${cuda_options}>"
                        "$<$<COMPILE_LANGUAGE:CXX>:${host_warnings}>")
 
+set(PACKSIM_WITHOUT "" CACHE STRING "Libraries to build without: cublaslt, cudnn, nccl, ;-separated")
+
 # Adds the sources that need a library, or those that stand in their place. Usage:
-# use_library(<definition> <what is skipped> <include folders> <libraries> <sources> <sources instead>)
-function(use_library definition skipped includes libraries sources instead)
-  if(includes MATCHES NOTFOUND OR libraries MATCHES NOTFOUND)
-    message(STATUS "${definition} 0: packsim_microbench is built without it and skips ${skipped}")
+# use_library(<name> <definition> <what is skipped> <include folders> <libraries> <sources> <sources instead>)
+function(use_library name definition skipped includes libraries sources instead)
+  if(name IN_LIST PACKSIM_WITHOUT)
+    message(STATUS "${name}: left out as PACKSIM_WITHOUT says; ${skipped} will be skipped")
     target_compile_definitions(packsim_microbench PRIVATE ${definition}=0)
     target_sources(packsim_microbench PRIVATE ${instead})
     return()
   endif()
-  message(STATUS "${definition} 1: ${libraries}")
+  if(includes MATCHES NOTFOUND OR libraries MATCHES NOTFOUND)
+    message(FATAL_ERROR "${name} not found (headers: ${includes}; library: ${libraries}), which measures ${skipped}. "
+            "Run cmake/install_cuda.sh, give -DPACKSIM_CUDA_WHEELS=.../site-packages, or build without it: "
+            "-DPACKSIM_WITHOUT=${name}")
+  endif()
+  message(STATUS "${name}: ${libraries}")
   target_compile_definitions(packsim_microbench PRIVATE ${definition}=1)
   target_sources(packsim_microbench PRIVATE ${sources})
   target_include_directories(packsim_microbench SYSTEM PRIVATE ${includes})
   target_link_libraries(packsim_microbench PRIVATE ${libraries})
 endfunction()
-use_library(PACKSIM_HAS_CUBLASLT gemm "${PACKSIM_CUBLASLT_include}" "${PACKSIM_CUBLASLT_library}"
+use_library(cublaslt PACKSIM_HAS_CUBLASLT gemm "${PACKSIM_CUBLASLT_include}" "${PACKSIM_CUBLASLT_library}"
             kernels/gemm.cu kernels/gemm_absent.cpp)
-use_library(PACKSIM_HAS_CUDNN attention "${PACKSIM_CUDNN_include};${PACKSIM_CUDNN_FRONTEND_include}"
+use_library(cudnn PACKSIM_HAS_CUDNN attention "${PACKSIM_CUDNN_include};${PACKSIM_CUDNN_FRONTEND_include}"
             "${PACKSIM_CUDNN_library}" kernels/attention.cpp kernels/attention_absent.cpp)
-use_library(PACKSIM_HAS_NCCL "collective and overlap" "${PACKSIM_NCCL_include}" "${PACKSIM_NCCL_library}"
+use_library(nccl PACKSIM_HAS_NCCL "collective and overlap" "${PACKSIM_NCCL_include}" "${PACKSIM_NCCL_library}"
             "${nccl_sources}" distributed/collectives_absent.cpp)
 
 # cuDNN opens NVRTC by its name while it runs. Where it is in a folder that only this program knows, it must

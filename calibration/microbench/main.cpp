@@ -112,21 +112,25 @@ MachineLimits limits_of(const Device* device, const Coordination* coordination) 
   return limits;
 }
 
+void print_check(const Check& check) {
+  const char* verdict = !check.failed.empty() ? "FAILED " : check.is_right() ? "right  " : "WRONG  ";
+  std::cout << (check.skipped.empty() ? verdict : "skipped") << "  " << check.name << ": ";
+  if (check.skipped.empty() && check.failed.empty()) {
+    std::cout << "largest relative error " << check.error << ", limit " << check.limit;
+  } else {
+    std::cout << check.skipped << check.failed;
+  }
+  // Flushed, as a later kernel may end the program.
+  std::cout << std::endl;
+}
+
 int verify(Device& device) {
   bool is_right = true;
   if (device.coordination().rank() == 0) {
-    for (const Check& check : verify_kernels(device)) {
-      std::cout << (!check.skipped.empty() ? "skipped"
-                    : check.is_right()     ? "right  "
-                                           : "WRONG  ")
-                << "  " << check.name;
-      if (check.skipped.empty()) {
-        std::cout << ": largest relative error " << check.error << ", limit " << check.limit << "\n";
-      } else {
-        std::cout << ": " << check.skipped << "\n";
-      }
+    verify_kernels(device, [&](const Check& check) {
+      print_check(check);
       is_right = is_right && check.is_right();
-    }
+    });
   }
   for (const CollectiveCheck& check : verify_collectives(device)) {
     std::cout << (check.is_right ? "right  " : "WRONG  ") << "  " << check.text << std::endl;

@@ -70,7 +70,7 @@ KernelTime fp8_gemm_time(const HardwareProfile& profile, const Gpu& gpu, const K
 KernelTime known_kernel_time(const HardwareProfile& profile, const Gpu& gpu, const KernelCase& kernel,
                              GemmShapes& shapes) {
   const KernelTime time = kernel_time(profile, kernel, shapes);
-  const bool is_fp8_gemm = kernel.kernel() == "gemm" && kernel.value("dtype") != "bf16";
+  const bool is_fp8_gemm = kernel.kernel() == "gemm" && kernel.value("dtype").starts_with("fp8");
   return time.evidence == Evidence::missing && is_fp8_gemm ? fp8_gemm_time(profile, gpu, kernel, shapes)
                                                            : time;
 }

@@ -31,9 +31,10 @@ const std::vector<KernelKind> kKinds = {
       {"k", count},
       {"layout", word, {"tn", "nn", "nt"}},
       {"cache", word, kCaches},
-      {"dtype", word, {"bf16", "fp8", "fp8_block"}, "bf16"}},
-     "matrix product, m x k by k x n. tn: forward; nn: gradient of the input; nt: of the weights. fp8: one "
-     "scale a tensor; fp8_block: a scale for each block of 128"},
+      {"dtype", word, {"bf16", "bf16_into_fp32", "fp8", "fp8_block"}, "bf16"}},
+     "matrix product, m x k by k x n. tn: forward; nn: gradient of the input; nt: of the weights. "
+     "bf16_into_fp32: added to fp32 sums, as Megatron adds gradients of weights. fp8: one scale a tensor; "
+     "fp8_block: a scale for each block of 128"},
     {"attention",
      {{"pass", word, kPasses},
       {"docs", documents},
@@ -311,9 +312,12 @@ double kernel_flop(const KernelCase& kernel) {
 double kernel_bytes(const KernelCase& kernel) {
   const auto size = [&](std::string_view key) { return static_cast<double>(kernel.integer(key)); };
   if (kernel.kernel() == "gemm") {
-    const double operand_bytes = kernel.value("dtype") == "bf16" ? kBf16Bytes : 1;
+    const std::string& dtype = kernel.value("dtype");
+    const double operand_bytes = dtype.starts_with("fp8") ? 1 : kBf16Bytes;
+    // Sums of fp32 are read and written.
+    const double out_bytes = dtype == "bf16_into_fp32" ? 2 * kFp32Bytes : kBf16Bytes;
     return operand_bytes * (size("m") * size("k") + size("k") * size("n")) +
-           kBf16Bytes * size("m") * size("n");
+           out_bytes * size("m") * size("n");
   }
   if (kernel.kernel() == "elementwise") {
     return kBf16Bytes * elementwise_values(kernel.value("op"), kernel.value("pass") == "bwd") * size("rows") *

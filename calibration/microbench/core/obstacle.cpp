@@ -29,7 +29,7 @@ std::string obstacle(const KernelCase& kernel, const MachineLimits& limits) {
   const std::string_view name = kernel.kernel();
   const bool is_collective = name == "collective" || name == "overlap";
   if (name == "step") return "is not measured by packsim_microbench";
-  if (name == "gemm" && kernel.value("dtype") != "bf16")
+  if (name == "gemm" && !kernel.value("dtype").starts_with("bf16"))
     return "of dtype " + kernel.value("dtype") + " is not measured by packsim_microbench";
   if (name == "gemm" && !limits.has_cublaslt) return "built without cuBLASLt";
   if (name == "attention" && !limits.has_cudnn) return "built without cuDNN";

@@ -49,7 +49,7 @@ struct Attention::State {
   std::unique_ptr<std::remove_pointer_t<cudnnHandle_t>, DestroyCudnn> handle;
   fe::graph::Graph graph;
   Tensor query, key, value, out, stats, out_gradient, query_gradient, key_gradient, value_gradient, scale,
-      lengths;
+      query_lengths, key_lengths;
   Tensor query_starts, key_starts, stats_starts;
   Buffer lengths_data, query_starts_data, key_starts_data, stats_starts_data, workspace;
   float scale_value = 1;
@@ -82,6 +82,15 @@ struct Attention::State {
                             .set_ragged_offset(array_starts));
   }
 
+  // Tokens of each document.
+  Tensor lengths(const char* name) {
+    return graph.tensor(fe::graph::Tensor_attributes()
+                            .set_name(name)
+                            .set_dim({n_documents, 1, 1, 1})
+                            .set_stride({1, 1, 1, 1})
+                            .set_data_type(fe::DataType_t::INT32));
+  }
+
   void describe(const AttentionShape& shape) {
     graph.set_io_data_type(fe::DataType_t::BFLOAT16)
         .set_intermediate_data_type(fe::DataType_t::FLOAT)
@@ -98,11 +107,8 @@ struct Attention::State {
                              .set_stride({1, 1, 1, 1})
                              .set_is_pass_by_value(true)
                              .set_data_type(fe::DataType_t::FLOAT));
-    lengths = graph.tensor(fe::graph::Tensor_attributes()
-                               .set_name("lengths")
-                               .set_dim({n_documents, 1, 1, 1})
-                               .set_stride({1, 1, 1, 1})
-                               .set_data_type(fe::DataType_t::INT32));
+    query_lengths = lengths("query_lengths");
+    key_lengths = lengths("key_lengths");
   }
 
   void describe_forward(const AttentionShape& shape) {
@@ -111,8 +117,8 @@ struct Attention::State {
                        .set_causal_mask(true)
                        .set_attn_scale(scale)
                        .set_padding_mask(true)
-                       .set_seq_len_q(lengths)
-                       .set_seq_len_kv(lengths)
+                       .set_seq_len_q(query_lengths)
+                       .set_seq_len_kv(key_lengths)
                        .set_generate_stats(true);
     std::tie(out, stats) = as_pair(graph.sdpa(query, key, value, std::move(options)));
     out->set_output(true)
@@ -138,8 +144,8 @@ struct Attention::State {
                        .set_causal_mask(true)
                        .set_attn_scale(scale)
                        .set_padding_mask(true)
-                       .set_seq_len_q(lengths)
-                       .set_seq_len_kv(lengths)
+                       .set_seq_len_q(query_lengths)
+                       .set_seq_len_kv(key_lengths)
                        .set_max_total_seq_len_q(n_tokens)
                        .set_max_total_seq_len_kv(n_tokens);
     const auto gradients =
@@ -161,12 +167,23 @@ struct Attention::State {
 
   static std::pair<Tensor, Tensor> as_pair(const std::array<Tensor, 2>& both) { return {both[0], both[1]}; }
 
+  fe::error_t plan_by(fe::HeurMode_t mode) {
+    fe::error_t error = graph.create_execution_plans({mode});
+    if (error.is_good()) error = graph.check_support(handle.get());
+    if (error.is_good()) error = graph.build_plans(handle.get());
+    return error;
+  }
+
   void build() {
     check_support(graph.validate());
     check_support(graph.build_operation_graph(handle.get()));
-    check_support(graph.create_execution_plans({fe::HeurMode_t::A}));
-    check_support(graph.check_support(handle.get()));
-    check_support(graph.build_plans(handle.get()));
+    // What the best heuristic refuses, another may run. The first refusal is the one that is told.
+    fe::error_t refusal = plan_by(fe::HeurMode_t::A);
+    for (const fe::HeurMode_t mode : {fe::HeurMode_t::B, fe::HeurMode_t::FALLBACK}) {
+      if (refusal.is_good()) break;
+      if (plan_by(mode).is_good()) refusal = {};
+    }
+    check_support(refusal);
     std::int64_t workspace_bytes = 0;
     check_support(graph.get_workspace_size(workspace_bytes));
     workspace = Buffer(workspace_bytes);
@@ -221,7 +238,8 @@ void Attention::run(const AttentionArrays& arrays) const {
                                             {state.out, arrays.out},
                                             {state.stats, arrays.stats},
                                             {state.scale, &state.scale_value},
-                                            {state.lengths, state.lengths_data.bytes()},
+                                            {state.query_lengths, state.lengths_data.bytes()},
+                                            {state.key_lengths, state.lengths_data.bytes()},
                                             {state.query_starts, state.query_starts_data.bytes()},
                                             {state.key_starts, state.key_starts_data.bytes()},
                                             {state.stats_starts, state.stats_starts_data.bytes()}};

@@ -35,10 +35,10 @@ using Operation = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
 using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
 using Preference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
 
-// A column-major matrix of bf16 without gaps.
-Layout make_layout(std::int64_t rows, std::int64_t cols) {
+// A column-major matrix without gaps.
+Layout make_layout(std::int64_t rows, std::int64_t cols, cudaDataType_t type = CUDA_R_16BF) {
   cublasLtMatrixLayout_t layout = nullptr;
-  check_cublas(cublasLtMatrixLayoutCreate(&layout, CUDA_R_16BF, static_cast<std::uint64_t>(rows),
+  check_cublas(cublasLtMatrixLayoutCreate(&layout, type, static_cast<std::uint64_t>(rows),
                                           static_cast<std::uint64_t>(cols), rows),
                "describe a matrix");
   return Layout(layout);
@@ -60,6 +60,7 @@ struct Gemm::State {
   Layout right;  // cuBLAS's first operand
   Layout left;
   Layout out;
+  float old_out_factor = 0;  // cuBLAS's beta
   cublasLtMatmulHeuristicResult_t proposal{};
   Buffer workspace;
 };
@@ -84,7 +85,8 @@ Gemm::Gemm(const GemmShape& shape) : state_(std::make_unique<State>()) {
                "describe a product");
   state.right = right_turned ? make_layout(shape.k, shape.n) : make_layout(shape.n, shape.k);
   state.left = left_turned ? make_layout(shape.m, shape.k) : make_layout(shape.k, shape.m);
-  state.out = make_layout(shape.n, shape.m);
+  state.out = make_layout(shape.n, shape.m, shape.adds_into_fp32 ? CUDA_R_32F : CUDA_R_16BF);
+  state.old_out_factor = shape.adds_into_fp32 ? 1.0f : 0.0f;
 
   cublasLtMatmulPreference_t preference = nullptr;
   check_cublas(cublasLtMatmulPreferenceCreate(&preference), "describe a preference");
@@ -116,10 +118,9 @@ Gemm& Gemm::operator=(Gemm&&) noexcept = default;
 
 void Gemm::run(const void* left, const void* right, void* out, cudaStream_t stream) const {
   const float one = 1;
-  const float zero = 0;
   const State& state = *state_;
   check_cublas(cublasLtMatmul(state.library.get(), state.operation.get(), &one, right, state.right.get(),
-                              left, state.left.get(), &zero, out, state.out.get(), out, state.out.get(),
+                              left, state.left.get(), &state.old_out_factor, out, state.out.get(), out, state.out.get(),
                               &state.proposal.algo, state.workspace.bytes(),
                               static_cast<std::size_t>(state.workspace.size_bytes()), stream),
                "cublasLtMatmul");
@@ -136,7 +137,8 @@ std::string Gemm::algorithm() const {
 
 Prepared prepare_gemm(const KernelCase& kernel, Device& device) {
   const std::string layout = kernel.value("layout");
-  const GemmShape shape{kernel.integer("m"), kernel.integer("n"), kernel.integer("k"), layout};
+  const GemmShape shape{kernel.integer("m"), kernel.integer("n"), kernel.integer("k"), layout,
+                        kernel.value("dtype") == "bf16_into_fp32"};
   constexpr std::int64_t kLongest = 2147483647;  // cuBLAS counts rows and columns in 31 bits
   if (shape.m > kLongest || shape.n > kLongest || shape.k > kLongest)
     throw Unavailable("larger than cuBLASLt's matrices");
@@ -152,6 +154,7 @@ Prepared prepare_gemm(const KernelCase& kernel, Device& device) {
   const cudaStream_t stream = device.stream();
   product->operands.fill_bf16(left, 1, stream);
   product->operands.fill_bf16(right, 1, stream);
+  if (shape.adds_into_fp32) product->operands.fill_fp32(out, 1, false, stream);
   return timed_by_sampler(
       device, "cublaslt",
       [product, stream](std::int64_t i) {

@@ -17,11 +17,12 @@ struct GemmShape {
   std::int64_t m;
   std::int64_t n;
   std::int64_t k;
-  std::string_view layout;  ///< tn, nn or nt
+  std::string_view layout;      ///< tn, nn or nt
+  bool adds_into_fp32 = false;  ///< the product is added to sums of fp32; otherwise it is written in bf16
 
   std::int64_t left_bytes() const { return 2 * m * k; }
   std::int64_t right_bytes() const { return 2 * k * n; }
-  std::int64_t out_bytes() const { return 2 * m * n; }
+  std::int64_t out_bytes() const { return (adds_into_fp32 ? 4 : 2) * m * n; }
 };
 
 /// cuBLASLt's product of bf16 matrices with fp32 sums, out[m, n] = left[m, k] right[k, n], all row-major as
@@ -30,6 +31,8 @@ struct GemmShape {
 ///     tn  forward                  left = x[m, k]            right = W, stored [n, k]
 ///     nn  gradient of x            left = dy[m, k]           right = W[k, n]
 ///     nt  gradient of W            left = dy, stored [k, m]  right = x[k, n]
+///
+/// Megatron adds gradients of weights to those of earlier micro-batches within the product: adds_into_fp32.
 ///
 /// The letters are cuBLAS's, which sees the row-major product as the column-major right^T left^T. The
 /// algorithm is the first that cuBLASLt's heuristic proposes for a workspace of 32 MiB, as in PyTorch.

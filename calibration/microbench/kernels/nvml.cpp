@@ -28,6 +28,18 @@ struct PciInfo {
   char bus_id[32];
 };
 
+// nvmlFieldValue_t, which is asked for one value by its number.
+struct FieldValue {
+  unsigned field;
+  unsigned scope;
+  long long timestamp_us;
+  long long latency_us;
+  int value_type;
+  Result result;
+  std::uint64_t value;
+};
+constexpr unsigned kInstantPower = 186;
+
 struct Reason {
   std::uint64_t bit;
   const char* name;
@@ -47,6 +59,17 @@ std::optional<Value> ask(void* library, void* device, const char* name, Extra...
   Value value{};
   if (function == nullptr || function(device, extra..., &value) != kSuccess) return std::nullopt;
   return value;
+}
+
+// The power of this moment where the GPU tells it. Its usual reading is the mean of a second, to which earlier
+// cases belong.
+double power_w(void* library, void* device) {
+  const auto fields = symbol<Result(DeviceHandle, int, FieldValue*)>(library, "nvmlDeviceGetFieldValues");
+  FieldValue power{};
+  power.field = kInstantPower;
+  if (fields != nullptr && fields(device, 1, &power) == kSuccess && power.result == kSuccess)
+    return static_cast<double>(static_cast<unsigned>(power.value)) / 1000.0;
+  return ask<unsigned>(library, device, "nvmlDeviceGetPowerUsage").value_or(0) / 1000.0;
 }
 
 std::string nvlink_text(void* library, void* device) {
@@ -89,7 +112,7 @@ std::optional<Health> Nvml::health() const {
   if (!clock_mhz) return std::nullopt;
   Health health;
   health.sm_clock_mhz = *clock_mhz;
-  health.power_w = ask<unsigned>(library_, device_, "nvmlDeviceGetPowerUsage").value_or(0) / 1000.0;
+  health.power_w = power_w(library_, device_);
   health.temperature_c =
       ask<unsigned>(library_, device_, "nvmlDeviceGetTemperature", kGpuTemperature).value_or(0);
   auto reasons = ask<unsigned long long>(library_, device_, "nvmlDeviceGetCurrentClocksEventReasons");

@@ -14,25 +14,33 @@
 
 namespace packsim::microbench {
 
+/// Words of the host's memory that the GPU sees: the stream waits until `opened` shows its ticket, and writes
+/// the ticket to `gave_up` where that took too long.
+struct Gate {
+  unsigned opened = 0;
+  unsigned gave_up = 0;
+};
+
 /// Times calls on the device's stream with CUDA events.
 ///
 /// A sample is a batch of calls that run back to back, divided by their number: as many as take half a
 /// millisecond, where the events' resolution is a thousandth. A kernel that waits for the host holds the
 /// stream while the batch is being queued, so that the time to launch is hidden, and what is left between two
-/// calls is the gap that the GPU itself needs, as in a training step.
+/// calls is the gap that the GPU itself needs, as in a training step. A batch that the host queues so slowly
+/// that the waiting kernel gave up is halved and timed again.
 class Sampler {
  public:
   /// launch(call): queues one call on device.stream(). call counts up from 0, to rotate operands.
   Sampler(Device& device, std::function<void(std::int64_t call)> launch);
 
-  /// Seconds of one call.
+  /// Seconds of one call. Throws Unavailable where the host is too slow to queue even one.
   double time_once_s();
   int n_calls() const { return n_calls_; }
 
  private:
-  /// A word of the host's memory that the GPU reads; goes when the GPU is done with it.
+  /// Goes when the GPU is done with it.
   struct FreeGate {
-    void operator()(unsigned* gate) const;
+    void operator()(Gate* gate) const;
   };
   struct DestroyEvent {
     void operator()(cudaEvent_t event) const { cudaEventDestroy(event); }
@@ -41,6 +49,7 @@ class Sampler {
 
   static Event make_event();
   double time_batch_s(int n_calls);
+  double time_held_batch_s(int n_calls);
   int calls_of_a_sample();
 
   cudaStream_t stream_;
@@ -48,7 +57,7 @@ class Sampler {
   std::int64_t call_ = 0;
   int n_calls_ = 1;
   unsigned ticket_ = 0;
-  std::unique_ptr<unsigned, FreeGate> gate_;  // the stream waits until it shows the ticket
+  std::unique_ptr<Gate, FreeGate> gate_;
   Event start_;
   Event stop_;
 };

@@ -60,11 +60,13 @@ struct Array {
 
 class Verifier {
  public:
-  explicit Verifier(Device& device) : device_(device), stream_(device.stream()) {}
+  Verifier(Device& device, const std::function<void(const Check&)>& report)
+      : device_(device), stream_(device.stream()), report_(report) {}
 
-  std::vector<Check> run() {
+  void run() {
     for (const char* layout : {"tn", "nn", "nt"})
       guarded(std::string("gemm ") + layout, [&] { gemm(layout); });
+    guarded("gemm nt into fp32", [&] { gemm_into_fp32(); });
     guarded("attention", [&] { attention({parse_documents("2x17+1x130+3x1"), 4, 2, 64}); });
     guarded("attention", [&] { attention({parse_documents("2x17+1x130+3x1"), 7, 1, 128}); });
     for (const std::int64_t cols : {256, 250}) {
@@ -77,7 +79,6 @@ class Verifier {
     for (const std::int64_t cols : {4096, 8192, 16384}) guarded("rms_norm", [&] { rms_norm({37, cols}); });
     guarded("rope", [&] { turn({37, 256}); });
     guarded("adamw", [&] { optimizer(1003); });
-    return std::move(checks_);
   }
 
  private:
@@ -100,14 +101,16 @@ class Verifier {
   }
 
   void check(const std::string& name, const Doubles& got, const Doubles& expected, double limit) {
-    checks_.push_back({name, largest_error(got, expected), limit, ""});
+    report_({name, largest_error(got, expected), limit, "", ""});
   }
   template <typename Run>
   void guarded(const std::string& name, const Run& run) {
     try {
       run();
     } catch (const Unavailable& unavailable) {
-      checks_.push_back({name, 0, 0, unavailable.what()});
+      report_({name, 0, 0, unavailable.what(), ""});
+    } catch (const std::runtime_error& error) {
+      report_({name, 0, 0, "", error.what()});
     }
   }
 
@@ -120,6 +123,20 @@ class Verifier {
     product.run(left.data(), right.data(), out.data(), stream_);
     check("gemm " + layout, out.values(),
           reference_gemm(left.values(), right.values(), shape.m, shape.n, shape.k, layout), kBf16Limit);
+  }
+
+  void gemm_into_fp32() {
+    const GemmShape shape{136, 264, 520, "nt", true};
+    const auto left = random_bf16(shape.m * shape.k, 1);
+    const auto right = random_bf16(shape.k * shape.n, 1);
+    const auto out = poisoned<float>(shape.m * shape.n);
+    fill_random_fp32(out.data(), shape.out_bytes(), 1, ++seed_, stream_);
+    Doubles expected = out.values();
+    const Doubles product =
+        reference_gemm(left.values(), right.values(), shape.m, shape.n, shape.k, shape.layout);
+    for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += product[i];
+    Gemm(shape).run(left.data(), right.data(), out.data(), stream_);
+    check("gemm nt into fp32", out.values(), expected, kFp32Limit);
   }
 
   void attention(const AttentionShape& shape) {
@@ -304,13 +321,13 @@ class Verifier {
   Device& device_;
   cudaStream_t stream_;
   std::uint64_t seed_ = 0;
-  std::vector<Check> checks_;
+  const std::function<void(const Check&)>& report_;
 };
 
 }  // namespace
 
-std::vector<Check> verify_kernels(Device& device) {
-  return Verifier(device).run();
+void verify_kernels(Device& device, const std::function<void(const Check&)>& report) {
+  Verifier(device, report).run();
 }
 
 }  // namespace packsim::microbench

@@ -47,6 +47,7 @@ all_steps='smoke|100|does everything run: libraries, every kernel against the CP
 kernels|260|the kernels of the shipped scenarios, quick plan
 steps|240|36 training steps on packs of real lengths: those to fit and those held out
 pytorch|60|attention by the kernels of the training steps, and large products, to hold the others to
+gradients|40|gradients of weights that are added into fp32, as Megatron adds them
 repeat|40|forty cases a second time, by another process: how far do runs differ
 sanitizer|60|compute-sanitizer on every kernel at a small size
 more|1200|the full plan, as far as the time goes'
@@ -68,13 +69,14 @@ step_steps() { measure_steps --plan "$plans_folder/steps.txt" --out "$out/steps.
 step_pytorch() {
   measure_steps --plan "$plans_folder/pytorch.txt" --out "$out/pytorch.jsonl" --only kernels --budget-total-s "$1"
 }
+step_gradients() { "$bench" --plan "$plans_folder/gradients.txt" --out "$out/kernels.jsonl" --budget-s "$1"; }
 step_repeat() { "$bench" --plan "$plans_folder/repeat.txt" --out "$out/repeat.jsonl" --budget-s "$1"; }
 # NCCL asks for kernels that it does not have, and expects the error: errors of calls are not reported.
 step_sanitizer() { compute-sanitizer --tool memcheck --report-api-errors no --error-exitcode 9 "$bench" --verify; }
 step_more() { "$bench" --plan $plans/full.txt --out "$out/kernels.jsonl" --budget-s "$1"; }
 
 export out bench python plans plans_folder
-export -f measure_steps step_smoke step_kernels step_steps step_pytorch step_repeat step_sanitizer step_more
+export -f measure_steps step_smoke step_kernels step_steps step_pytorch step_gradients step_repeat step_sanitizer step_more
 
 # Plans made of the shipped ones.
 one_gpu() { grep -vE '^ *(#|$|collective|overlap)' "$1"; }
@@ -96,6 +98,8 @@ done > "$plans_folder/steps.txt"
   grep -h '^attention' $plans/quick.txt
   grep -h '^gemm' $plans/quick.txt | grep -E ' m=(4096|8192|16384) ' | grep 'layout=tn' | head -8
 } > "$plans_folder/pytorch.txt"
+grep -hE '^gemm .*layout=nt' $plans/quick.txt | grep -E '=(4096|8192) ' | sed 's/$/ dtype=bf16_into_fp32/' | head -40 \
+  > "$plans_folder/gradients.txt"
 one_gpu $plans/quick.txt | awk 'NR % 7 == 1' | head -40 > "$plans_folder/repeat.txt"
 
 start_s=$(date +%s)
@@ -111,15 +115,17 @@ while IFS='|' read -r name most_s what; do
   fi
   if [ -e "$out/$name.done" ]; then continue; fi
   own_s=$(left_s)
-  if [ "$own_s" -lt 15 ]; then
+  if [ "$own_s" -lt 5 ]; then
     echo "== $name: no time left"
     continue
   fi
   if [ "$own_s" -gt "$most_s" ]; then own_s=$most_s; fi
   begin_s=$(date +%s)
   echo "== $name, at most $own_s s: $what"
-  # The programs end by their own budget; what hangs is ended here, with all that it started.
-  timeout -k 3 "$own_s" bash -c "step_$name $((own_s - 8))" > "$out/$name.log" 2>&1 < /dev/null
+  # The programs end by their own budget, which leaves them time to start and to end; what hangs is ended here,
+  # with all that it started.
+  own_budget_s=$((own_s > 30 ? own_s - 12 : own_s - own_s / 3))
+  timeout -k 3 "$own_s" bash -c "step_$name $own_budget_s" >> "$out/$name.log" 2>&1 < /dev/null
   code=$?
   [ "$code" -eq 0 ] && touch "$out/$name.done"
   echo "== $name: exit code $code after $(($(date +%s) - begin_s)) s"

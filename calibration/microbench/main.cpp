@@ -158,7 +158,13 @@ int measure(const std::vector<KernelCase>& cases, const CommandLine& line, Devic
     file->append(format_line(source));
   }
   Run run;
-  run.rule = {line.noise_fraction, line.min_samples, line.max_samples, line.case_seconds};
+  run.rule.noise_fraction = line.noise_fraction;
+  run.rule.min_samples = line.min_samples;
+  run.rule.max_samples = line.max_samples;
+  run.rule.longest_s = line.case_seconds;
+  run.rule.shortest_s = std::min(line.min_case_s, line.case_seconds);
+  run.rule.warmup_s = line.warmup_s;
+  run.rule.longest_warmup_s = std::max(run.rule.longest_warmup_s, line.warmup_s);
   run.budget_s = line.budget_s;
   run.now_s = now_s;
   run.stop_asked = StopSignals::asked;

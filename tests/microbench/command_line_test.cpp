@@ -20,6 +20,8 @@ TEST_CASE("options are given as --name value and --name=value") {
   CHECK(line.noise_fraction == Approx(0.0025));  // a quarter of a percent
   CHECK(line.budget_s == 150);
   CHECK(line.min_samples == 10);
+  CHECK(line.warmup_s == 0.2);
+  CHECK(line.min_case_s == 0.15);
   CHECK(line.text == "packsim_microbench --plan a --plan=b --out=o.jsonl --noise 0.25 --budget-s=150");
 }
 
@@ -33,8 +35,8 @@ TEST_CASE("every mistake of the command line is told at once") {
   CHECK_THROWS_WITH(parse({}),
                     "--plan: expected at least one plan file, got none\n"
                     "--out: expected a measurement file, got none");
-  CHECK_THROWS_WITH(parse({"--plan=a", "--out=b", "--min-samples=300"}),
-                    "--max-samples: expected at least --min-samples (300), got 200");
+  CHECK_THROWS_WITH(parse({"--plan=a", "--out=b", "--min-samples=3000"}),
+                    "--max-samples: expected at least --min-samples (3000), got 1000");
 }
 
 TEST_CASE("--help names every option and needs no other") {

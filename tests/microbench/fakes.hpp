@@ -57,17 +57,20 @@ class FakeMachine : public Machine {
   std::map<std::string, std::string> unavailable;  // reason by case
   std::optional<Health> reading;
   double clock_s = 0;
+  int n_calls = 1;  // in a sample
   int n_prepared = 0;
 
   bool is_for_all_ranks(const KernelCase&) const override { return false; }
   Prepared prepare(const KernelCase& kernel) override {
     ++n_prepared;
     if (unavailable.contains(kernel.text())) throw Unavailable(unavailable.at(kernel.text()));
-    return {"fake", [this, kernel] {
-              const double sample_s = time_s(kernel);
-              clock_s += sample_s;
-              return sample_s;
-            }};
+    Prepared prepared = {"fake", [this, kernel] {
+                           const double call_s = time_s(kernel);
+                           clock_s += call_s * n_calls;
+                           return call_s;
+                         }};
+    if (n_calls > 1) prepared.details["calls_per_sample"] = std::to_string(n_calls);
+    return prepared;
   }
   std::optional<Health> health() override { return reading; }
 

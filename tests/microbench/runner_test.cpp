@@ -4,10 +4,13 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <csignal>
+#include <functional>
 #include <memory>
 #include <thread>
 
+#include "calibration/microbench/core/json_line.hpp"
 #include "calibration/microbench/core/progress.hpp"
 #include "calibration/microbench/core/stop_signals.hpp"
 #include "tests/microbench/fakes.hpp"
@@ -19,6 +22,15 @@ std::unique_ptr<MeasurementFile> open_file(const std::string& path) {
   auto file = std::make_unique<MeasurementFile>(path, "GPU A");
   file->append(format_line(SourceLine{"GPU A", "test", {}}));
   return file;
+}
+
+// Of the only case in a file's text.
+std::vector<double> samples_of(const std::string& text) {
+  const std::size_t start = text.find("{\"case\"");
+  std::vector<double> samples_s;
+  const Json line = parse_json(text.substr(start, text.find('\n', start) - start));
+  for (const Json& sample : line.field("samples_s")->items) samples_s.push_back(sample.number);
+  return samples_s;
 }
 
 }  // namespace
@@ -80,11 +92,18 @@ TEST_CASE("a case that stays noisy and a clock that falls are flagged") {
   CHECK(summary.n_throttled == 0);  // drawing all the power that is allowed is not throttling
   CHECK(count(read_text(folder.file("m.jsonl")), R"("flags": ["noisy"])") == 1);
 
-  // 5 % below the highest clock of the run is 1900 MHz.
+  // The first case runs at the clock that it sustains, the second falls by over 5 % among its samples, which
+  // begin after 0.2 s, and the third is hot.
   FakeMachine falling;
+  int call_of_case = 0;
+  std::int64_t last = 0;
   falling.time_s = [&](const KernelCase& kernel) {
-    falling.reading = Health{kernel.integer("parameters") == 2 ? 1899.0 : 2000.0, 650, 55, {}};
-    if (kernel.integer("parameters") == 3) falling.reading->slowed_by = {"heat"};
+    const std::int64_t number = kernel.integer("parameters");
+    call_of_case = number == last ? call_of_case + 1 : 0;
+    last = number;
+    falling.reading =
+        Health{number == 1 || (number == 2 && call_of_case > 300) ? 1899.0 : 2000.0, 650, 55, {}};
+    if (number == 3) falling.reading->slowed_by = {"heat"};
     return 1e-3;
   };
   const auto second = open_file(folder.file("n.jsonl"));
@@ -92,7 +111,58 @@ TEST_CASE("a case that stays noisy and a clock that falls are flagged") {
   CHECK(summary.n_throttled == 2);
   CHECK_THAT(
       read_text(folder.file("n.jsonl")),
-      Catch::Contains(R"("flags": ["throttled"], "details": {"sm_clock_mhz": [1899, 1899], "power_w": 650)"));
+      Catch::Contains(R"("flags": ["throttled"], "details": {"sm_clock_mhz": [1899, 2000], "power_w": 650)"));
+}
+
+TEST_CASE("a kernel's time is that of the clock that the GPU sustains, not of the one that it starts at") {
+  // The clock falls by 8 % as the power limit takes hold, from the start of the work on the case.
+  const auto fall = GENERATE(
+      as<std::function<double(double)>>(), [](double time_s) { return std::min(time_s / 0.15, 1.0); },
+      [](double time_s) { return 1 - std::exp(-time_s / 0.05); },
+      [](double time_s) { return 1 - std::exp(-time_s / 0.15); });
+  const auto [call_s, n_calls] =
+      GENERATE(std::pair(20e-6, 25), std::pair(1e-3, 1), std::pair(20e-3, 1), std::pair(5e-6, 100));
+  const Folder folder;
+  const std::string path = folder.file("m.jsonl");
+  FakeMachine machine;
+  machine.n_calls = n_calls;
+  machine.time_s = [&, full_s = call_s](const KernelCase&) {
+    return full_s / (1 - 0.08 * fall(machine.clock_s));
+  };
+  const auto file = open_file(path);
+  const RunSummary summary = run_cases(adamw_cases(1), machine, machine.run(file.get()));
+  CHECK(summary.n_noisy == 0);
+  CHECK(median(samples_of(read_text(path))) == Approx(call_s / 0.92).epsilon(0.01));
+  CHECK(machine.clock_s > 0.35);
+  CHECK(machine.clock_s < 1);
+}
+
+TEST_CASE("a kernel that drifts for as long as it is measured is noisy") {
+  const Folder folder;
+  FakeMachine machine;
+  const double call_s = GENERATE(1e-3, 20e-3);
+  machine.time_s = [&](const KernelCase&) { return call_s * (1 + 0.2 * machine.clock_s); };
+  const auto file = open_file(folder.file("m.jsonl"));
+  CHECK(run_cases(adamw_cases(1), machine, machine.run(file.get())).n_noisy == 1);
+}
+
+TEST_CASE("a warm-up lasts at most a second, and the options change it") {
+  const Folder folder;
+  FakeMachine machine;
+  // Never warm: every call takes 1 % longer, or 3 % in the three calls of a quarter.
+  int n_calls = 0;
+  machine.time_s = [&](const KernelCase&) { return 0.05 * std::pow(1.01, ++n_calls); };
+  const auto file = open_file(folder.file("m.jsonl"));
+  run_cases(adamw_cases(1), machine, machine.run(file.get()));
+  CHECK_THAT(read_text(folder.file("m.jsonl")), Catch::Contains("\"warmup\": 19,"));  // 0.05 x 20.2 s
+
+  FakeMachine even;
+  const auto second = open_file(folder.file("n.jsonl"));
+  Run run = even.run(second.get());
+  run.rule.warmup_s = 0.05;
+  run.rule.shortest_s = 0.02;
+  run_cases(adamw_cases(1), even, run);
+  CHECK(even.clock_s == Approx(0.07).epsilon(0.05));
 }
 
 TEST_CASE("a spent budget ends the run, which then goes on where it ended") {
@@ -104,8 +174,8 @@ TEST_CASE("a spent budget ends the run, which then goes on where it ended") {
   {
     const auto file = open_file(path);
     run = machine.run(file.get());
-    run.budget_s = 4;
-    // Six calls to warm up, or as many as half a second has, and ten samples: 1.5 s a case.
+    run.budget_s = 3.25;
+    // Six calls to warm up and five samples, as they are long: 1.1 s a case.
     const RunSummary summary = run_cases(adamw_cases(5), machine, run);
     CHECK(summary.ending == Ending::budget_spent);
     CHECK(summary.n_measured == 3);
@@ -126,7 +196,7 @@ TEST_CASE("Ctrl-C ends the run after the sample, keeps what was measured, and th
   FakeMachine machine;
   int n_calls = 0;
   machine.time_s = [&](const KernelCase& kernel) {
-    if (kernel.integer("parameters") == 3 && ++n_calls == 9) std::raise(signal);  // among the samples
+    if (kernel.integer("parameters") == 3 && ++n_calls == 209) std::raise(signal);  // among the samples
     return 1e-3;
   };
   {
@@ -137,7 +207,7 @@ TEST_CASE("Ctrl-C ends the run after the sample, keeps what was measured, and th
     const RunSummary summary = run_cases(adamw_cases(4), machine, run);
     CHECK(summary.ending == Ending::interrupted);
     CHECK(summary.n_measured == 2);
-    CHECK(n_calls == 9);
+    CHECK(n_calls == 209);
   }
   CHECK(count(read_text(path), "\"case\"") == 2);
   CHECK(read_text(path).ends_with("{\"end\": \"interrupted\"}\n"));
@@ -155,7 +225,7 @@ TEST_CASE("a run that is killed leaves a file that the next run completes, each 
     int n_calls = 0;
     machine.time_s = [&](const KernelCase&) {
       // Never done before it is killed, however late that is.
-      if (++n_calls > 100) ::pause();
+      if (++n_calls > 3000) ::pause();
       return 1e-3;
     };
     const auto file = open_file(path);

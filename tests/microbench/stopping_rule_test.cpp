@@ -1,5 +1,6 @@
 #include "calibration/microbench/core/stopping_rule.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <random>
@@ -49,7 +50,8 @@ TEST_CASE("the noise is what medians of that many samples scatter by, or up to 4
 }
 
 TEST_CASE("sampling ends when it is quiet, and when time or samples are used up") {
-  const StoppingRule rule{.noise_fraction = 0.01, .min_samples = 4, .max_samples = 6, .longest_s = 10};
+  const StoppingRule rule{
+      .noise_fraction = 0.01, .min_samples = 4, .max_samples = 6, .longest_s = 10, .shortest_s = 0};
   const std::vector<double> quiet_s = {1, 1, 1, 1, 1, 1};
   const std::vector<double> loud_s = {1, 2, 3, 4, 5, 6};
   const auto first = [](const std::vector<double>& samples_s, std::size_t n) {
@@ -65,10 +67,37 @@ TEST_CASE("sampling ends when it is quiet, and when time or samples are used up"
   CHECK(judge(rule, first(quiet_s, 3), 40) == Verdict::noisy);
 }
 
-TEST_CASE("a kernel is warm when three calls take as long as the three before, within 1 %") {
+TEST_CASE("quiet samples go on for the shortest time, and fewer long calls are enough") {
+  const StoppingRule rule{.min_samples = 10, .max_samples = 300, .longest_s = 2, .shortest_s = 0.15};
+  const std::vector<double> short_s(400, 1e-3);
+  CHECK(judge(rule, short_s, 0.149) == Verdict::go_on);  // also where there are more than the most samples
+  CHECK(judge(rule, short_s, 0.15) == Verdict::quiet);
+  const std::vector<double> long_s(5, 0.1);
+  CHECK(judge(rule, std::span(long_s).first(4), 0.4) == Verdict::go_on);
+  CHECK(judge(rule, long_s, 0.5) == Verdict::quiet);
+  const std::vector<double> below_s(9, 0.0199);
+  CHECK(judge(rule, below_s, 0.5) == Verdict::go_on);
+  // A budget that leaves less than the shortest time cannot make a case quiet.
+  CHECK(judge({.longest_s = 0.1, .shortest_s = 0.15}, short_s, 0.1) == Verdict::noisy);
+}
+
+TEST_CASE("samples that drift are as noisy as a third of the drift, however many there are") {
+  std::vector<double> samples_s;
+  for (int i = 0; i <= 3000; ++i) samples_s.push_back(1 + 0.03 * i / 3000);
+  // The medians of the outer thirds are 0.02 apart; half of that is 0.01 of 1.015, and the ranks say 0.0003.
+  CHECK(median_noise(samples_s) == Approx(0.0095).epsilon(0.03));
+  std::shuffle(samples_s.begin(), samples_s.end(), std::mt19937_64(7));
+  CHECK(median_noise(samples_s) < 0.0006);
+}
+
+TEST_CASE("a kernel is warm when a quarter of its calls take as long as the quarter before, within 1 %") {
   CHECK_FALSE(is_warm(std::vector<double>{1, 1, 1, 1, 1}));
   CHECK_FALSE(is_warm(std::vector<double>{9, 3, 2, 1.5, 1.2, 1.1}));
   CHECK(is_warm(std::vector<double>{9, 3, 1.1, 1.005, 1.004, 1.001, 1, 1}));
+  // Of many calls, quarters are compared: three neighbours cannot show a slow fall of the clock.
+  std::vector<double> falling_s;
+  for (int i = 0; i < 400; ++i) falling_s.push_back(1 + 0.05 * i / 400);
+  CHECK_FALSE(is_warm(falling_s));
 }
 
 }  // namespace packsim::microbench

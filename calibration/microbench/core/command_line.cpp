@@ -49,7 +49,14 @@ const std::array kOptions = {
     Option{"--noise", "PERCENT", Number{&CommandLine::noise_fraction, 0.001, 100, 0.01},
            "stop sampling at this relative standard error of the median (default 0.5)"},
     Option{"--min-samples", "N", Integer{&CommandLine::min_samples, 1, 1000000}, "of a case (default 10)"},
-    Option{"--max-samples", "N", Integer{&CommandLine::max_samples, 1, 1000000}, "of a case (default 200)"},
+    Option{"--max-samples", "N", Integer{&CommandLine::max_samples, 1, 1000000},
+           "of a case, once --min-case-s has passed (default 1000)"},
+    Option{"--min-case-s", "SECONDS", Number{&CommandLine::min_case_s, 0, kDay_s},
+           "shortest time for the samples of one case (default 0.15)"},
+    Option{
+        "--warmup-s", "SECONDS", Number{&CommandLine::warmup_s, 0, kDay_s},
+        "the GPU works on a case for so long before samples count, so that its clock has fallen to what it "
+        "can sustain (default 0.2)"},
     Option{"--device", "N", Integer{&CommandLine::device, 0, 1023},
            "the GPU that single-GPU kernels run on (default: the first of process 0)"},
     Option{"--launcher", "NAME", Text{&CommandLine::launcher},

@@ -16,7 +16,9 @@ struct CommandLine {
   double case_seconds = 2;
   double noise_fraction = 0.005;
   int min_samples = 10;
-  int max_samples = 200;
+  int max_samples = 1000;
+  double min_case_s = 0.15;  ///< shortest time for the samples of a case
+  double warmup_s = 0.2;
   int device = -1;           ///< -1: not given
   std::string launcher;      ///< of several processes; empty: found by its environment variables
   std::string first_host;    ///< where process 0 listens; empty: found

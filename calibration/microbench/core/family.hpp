@@ -18,7 +18,8 @@ struct Prepared {
   std::string library;  ///< what runs: cublaslt, cudnn, nccl, cuda, packsim
   /// One sample: seconds of one call of the kernel, on the slowest GPU of this process.
   std::function<double()> time_once_s;
-  /// Worth recording with the case: the algorithm, the calls in a sample.
+  /// Worth recording with the case: the algorithm, the calls in a sample (calls_per_sample, by which the
+  /// runner also knows how long the GPU works on one; 1 where it is not there).
   std::map<std::string, std::string> details = {};
 };
 

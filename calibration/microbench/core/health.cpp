@@ -12,6 +12,7 @@ constexpr double kLowestClockFraction = 0.95;
 void HealthRecord::add(const Health& health) {
   lowest_clock_mhz_ = n_ == 0 ? health.sm_clock_mhz : std::min(lowest_clock_mhz_, health.sm_clock_mhz);
   highest_clock_mhz_ = std::max(highest_clock_mhz_, health.sm_clock_mhz);
+  fell_ = fell_ || health.sm_clock_mhz < kLowestClockFraction * highest_clock_mhz_;
   power_w_ = std::max(power_w_, health.power_w);
   temperature_c_ = std::max(temperature_c_, health.temperature_c);
   for (const std::string& reason : health.slowed_by) {
@@ -20,9 +21,8 @@ void HealthRecord::add(const Health& health) {
   ++n_;
 }
 
-bool HealthRecord::is_throttled(double highest_of_run_mhz) const {
-  return std::ranges::any_of(slowed_by_, is_harmful) ||
-         (n_ > 0 && lowest_clock_mhz_ < kLowestClockFraction * highest_of_run_mhz);
+bool HealthRecord::is_throttled() const {
+  return fell_ || std::ranges::any_of(slowed_by_, is_harmful);
 }
 
 bool is_harmful(const std::string& slowed_by) {

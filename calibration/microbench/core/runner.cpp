@@ -11,9 +11,13 @@
 namespace packsim::microbench {
 namespace {
 
-constexpr double kLongestWarmup_s = 0.5;
 constexpr double kHealthEvery_s = 0.02;  // NVML takes a millisecond, and its figures change no faster
 constexpr std::string_view kFailed = "the GPU failed: ";
+
+double calls_per_sample(const Prepared& prepared) {
+  const auto at = prepared.details.find("calls_per_sample");
+  return at == prepared.details.end() ? 1 : std::stod(at->second);
+}
 
 /// One case at a time, on one rank.
 class CaseRunner {
@@ -81,21 +85,36 @@ class CaseRunner {
 
   bool goes_on(bool mine, bool all) { return all ? run_.coordination->first_decides(mine) : mine; }
 
+  double left_s() const { return std::max(run_.budget_s - elapsed_s(), 0.0); }
+
+  // Number of samples that do not count, after which the clocks and caches are those of a long run.
+  std::size_t warm_up(const StoppingRule& rule, const Prepared& prepared, bool all) {
+    const double start_s = run_.now_s();
+    // What is left of the budget is worth more samples than a warm-up that leaves none.
+    const double longest_s =
+        run_.budget_s > 0 ? std::min(rule.longest_warmup_s, left_s() / 2) : rule.longest_warmup_s;
+    const double n_calls = calls_per_sample(prepared);
+    double worked_s = 0;
+    std::vector<double> calls_s;
+    bool is_cold = true;
+    while (goes_on(is_cold && !run_.stop_asked(), all)) {
+      calls_s.push_back(sample_s(prepared, all));
+      worked_s += calls_s.back() * n_calls;
+      is_cold = (worked_s < rule.warmup_s || !is_warm(calls_s)) && run_.now_s() - start_s < longest_s;
+    }
+    return calls_s.size();
+  }
+
   std::string measure(const KernelCase& kernel, const Prepared& prepared, bool all) {
     StoppingRule rule = run_.rule;
-    if (run_.budget_s > 0)
-      rule.longest_s = std::min(rule.longest_s, std::max(run_.budget_s - elapsed_s(), 0.0));
-    std::vector<double> warmup_s;
     const double warmup_start_s = run_.now_s();
-    const double longest_warmup_s = std::min(kLongestWarmup_s, rule.longest_s / 2);
-    do {
-      warmup_s.push_back(sample_s(prepared, all));
-    } while (goes_on(
-        !is_warm(warmup_s) && run_.now_s() - warmup_start_s < longest_warmup_s && !run_.stop_asked(), all));
+    const std::size_t n_warmup = warm_up(rule, prepared, all);
+    if (run_.budget_s > 0) rule.longest_s = std::min(rule.longest_s, left_s());
     std::vector<double> samples_s;
     HealthRecord health;
     const double samples_start_s = run_.now_s();
-    double next_health_s = samples_start_s;
+    // Where the budget cut the warm-up short, the clocks are not yet those of the samples.
+    double next_health_s = std::max(samples_start_s, warmup_start_s + rule.warmup_s);
     Verdict verdict = Verdict::go_on;
     bool stopped = run_.stop_asked();
     while (goes_on(verdict == Verdict::go_on && !stopped, all)) {
@@ -109,13 +128,12 @@ class CaseRunner {
     }
     // Where it was rank 0 that had enough, this rank's clock may say otherwise.
     if (!goes_on(verdict != Verdict::go_on, all)) return "";
-    return record(kernel, prepared, samples_s, warmup_s.size(), verdict == Verdict::noisy, health);
+    return record(kernel, prepared, samples_s, n_warmup, verdict == Verdict::noisy, health);
   }
 
   std::string record(const KernelCase& kernel, const Prepared& prepared, const std::vector<double>& samples_s,
                      std::size_t n_warmup, bool is_noisy, const HealthRecord& health) {
-    highest_clock_mhz_ = std::max(highest_clock_mhz_, health.highest_clock_mhz());
-    const bool is_throttled = health.is_throttled(highest_clock_mhz_);
+    const bool is_throttled = health.is_throttled();
     MeasuredLine line{kernel.text(), prepared.library, samples_s, {}, {}};
     if (is_noisy) line.flags.emplace_back("noisy");
     if (is_throttled) line.flags.emplace_back("throttled");
@@ -144,7 +162,6 @@ class CaseRunner {
   const Run& run_;
   RunSummary& summary_;
   double start_s_;
-  double highest_clock_mhz_ = 0;
   bool is_writing_ = false;  // a failure of the disk is none of the GPU's
 };
 

@@ -88,7 +88,7 @@ Prepared prepare_collective(const KernelCase& kernel, Device& device) {
   const auto timer = std::make_shared<CollectiveTimer>(world, group, kernel);
   return {.library = "nccl",
           .time_once_s = [timer] { return timer->time_once_s(); },
-          .details = {{"calls", std::to_string(timer->n_calls())}}};
+          .details = {{"calls_per_sample", std::to_string(timer->n_calls())}}};
 }
 
 std::string collective_standing(const Device& /*device*/) {

@@ -168,6 +168,8 @@ int measure(const std::vector<KernelCase>& cases, const CommandLine& line, Devic
   run.budget_s = line.budget_s;
   run.now_s = now_s;
   run.stop_asked = StopSignals::asked;
+  run.case_timeout_s = line.case_timeout_s;
+  run.retry_failed = line.retry_failed;
   run.progress = is_first ? &std::cerr : nullptr;
   run.coordination = &coordination;
   run.file = file.get();

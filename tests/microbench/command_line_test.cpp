@@ -22,6 +22,7 @@ TEST_CASE("options are given as --name value and --name=value") {
   CHECK(line.min_samples == 10);
   CHECK(line.warmup_s == 0.2);
   CHECK(line.min_case_s == 0.15);
+  CHECK(line.case_timeout_s == 120);
   CHECK(line.text == "packsim_microbench --plan a --plan=b --out=o.jsonl --noise 0.25 --budget-s=150");
 }
 
@@ -37,6 +38,8 @@ TEST_CASE("every mistake of the command line is told at once") {
                     "--out: expected a measurement file, got none");
   CHECK_THROWS_WITH(parse({"--plan=a", "--out=b", "--min-samples=3000"}),
                     "--max-samples: expected at least --min-samples (3000), got 1000");
+  CHECK_THROWS_WITH(parse({"--plan=a", "--out=b", "--case-seconds=30"}),
+                    "--case-timeout-s: expected at least 5 times --case-seconds (150), got 120");
 }
 
 TEST_CASE("--help names every option and needs no other") {

@@ -55,6 +55,7 @@ class FakeMachine : public Machine {
  public:
   std::function<double(const KernelCase&)> time_s = [](const KernelCase&) { return 1e-3; };
   std::map<std::string, std::string> unavailable;  // reason by case
+  std::function<void(const KernelCase&)> before_prepare = [](const KernelCase&) {};
   std::optional<Health> reading;
   double clock_s = 0;
   int n_calls = 1;  // in a sample
@@ -63,6 +64,7 @@ class FakeMachine : public Machine {
   bool is_for_all_ranks(const KernelCase&) const override { return false; }
   Prepared prepare(const KernelCase& kernel) override {
     ++n_prepared;
+    before_prepare(kernel);
     if (unavailable.contains(kernel.text())) throw Unavailable(unavailable.at(kernel.text()));
     Prepared prepared = {"fake", [this, kernel] {
                            const double call_s = time_s(kernel);

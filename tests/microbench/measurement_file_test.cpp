@@ -25,6 +25,7 @@ TEST_CASE("lines are those of the measurement format") {
         R"({"case": "launch_gap", "library": "cuda", "source": "", "samples_s": [1e-06, 1.5e-06, 0.1], )"
         R"("flags": ["noisy", "throttled"], "details": {"power_w": 640}})");
   CHECK(format_skipped("launch_gap", "a\nb") == R"({"skipped": "launch_gap", "reason": "a\u000ab"})");
+  CHECK(format_began("launch_gap") == R"({"began": "launch_gap"})");
   CHECK(format_end(false) == R"({"end": "interrupted"})");
 }
 
@@ -58,6 +59,24 @@ TEST_CASE("a file goes on after what it holds, and a torn last line is cut off")
   write_text(path, kSource.substr(0, 9));
   MeasurementFile(path, "GPU A").append(kSource);
   CHECK(read_text(path) == kSource + "\n");
+}
+
+TEST_CASE("a case that began and has no result, no reason and no end of the run after it was broken off") {
+  const Folder folder;
+  const std::string path = folder.file("m.jsonl");
+  const auto broken_off_after = [&](const std::vector<std::string>& lines) {
+    std::string text = kSource + "\n";
+    for (const std::string& line : lines) text += line + "\n";
+    write_text(path, text);
+    return MeasurementFile(path, "GPU A").broken_off();
+  };
+  const std::string began = format_began("adamw parameters=1");
+  CHECK(broken_off_after({began}) == "adamw parameters=1");
+  CHECK(broken_off_after({began, kSource}) == "adamw parameters=1");
+  CHECK(broken_off_after({began, format_began("launch_gap")}) == "launch_gap");
+  CHECK(broken_off_after({began, kMeasured}).empty());
+  CHECK(broken_off_after({began, format_skipped("adamw parameters=1", "why")}).empty());
+  CHECK(broken_off_after({began, format_end(false)}).empty());
 }
 
 TEST_CASE("other files, other GPUs and wrong lines are refused and left as they are") {

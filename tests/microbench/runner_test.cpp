@@ -1,12 +1,16 @@
 #include "calibration/microbench/core/runner.hpp"
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
+#include <iostream>
 #include <memory>
 #include <thread>
 
@@ -23,6 +27,9 @@ std::unique_ptr<MeasurementFile> open_file(const std::string& path) {
   file->append(format_line(SourceLine{"GPU A", "test", {}}));
   return file;
 }
+
+const std::string kBrokenOff =
+    "the GPU failed: an earlier run ended in the middle of it (crash, hang or kill)";
 
 // Of the only case in a file's text.
 std::vector<double> samples_of(const std::string& text) {
@@ -243,11 +250,13 @@ TEST_CASE("a run that is killed leaves a file that the next run completes, each 
 
   FakeMachine machine;
   const auto file = open_file(path);
+  const std::string broken_off = file->broken_off();  // none where it was killed between two cases
   const RunSummary summary = run_cases(adamw_cases(200), machine, machine.run(file.get()));
   CHECK(summary.n_in_file >= 3);
-  CHECK(summary.n_in_file + summary.n_measured == 200);
+  CHECK(summary.n_in_file + summary.n_measured + !broken_off.empty() == 200);
   const std::string text = read_text(path);
-  for (const KernelCase& kernel : adamw_cases(200)) CHECK(count(text, "\"" + kernel.text() + "\"") == 1);
+  for (const KernelCase& kernel : adamw_cases(200))
+    CHECK(count(text, "{\"case\": \"" + kernel.text() + "\"") + (kernel.text() == broken_off) == 1);
 }
 
 TEST_CASE("a GPU that fails ends the run; the next run passes that case by") {
@@ -265,6 +274,100 @@ TEST_CASE("a GPU that fails ends the run; the next run passes that case by") {
   CHECK(summary.n_in_file == 1);
   CHECK(summary.n_measured == 1);
   CHECK(summary.skipped.at("the GPU failed: an illegal memory access") == 1);
+}
+
+TEST_CASE("a case at which a run crashes or hangs is passed by at the next start, which says so") {
+  const auto fault = GENERATE(as<std::string>(), "crash", "hang", "hang in prepare");
+  const Folder folder;
+  const std::string path = folder.file("m.jsonl");
+  const std::string errors = folder.file("errors");
+  const auto run_in_child = [&] {
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      std::signal(SIGABRT, SIG_DFL);
+      if (std::freopen(errors.c_str(), "w", stderr) == nullptr) ::_exit(9);
+      FakeMachine machine;
+      machine.before_prepare = [&](const KernelCase& kernel) {
+        if (kernel.integer("parameters") == 2 && fault == "hang in prepare") ::pause();
+      };
+      machine.time_s = [&](const KernelCase& kernel) {
+        if (kernel.integer("parameters") == 2 && fault == "crash") std::abort();
+        if (kernel.integer("parameters") == 2) ::pause();
+        return 1e-3;
+      };
+      const auto file = open_file(path);
+      Run run = machine.run(file.get());
+      run.progress = &std::cerr;
+      run.case_timeout_s = 1;
+      run_cases(adamw_cases(3), machine, run);
+      ::_exit(0);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return status;
+  };
+  const int status = run_in_child();
+  if (fault == "crash") {
+    CHECK((WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT));
+  } else {
+    CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 3));
+    CHECK_THAT(read_text(errors),
+               Catch::Contains("adamw parameters=2 hangs: expected it to end within 1 s (--case-timeout-s)"));
+  }
+  CHECK(read_text(path).ends_with("{\"began\": \"adamw parameters=2\"}\n"));
+
+  CHECK(run_in_child() == 0);
+  CHECK_THAT(read_text(errors),
+             Catch::Contains("adamw parameters=2: an earlier run ended in the middle of it "
+                             "(crash, hang or kill); it is passed by"));
+  const std::string text = read_text(path);
+  CHECK(count(text, format_skipped("adamw parameters=2", kBrokenOff)) == 1);
+  CHECK(count(text, R"({"case": "adamw parameters=3")") == 1);
+  CHECK(text.ends_with("{\"end\": \"complete\"}\n"));
+
+  // Not again by itself, but where it is asked for.
+  FakeMachine good;
+  const auto file = open_file(path);
+  Run run = good.run(file.get());
+  const RunSummary third = run_cases(adamw_cases(3), good, run);
+  CHECK(third.n_measured == 0);
+  CHECK(third.skipped.at(kBrokenOff) == 1);
+  run.retry_failed = true;
+  CHECK(run_cases(adamw_cases(3), good, run).n_measured == 1);
+}
+
+TEST_CASE("a case that Ctrl-C or a full disk ended is measured at the next start") {
+  const Folder folder;
+  const std::string path = folder.file("m.jsonl");
+  FakeMachine machine;
+  {
+    const auto file = open_file(path);
+    Run run = machine.run(file.get());
+    run.stop_asked = [&] { return machine.clock_s > 0.3; };
+    CHECK(run_cases(adamw_cases(1), machine, run).ending == Ending::interrupted);
+  }
+  CHECK_THAT(read_text(path),
+             Catch::EndsWith("{\"began\": \"adamw parameters=1\"}\n{\"end\": \"interrupted\"}\n"));
+  {
+    // As large as the file may be before the result's line: as on a full disk, but by a limit of the process.
+    const auto file = open_file(path);
+    struct rlimit old {};
+    REQUIRE(::getrlimit(RLIMIT_FSIZE, &old) == 0);
+    struct rlimit limit = old;
+    limit.rlim_cur = read_text(path).size() + 100;
+    std::signal(SIGXFSZ, SIG_IGN);
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    FakeMachine second;
+    CHECK_THROWS_WITH(run_cases(adamw_cases(1), second, second.run(file.get())),
+                      Catch::Contains("cannot be written"));
+    ::setrlimit(RLIMIT_FSIZE, &old);
+    std::signal(SIGXFSZ, SIG_DFL);
+  }
+  CHECK(count(read_text(path), "\"began\"") == 1);
+  FakeMachine third;
+  const auto file = open_file(path);
+  CHECK(run_cases(adamw_cases(1), third, third.run(file.get())).n_measured == 1);
 }
 
 TEST_CASE("a full disk in the middle of a run is the disk's failure, not the GPU's") {

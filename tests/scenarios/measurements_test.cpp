@@ -44,6 +44,8 @@ TEST_CASE("A measurement file is read whole") {
       "\n"
       R"({"case": "launch_gap", "library": "cuda", "source": "paper", "samples_s": [1e-6], "flags": ["published", "read_off_figure"]})"
       "\n"
+      R"({"began": "collective op=all_gather"})"
+      "\n"
       R"({"skipped": "collective op=all_gather", "reason": "built without NCCL"})"
       "\n"
       R"({"end": "complete"})"
@@ -121,7 +123,7 @@ TEST_CASE("Every mistake of a measurement file is told at once, with its line") 
             "got none; expected a value of cache, got none)",
             "m.jsonl:12: /end: expected one of complete, interrupted, got \"of the world\" (string)",
             "m.jsonl:13: top level: expected object, got [] (array)",
-            "m.jsonl:14: expected one of the keys source, case, skipped, end, got {} (object)"});
+            "m.jsonl:14: expected one of the keys source, case, began, skipped, end, got {} (object)"});
 }
 
 TEST_CASE("A file that is no measurement file is told so") {

@@ -57,6 +57,12 @@ const std::array kOptions = {
         "--warmup-s", "SECONDS", Number{&CommandLine::warmup_s, 0, kDay_s},
         "the GPU works on a case for so long before samples count, so that its clock has fallen to what it "
         "can sustain (default 0.2)"},
+    Option{
+        "--case-timeout-s", "SECONDS", Number{&CommandLine::case_timeout_s, 1, 30 * kDay_s},
+        "a case that takes longer hangs: the run ends with exit code 3, and the same command goes on behind "
+        "it (default 120)"},
+    Option{"--retry-failed", "", Switch{&CommandLine::retry_failed},
+           "measure the cases again at which an earlier run failed, crashed, hung or was killed"},
     Option{"--device", "N", Integer{&CommandLine::device, 0, 1023},
            "the GPU that single-GPU kernels run on (default: the first of process 0)"},
     Option{"--launcher", "NAME", Text{&CommandLine::launcher},
@@ -152,6 +158,10 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   if (line.max_samples < line.min_samples)
     report("--max-samples: expected at least --min-samples (" + std::to_string(line.min_samples) + "), got " +
            std::to_string(line.max_samples));
+  // Few long samples are waited for by as much.
+  if (line.case_timeout_s < 5 * line.case_seconds)
+    report("--case-timeout-s: expected at least 5 times --case-seconds (" +
+           short_number(5 * line.case_seconds) + "), got " + short_number(line.case_timeout_s));
   const bool only_asks = line.list || line.version || line.help || line.verify;
   if (!only_asks && line.plans.empty()) report("--plan: expected at least one plan file, got none");
   if (!only_asks && !line.dry_run && line.out.empty()) report("--out: expected a measurement file, got none");
@@ -172,7 +182,7 @@ std::string help_text() {
   }
   text +=
       "\nExit codes: 0 done (or the budget spent), 2 wrong arguments, plan or measurement file, "
-      "3 the machine (no GPU,\ndisk full), 70 --verify found a wrong result, "
+      "3 the machine (no GPU,\ndisk full, a kernel that hangs), 70 --verify found a wrong result, "
       "130 interrupted (Ctrl-C; what was measured is kept).\n";
   return text;
 }

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 #include "calibration/microbench/core/command_line.hpp"
 #include "calibration/microbench/core/json_line.hpp"
@@ -18,6 +19,7 @@ namespace packsim::microbench {
 namespace {
 
 constexpr std::string_view kHead = "{\"packsim_measurements\"";
+constexpr std::string_view kBegan = "{\"began\"";
 
 std::string json_object(const Details& details) {
   std::string text = "{";
@@ -63,6 +65,10 @@ std::string format_line(const MeasuredLine& line) {
   }
   if (!line.details.empty()) fields.emplace_back("details", json_object(line.details));
   return json_object(fields);
+}
+
+std::string format_began(const std::string& kernel) {
+  return json_object({{"began", json_text(kernel)}});
 }
 
 std::string format_skipped(const std::string& kernel, const std::string& reason) {
@@ -157,11 +163,17 @@ void MeasurementFile::scan_line(const std::string& line, std::size_t number, con
     if (samples == nullptr || samples->type != Json::Type::array || samples->items.empty())
       throw std::invalid_argument("expected \"samples_s\", got none");
     measured_.insert(KernelCase::parse(text_field(json, "case")).text());
+    broken_off_.clear();
+  } else if (json.field("began") != nullptr) {
+    broken_off_ = text_field(json, "began");
   } else if (json.field("skipped") != nullptr) {
     skipped_[text_field(json, "skipped")] = text_field(json, "reason");
-  } else if (json.field("end") == nullptr) {
+    broken_off_.clear();
+  } else if (json.field("end") != nullptr) {
+    broken_off_.clear();
+  } else {
     throw std::invalid_argument(
-        "expected a line with \"source\", \"case\", \"skipped\" or \"end\", got another");
+        "expected a line with \"source\", \"case\", \"began\", \"skipped\" or \"end\", got another");
   }
 }
 
@@ -177,9 +189,13 @@ void MeasurementFile::append(const std::string& line) {
   }
   // A pipe or a device has nothing to sync.
   if (error == 0 && ::fsync(file_) != 0 && errno != EINVAL && errno != EROFS && errno != EINTR) error = errno;
-  if (error == 0) return;
+  const off_t began_at = std::exchange(began_at_, -1);
+  if (error == 0) {
+    if (line.starts_with(kBegan)) began_at_ = start;
+    return;
+  }
   // Half a line would do no harm, as the next run cuts it off; a reader of the file is spared a warning.
-  const bool taken_back = start >= 0 && ::ftruncate(file_, start) == 0;
+  const bool taken_back = start >= 0 && ::ftruncate(file_, began_at >= 0 ? began_at : start) == 0;
   fail(taken_back ? "cannot be written" : "cannot be written (its last line may be torn)", error);
 }
 

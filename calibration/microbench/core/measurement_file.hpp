@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <map>
 #include <set>
 #include <string>
@@ -30,6 +32,8 @@ struct MeasuredLine {
 
 std::string format_line(const SourceLine& line);
 std::string format_line(const MeasuredLine& line);
+/// Written before a case is prepared, so that a crash, a hang or a kill leaves its name.
+std::string format_began(const std::string& kernel);
 std::string format_skipped(const std::string& kernel, const std::string& reason);
 std::string format_end(bool complete);
 
@@ -46,6 +50,9 @@ class MeasurementFile {
   MeasurementFile& operator=(const MeasurementFile&) = delete;
 
   bool has_measured(const std::string& kernel) const { return measured_.contains(kernel); }
+  /// The case that began last, where an earlier run wrote neither its result nor why it was skipped nor that
+  /// the run ended: it crashed, hung or was killed. Empty where there is none.
+  const std::string& broken_off() const { return broken_off_; }
   /// Why an earlier run skipped the case; empty where none did.
   std::string skip_reason(const std::string& kernel) const;
   std::size_t n_measured() const { return measured_.size(); }
@@ -53,7 +60,8 @@ class MeasurementFile {
   std::size_t cut_bytes() const { return cut_bytes_; }
 
   /// Adds a line (without its '\n') and makes sure that it is on the disk. Where that fails, takes back what
-  /// was written of it and throws std::runtime_error with the path and the system's words.
+  /// was written of it, and the line before it where that says that a case began, as it was the disk that
+  /// failed, and throws std::runtime_error with the path and the system's words.
   void append(const std::string& line);
 
  private:
@@ -66,6 +74,8 @@ class MeasurementFile {
   std::size_t cut_bytes_ = 0;
   std::set<std::string> measured_;
   std::map<std::string, std::string> skipped_;
+  std::string broken_off_;
+  off_t began_at_ = -1;  // where the last line that was appended starts, if it says that a case began
 };
 
 }  // namespace packsim::microbench

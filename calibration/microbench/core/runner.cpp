@@ -7,12 +7,15 @@
 
 #include "calibration/microbench/core/json_line.hpp"
 #include "calibration/microbench/core/progress.hpp"
+#include "calibration/microbench/core/watchdog.hpp"
+#include "files/text/printable.hpp"
 
 namespace packsim::microbench {
 namespace {
 
 constexpr double kHealthEvery_s = 0.02;  // NVML takes a millisecond, and its figures change no faster
 constexpr std::string_view kFailed = "the GPU failed: ";
+constexpr std::string_view kBrokenOff = "an earlier run ended in the middle of it (crash, hang or kill)";
 
 double calls_per_sample(const Prepared& prepared) {
   const auto at = prepared.details.find("calls_per_sample");
@@ -33,6 +36,7 @@ class CaseRunner {
   std::string run_case(const KernelCase& kernel) {
     const bool all = machine_.is_for_all_ranks(kernel);
     if (!all && !is_first()) return "left to rank 0";
+    write(format_began(kernel.text()));
     try {
       std::string reason;
       Prepared prepared;
@@ -49,14 +53,31 @@ class CaseRunner {
     } catch (const std::runtime_error& error) {
       if (is_writing_) throw;
       // Where several processes take part, it may be one of them that is gone, which says nothing of the
-      // case.
-      if (!all || run_.coordination->n_ranks() == 1) skip(kernel, std::string(kFailed) + error.what());
+      // case: the end of the run says that it has not crashed.
+      const bool is_of_case = !all || run_.coordination->n_ranks() == 1;
+      if (is_of_case) skip(kernel, std::string(kFailed) + error.what());
+      if (!is_of_case) write(format_end(false));
       throw std::runtime_error(kernel.text() + ": " + error.what());
     }
   }
 
-  static bool has_failed_before(const MeasurementFile& file, const std::string& kernel) {
-    return file.skip_reason(kernel).starts_with(kFailed);
+  // Why the case is passed by, as the GPU failed at it in an earlier run; empty where it did not.
+  std::string failed_before(const std::string& kernel) const {
+    if (run_.file == nullptr || run_.retry_failed) return "";
+    if (run_.file->broken_off() == kernel) return std::string(kFailed) + std::string(kBrokenOff);
+    const std::string reason = run_.file->skip_reason(kernel);
+    return reason.starts_with(kFailed) ? reason : "";
+  }
+
+  // Before anything else begins, as the file has room for one case that began and has no end.
+  void pass_by_broken_off() {
+    if (run_.file == nullptr || run_.file->broken_off().empty()) return;
+    const std::string& kernel = run_.file->broken_off();
+    write(format_skipped(kernel, std::string(kFailed) + std::string(kBrokenOff)));
+    if (run_.progress == nullptr) return;
+    *run_.progress << printable(kernel) << ": " << kBrokenOff
+                   << (run_.retry_failed ? "; it is measured again\n"
+                                         : "; it is passed by, and --retry-failed measures it again\n");
   }
 
   void write(const std::string& line) {
@@ -178,6 +199,8 @@ RunSummary run_cases(const std::vector<KernelCase>& cases, Machine& machine, con
   summary.n_cases = cases.size();
   CaseRunner runner(machine, run, summary);
   Progress progress(run.progress, cases.size(), run.budget_s);
+  Watchdog watchdog(run.case_timeout_s);
+  runner.pass_by_broken_off();
   for (const KernelCase& kernel : cases) {
     const bool stop = run.stop_asked();
     if (!run.coordination->first_decides(!stop && !runner.budget_is_spent())) {
@@ -186,15 +209,17 @@ RunSummary run_cases(const std::vector<KernelCase>& cases, Machine& machine, con
     }
     const std::string text = kernel.text();
     const bool in_file = run.file != nullptr && run.file->has_measured(text);
-    const bool failed = run.file != nullptr && CaseRunner::has_failed_before(*run.file, text);
+    const std::string failure = runner.failed_before(text);
     summary.n_in_file += in_file;
-    if (failed && !in_file) ++summary.skipped[run.file->skip_reason(text)];
-    if (run.coordination->first_decides(in_file || failed)) {
+    if (!failure.empty() && !in_file) ++summary.skipped[failure];
+    if (run.coordination->first_decides(in_file || !failure.empty())) {
       progress.pass_by();
       continue;
     }
     progress.start(text, runner.elapsed_s());
+    watchdog.begin(text);
     const std::string result = runner.run_case(kernel);
+    watchdog.end();
     progress.finish(result.empty() ? "interrupted" : result);
     if (result.empty()) {
       summary.ending = Ending::interrupted;

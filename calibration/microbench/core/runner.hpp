@@ -34,6 +34,9 @@ struct Run {
   std::function<double()> now_s;
   std::function<bool()> stop_asked;
   std::ostream* progress = nullptr;
+  /// Of one case by the clock on the wall; then the process ends with exit code 3. 0: no end.
+  double case_timeout_s = 0;
+  bool retry_failed = false;  ///< measures the cases again at which the GPU failed
   Coordination* coordination = nullptr;
   MeasurementFile* file = nullptr;  ///< of rank 0 alone
 };
@@ -53,7 +56,8 @@ struct RunSummary {
 
 /// Measures the cases in their order and appends each to the file as soon as it is done, then how the run
 /// ended. Ranks other than 0 take part in the cases that are for all. Where the GPU fails, says so in the
-/// file (a later run passes that case by) and throws std::runtime_error that names the case.
+/// file (a later run passes that case by) and throws std::runtime_error that names the case. A case in the
+/// middle of which an earlier run crashed, hung or was killed counts as one at which the GPU failed.
 RunSummary run_cases(const std::vector<KernelCase>& cases, Machine& machine, const Run& run);
 
 /// The table that ends a run.

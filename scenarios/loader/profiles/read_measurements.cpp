@@ -141,9 +141,11 @@ void LineReader::read(std::string_view line, std::int64_t number) {
     read_skipped(reader);
   } else if (reader.has("end")) {
     measurements_.complete = reader.one_of("end", kEnds) == 0;
+  } else if (reader.has("began")) {
+    reader.string("began");  // of use to the program that goes on with the file
   } else if (!first) {
     problems_.add(
-        {document.file, "", "one of the keys source, case, skipped, end", describe(*document.root)});
+        {document.file, "", "one of the keys source, case, began, skipped, end", describe(*document.root)});
     reader.allow_any_keys();
   }
 }

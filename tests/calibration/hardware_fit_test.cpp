@@ -344,6 +344,17 @@ TEST_CASE("Nothing to fit is the user's mistake; noisy and throttled rows are to
   CHECK(kernel_time(fit.profile, KernelCase::parse("launch_gap")).time_s == Approx(1e-6));
 }
 
+TEST_CASE("A row that a budget cut short counts until its case is measured in full") {
+  Synthetic rows(1, 0, 0);
+  rows.add("launch_gap", 2e-6);
+  rows.measurements.rows[0].flags = {"noisy", "cut"};
+  const KernelCase gap = KernelCase::parse("launch_gap");
+  CHECK(kernel_time(fit_hardware_profile(rows.measurements).profile, gap).time_s == Approx(2e-6));
+  rows.add("launch_gap", 1e-6);
+  CHECK(kernel_time(fit_hardware_profile(rows.measurements).profile, gap).time_s == Approx(1e-6));
+  CHECK(fit_hardware_profile(rows.measurements).notes.empty());  // no row is noisy
+}
+
 TEST_CASE("A gemm beside a collective is the gemm alone, slowed down") {
   Synthetic rows(5);
   add_gemms(rows);

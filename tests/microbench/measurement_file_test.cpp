@@ -61,6 +61,17 @@ TEST_CASE("a file goes on after what it holds, and a torn last line is cut off")
   CHECK(read_text(path) == kSource + "\n");
 }
 
+TEST_CASE("a case that a budget cut short is not measured until a whole line follows") {
+  const Folder folder;
+  const std::string path = folder.file("m.jsonl");
+  const std::string cut =
+      format_line(MeasuredLine{"adamw parameters=1", "fake", {1e-3, 0.25}, {"noisy", "cut"}, {}});
+  write_text(path, kSource + "\n" + cut + "\n");
+  CHECK_FALSE(MeasurementFile(path, "GPU A").has_measured("adamw parameters=1"));
+  write_text(path, kSource + "\n" + cut + "\n" + kMeasured + "\n");
+  CHECK(MeasurementFile(path, "GPU A").has_measured("adamw parameters=1"));
+}
+
 TEST_CASE("a case that began and has no result, no reason and no end of the run after it was broken off") {
   const Folder folder;
   const std::string path = folder.file("m.jsonl");

@@ -196,6 +196,44 @@ TEST_CASE("a spent budget ends the run, which then goes on where it ended") {
   CHECK(rest.n_measured == 2);
 }
 
+TEST_CASE(
+    "a case that the budget cuts short is flagged and measured again; one that is noisy by itself is not") {
+  const Folder folder;
+  const std::string path = folder.file("m.jsonl");
+  // Too short for the warm-up; for the samples of a quiet kernel; and for one to become quiet.
+  const auto [budget_s, is_quiet] = GENERATE(std::pair(0.25, true), std::pair(0.5, false));
+  FakeMachine machine;
+  int n_calls = 0;
+  machine.time_s = [&, quiet = is_quiet](const KernelCase&) {
+    return 1e-3 * (quiet ? 1 : 1 + ++n_calls % 2);
+  };
+  {
+    const auto file = open_file(path);
+    Run run = machine.run(file.get());
+    run.budget_s = budget_s;
+    const RunSummary summary = run_cases(adamw_cases(1), machine, run);
+    CHECK(summary.ending == Ending::budget_spent);
+    CHECK(summary.n_cut == 1);
+    CHECK(summary.n_measured == 0);
+    CHECK(summary.n_left() == 1);
+    CHECK_THAT(format_summary(summary), Catch::Contains("cut short by the budget"));
+  }
+  CHECK(count(read_text(path), R"("flags": ["noisy", "cut"])") == 1);
+  {
+    const auto file = open_file(path);
+    Run run = machine.run(file.get());
+    run.budget_s = 100;
+    run.rule.max_samples = 5000;  // which end no case
+    const RunSummary summary = run_cases(adamw_cases(1), machine, run);
+    CHECK(summary.ending == Ending::complete);
+    CHECK(summary.n_measured == 1);
+    CHECK(summary.n_noisy == !is_quiet);
+  }
+  CHECK(count(read_text(path), "cut") == 1);
+  const auto file = open_file(path);
+  CHECK(run_cases(adamw_cases(1), machine, machine.run(file.get())).n_in_file == 1);
+}
+
 TEST_CASE("Ctrl-C ends the run after the sample, keeps what was measured, and the run goes on") {
   const int signal = GENERATE(SIGINT, SIGTERM);
   const Folder folder;

@@ -38,7 +38,7 @@ std::vector<std::string> mistakes(const std::string& text) {
 TEST_CASE("A measurement file is read whole") {
   const MeasurementFile file = read_text(
       kFirst + kCase +
-      R"({"case": "step zero=1 model=x layers=2 gc_layers=0 sp=1 dp=1 packs=1x8", "library": "torch", "source": "", "samples_s": [2, 1], "parts_s": {"forward": [1, 0.5], "backward": [1, 0.5]}, "peak_memory_bytes": 6e10, "flags": ["noisy"], "note": "n", "details": {"sm_clock_mhz": [1755, 1980]}})"
+      R"({"case": "step zero=1 model=x layers=2 gc_layers=0 sp=1 dp=1 packs=1x8", "library": "torch", "source": "", "samples_s": [2, 1], "parts_s": {"forward": [1, 0.5], "backward": [1, 0.5]}, "peak_memory_bytes": 6e10, "flags": ["noisy", "cut"], "note": "n", "details": {"sm_clock_mhz": [1755, 1980]}})"
       "\n"
       R"({"source": {"id": "paper", "gpu": "H100", "provenance": "arXiv", "licence": "CC-BY-4.0"}})"
       "\n"
@@ -112,7 +112,7 @@ TEST_CASE("Every mistake of a measurement file is told at once, with its line") 
             "m.jsonl:2: " + seconds + "-1 (number)", "m.jsonl:3: " + seconds + "0 (number)",
             "m.jsonl:4: " + seconds + "null", "m.jsonl:5: " + seconds + "[] (array)",
             "m.jsonl:6: " + seconds + "0.1 (number)",
-            "m.jsonl:7: /flags: expected some of noisy, throttled, published, read_off_figure, got \"loud\" "
+            "m.jsonl:7: /flags: expected some of noisy, throttled, cut, published, read_off_figure, got \"loud\" "
             "(string)",
             "m.jsonl:8: /source: expected the id of a source of a line before, got \"nobody\"",
             "m.jsonl:9: /parts_s: expected 1 numbers of forward, as of samples_s, got 2",

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 #include <stdexcept>
+#include <tuple>
 
 namespace packsim {
 namespace {
@@ -22,6 +23,18 @@ std::string joined(const std::map<std::string, std::int64_t>& counts) {
   std::string text;
   for (const auto& [library, n] : counts) text += (text.empty() ? "" : ", ") + library;
   return text;
+}
+
+// The rows that the budget of their run cut short and a later one of the same source measured in full.
+std::set<const Measurement*> superseded_rows(const Measurements& measurements) {
+  std::set<const Measurement*> superseded;
+  std::map<std::tuple<std::string, std::string, std::string>, const Measurement*> cut;
+  for (const Measurement& row : measurements.rows) {
+    const Measurement*& before = cut[{row.source, row.library, row.kernel.text()}];
+    if (before != nullptr) superseded.insert(before);
+    before = row.has_flag("cut") ? &row : nullptr;
+  }
+  return superseded;
 }
 
 // Names in `choice` that are neither a family nor a kernel with rows.
@@ -57,8 +70,9 @@ void set_weight(FitRow& row, double weight) {
 
 ChosenRows choose_rows(const Measurements& measurements, const std::map<std::string, std::string>& choice) {
   std::map<std::string, std::map<std::string, std::int64_t>> counts;
+  const std::set<const Measurement*> superseded = superseded_rows(measurements);
   for (const Measurement& row : measurements.rows) {
-    if (row.kernel.kernel() != "step") ++counts[kernel_family(row.kernel)][row.library];
+    if (row.kernel.kernel() != "step" && !superseded.contains(&row)) ++counts[kernel_family(row.kernel)][row.library];
   }
   std::string mistakes = unknown_choices(choice, counts);
   ChosenRows chosen;
@@ -90,7 +104,7 @@ ChosenRows choose_rows(const Measurements& measurements, const std::map<std::str
   }
   if (!mistakes.empty()) throw std::invalid_argument(mistakes);
   for (const Measurement& row : measurements.rows) {
-    if (row.kernel.kernel() == "step") continue;
+    if (row.kernel.kernel() == "step" || superseded.contains(&row)) continue;
     const std::string family = kernel_family(row.kernel);
     if (row.library != chosen.library[family]) continue;
     chosen.by_family[family].push_back({.row = &row,

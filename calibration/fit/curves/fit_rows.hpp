@@ -34,7 +34,8 @@ struct ChosenRows {
 };
 
 /// choice: family or kernel name -> library; families that it does not name take the library with the most
-/// rows. Throws std::invalid_argument for a library that has no row, and for names of no family.
+/// rows. A row that was cut short by the budget goes where a later one has its case. Throws
+/// std::invalid_argument for a library that has no row, and for names of no family.
 ChosenRows choose_rows(const Measurements& measurements, const std::map<std::string, std::string>& choice);
 
 /// Counts and errors of rows after a fit.

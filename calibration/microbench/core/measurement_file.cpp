@@ -35,6 +35,12 @@ std::string text_field(const Json& object, const std::string& name) {
   return field->text;
 }
 
+bool has_flag(const Json& line, std::string_view name) {
+  const Json* flags = line.field("flags");
+  return flags != nullptr &&
+         std::ranges::any_of(flags->items, [&](const Json& flag) { return flag.text == name; });
+}
+
 // A file that is empty or holds no more than the start of a first line may be one that was killed early.
 bool may_be_ours(std::string_view torn) {
   const std::size_t n = std::min(torn.size(), kHead.size());
@@ -162,7 +168,8 @@ void MeasurementFile::scan_line(const std::string& line, std::size_t number, con
     const Json* samples = json.field("samples_s");
     if (samples == nullptr || samples->type != Json::Type::array || samples->items.empty())
       throw std::invalid_argument("expected \"samples_s\", got none");
-    measured_.insert(KernelCase::parse(text_field(json, "case")).text());
+    const std::string kernel = KernelCase::parse(text_field(json, "case")).text();
+    if (!has_flag(json, kCutFlag)) measured_.insert(kernel);
     broken_off_.clear();
   } else if (json.field("began") != nullptr) {
     broken_off_ = text_field(json, "began");

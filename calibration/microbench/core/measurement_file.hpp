@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,9 @@ struct MeasuredLine {
   Details details;
 };
 
+/// Of a line whose samples are too few because the budget ended.
+constexpr std::string_view kCutFlag = "cut";
+
 std::string format_line(const SourceLine& line);
 std::string format_line(const MeasuredLine& line);
 /// Written before a case is prepared, so that a crash, a hang or a kill leaves its name.
@@ -49,6 +53,7 @@ class MeasurementFile {
   MeasurementFile(const MeasurementFile&) = delete;
   MeasurementFile& operator=(const MeasurementFile&) = delete;
 
+  /// A case that the budget cut short is not measured: the next run has the time for it.
   bool has_measured(const std::string& kernel) const { return measured_.contains(kernel); }
   /// The case that began last, where an earlier run wrote neither its result nor why it was skipped nor that
   /// the run ended: it crashed, hung or was killed. Empty where there is none.

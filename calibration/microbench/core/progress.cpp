@@ -82,6 +82,7 @@ std::string format_summary(const RunSummary& summary) {
   if (summary.n_throttled > 0) text += row("    throttled", summary.n_throttled);
   for (const auto& [reason, count] : summary.skipped) text += row("  skipped: " + printable(reason), count);
   if (summary.n_left() > 0) text += row("  left", summary.n_left());
+  if (summary.n_cut > 0) text += row("    cut short by the budget", summary.n_cut);
   if (summary.ending == Ending::budget_spent) text += "The budget is spent: the same command goes on.\n";
   if (summary.ending == Ending::interrupted) text += "Interrupted: the same command goes on.\n";
   return text;

@@ -108,8 +108,13 @@ class CaseRunner {
 
   double left_s() const { return std::max(run_.budget_s - elapsed_s(), 0.0); }
 
-  // Number of samples that do not count, after which the clocks and caches are those of a long run.
-  std::size_t warm_up(const StoppingRule& rule, const Prepared& prepared, bool all) {
+  struct Warmup {
+    std::size_t n_samples = 0;  // that do not count
+    bool is_cut = false;        // by the budget
+  };
+
+  // Until the clocks and caches are those of a long run.
+  Warmup warm_up(const StoppingRule& rule, const Prepared& prepared, bool all) {
     const double start_s = run_.now_s();
     // What is left of the budget is worth more samples than a warm-up that leaves none.
     const double longest_s =
@@ -123,13 +128,13 @@ class CaseRunner {
       worked_s += calls_s.back() * n_calls;
       is_cold = (worked_s < rule.warmup_s || !is_warm(calls_s)) && run_.now_s() - start_s < longest_s;
     }
-    return calls_s.size();
+    return {calls_s.size(), worked_s < rule.warmup_s && longest_s < rule.longest_warmup_s};
   }
 
   std::string measure(const KernelCase& kernel, const Prepared& prepared, bool all) {
     StoppingRule rule = run_.rule;
     const double warmup_start_s = run_.now_s();
-    const std::size_t n_warmup = warm_up(rule, prepared, all);
+    const Warmup warmup = warm_up(rule, prepared, all);
     if (run_.budget_s > 0) rule.longest_s = std::min(rule.longest_s, left_s());
     std::vector<double> samples_s;
     HealthRecord health;
@@ -149,15 +154,25 @@ class CaseRunner {
     }
     // Where it was rank 0 that had enough, this rank's clock may say otherwise.
     if (!goes_on(verdict != Verdict::go_on, all)) return "";
-    return record(kernel, prepared, samples_s, n_warmup, verdict == Verdict::noisy, health);
+    const bool is_time_cut = verdict == Verdict::noisy && rule.longest_s < run_.rule.longest_s &&
+                             run_.now_s() - samples_start_s >= rule.longest_s;
+    const bool is_cut = warmup.is_cut || is_time_cut;
+    return record(kernel, prepared, samples_s, warmup.n_samples,
+                  {.is_noisy = is_cut || verdict == Verdict::noisy, .is_cut = is_cut}, health);
   }
 
+  struct Faults {
+    bool is_noisy = false;
+    bool is_cut = false;
+  };
+
   std::string record(const KernelCase& kernel, const Prepared& prepared, const std::vector<double>& samples_s,
-                     std::size_t n_warmup, bool is_noisy, const HealthRecord& health) {
+                     std::size_t n_warmup, Faults faults, const HealthRecord& health) {
     const bool is_throttled = health.is_throttled();
     MeasuredLine line{kernel.text(), prepared.library, samples_s, {}, {}};
-    if (is_noisy) line.flags.emplace_back("noisy");
+    if (faults.is_noisy) line.flags.emplace_back("noisy");
     if (is_throttled) line.flags.emplace_back("throttled");
+    if (faults.is_cut) line.flags.emplace_back(kCutFlag);
     if (!health.empty()) {
       const std::vector<double> clocks_mhz = {health.lowest_clock_mhz(), health.highest_clock_mhz()};
       line.details = {{"sm_clock_mhz", json_array(clocks_mhz)},
@@ -173,9 +188,10 @@ class CaseRunner {
     line.details.emplace_back("relative_noise", json_number(noise));
     for (const auto& [name, value] : prepared.details) line.details.emplace_back(name, json_text(value));
     write(format_line(line));
-    ++summary_.n_measured;
-    summary_.n_noisy += is_noisy;
-    summary_.n_throttled += is_throttled;
+    summary_.n_cut += faults.is_cut;
+    summary_.n_measured += !faults.is_cut;
+    summary_.n_noisy += faults.is_noisy && !faults.is_cut;
+    summary_.n_throttled += is_throttled && !faults.is_cut;
     return format_result(kernel, median(samples_s), noise, line.flags);
   }
 
@@ -226,6 +242,7 @@ RunSummary run_cases(const std::vector<KernelCase>& cases, Machine& machine, con
       break;
     }
   }
+  if (summary.ending == Ending::complete && summary.n_cut > 0) summary.ending = Ending::budget_spent;
   // Without the word "complete" a reader knows that cases are missing; the budget is an interruption too.
   runner.write(format_end(summary.ending == Ending::complete));
   return summary;

@@ -48,6 +48,7 @@ struct RunSummary {
   std::size_t n_cases = 0;
   std::size_t n_in_file = 0;  ///< measured by an earlier run
   std::size_t n_measured = 0;
+  std::size_t n_cut = 0;  ///< cut short by the budget, which are not measured: those of n_left()
   std::size_t n_noisy = 0;
   std::size_t n_throttled = 0;
   std::map<std::string, std::size_t> skipped;  ///< cases by reason

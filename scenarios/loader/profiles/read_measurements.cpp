@@ -15,7 +15,7 @@
 namespace packsim {
 namespace {
 
-const std::vector<std::string> kFlags = {"noisy", "throttled", "published", "read_off_figure"};
+const std::vector<std::string> kFlags = {"noisy", "throttled", "cut", "published", "read_off_figure"};
 const std::vector<std::string> kEnds = {"complete", "interrupted"};
 
 // An object of texts; numbers and truth values are taken as their text.
@@ -94,7 +94,7 @@ void read_flags(JsonReader& reader, Measurement& row) {
     if (flag.is_string() && std::ranges::find(kFlags, flag.get<std::string>()) != kFlags.end()) {
       row.flags.push_back(flag.get<std::string>());
     } else {
-      reader.refuse("flags", "some of noisy, throttled, published, read_off_figure", describe(flag));
+      reader.refuse("flags", "some of noisy, throttled, cut, published, read_off_figure", describe(flag));
     }
   }
 }

@@ -63,11 +63,11 @@ class KernelMeasurer:
             first_s = max(together(self._ranks, lambda: self._time_s(prepared, 1)))
         n_calls = max(1, min(_MOST_CALLS, round(_SAMPLE_S / first_s)))
         samples = take_samples(
-            self._ranks,
             self._rule,
             self._watch,
-            lambda: self._time_s(prepared, n_calls),
+            lambda: together(self._ranks, lambda: self._time_s(prepared, n_calls)),
             lambda time_s: time_s,
+            lambda time_s: n_calls * time_s,
         )
         how = prepared.how if prepared else ""
         return {

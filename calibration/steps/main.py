@@ -188,7 +188,13 @@ def _run(options: argparse.Namespace) -> int:
         watch = GpuWatch(device)
         out = _open(options, _source(options, toolbox, ranks, watch), ranks)
         rule = StoppingRule(
-            options.min_samples, options.max_samples, options.budget_s, options.noise_fraction, options.warmup
+            options.min_samples,
+            options.max_samples,
+            options.budget_s,
+            options.noise_fraction,
+            options.warmup,
+            options.warmup_s,
+            options.min_case_s,
         )
         steps = StepMeasurer(architectures, toolbox, ranks, rule, watch)
         run = _Run(ranks, out, steps, KernelMeasurer(toolbox, ranks, rule, watch))

@@ -80,28 +80,37 @@ class Samples:
 
 
 def take_samples(
-    ranks: Ranks,
     rule: StoppingRule,
     watch: GpuWatch,
-    sample: Callable[[], T],
+    sample: Callable[[], list[T]],
     time_of: Callable[[T], float],
+    spent_of: Callable[[T], float],
     after_warmup: Callable[[], None] = lambda: None,
 ) -> Samples:
-    """All ranks take each sample together; the slowest rank's counts."""
-    for _ in range(rule.warmup):
-        together(ranks, sample)
+    """sample: taken by all ranks together, what each of them measured; the slowest rank's counts.
+
+    time_of: what is measured, of one call. spent_of: what the sample took on the device, of all its calls.
+    """
+    n_warmup, warmup_s = 0, 0.0
+    while not rule.is_warm(n_warmup, warmup_s):
+        slowest = max(sample(), key=time_of)
+        warmup_s += spent_of(slowest) if n_warmup > 0 else 0.0
+        n_warmup += 1
     after_warmup()
     watch.reset()
     samples = Samples()
-    while not rule.is_enough(samples.times_s):
-        slowest = max(together(ranks, sample), key=time_of)
+    spent_s = 0.0
+    while not rule.is_enough(samples.times_s, spent_s):
+        slowest = max(sample(), key=time_of)
         samples.rows.append(slowest)
         samples.times_s.append(time_of(slowest))
+        spent_s += spent_of(slowest)
         watch.read()
     samples.flags = rule.flags(samples.times_s) + watch.flags()
     noise = relative_noise(samples.times_s)
     samples.details = watch.details() | {
-        "warmup": rule.warmup,
+        "warmup": n_warmup,
+        "warmup_s": round(warmup_s, 6),
         "relative_noise": round(noise, 6) if math.isfinite(noise) else None,
         "median_s": statistics.median(samples.times_s),
     }

@@ -41,11 +41,17 @@ def _parser() -> argparse.ArgumentParser:
         "--loss", default=FORMS[0], help="chunked: bf16 logits, fp32 by rows; fp32: a whole fp32 copy"
     )
     parser.add_argument("--compile", default="auto", help="memory-bound operations: auto (on a GPU), yes, no")
-    parser.add_argument("--warmup", default="3", help="steps that are thrown away (3)")
+    parser.add_argument("--warmup", default="3", help="samples that are thrown away, at least (3)")
+    parser.add_argument(
+        "--warmup-s", default="0.2", help="seconds of samples that are thrown away, at least (0.2)"
+    )
     parser.add_argument("--min-samples", default="5", help="at least so many samples (5)")
     parser.add_argument("--max-samples", default="50", help="at most so many samples (50)")
     parser.add_argument(
         "--noise-fraction", default="0.005", help="enough when the median is known this well (0.005)"
+    )
+    parser.add_argument(
+        "--min-case-s", default="0.15", help="seconds of samples a case, at least; before --max-samples (0.15)"
     )
     parser.add_argument("--budget-s", default="30", help="seconds of samples a case at most (30)")
     return parser
@@ -83,9 +89,11 @@ def parse_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     _one_of(mistakes, "--loss", options.loss, FORMS)
     _one_of(mistakes, "--compile", options.compile, ("auto", "yes", "no"))
     options.warmup = _number(mistakes, "--warmup", options.warmup, 0, True)
+    options.warmup_s = _number(mistakes, "--warmup-s", options.warmup_s, 0, False)
     options.min_samples = _number(mistakes, "--min-samples", options.min_samples, 1, True)
     options.max_samples = _number(mistakes, "--max-samples", options.max_samples, 1, True)
     options.noise_fraction = _number(mistakes, "--noise-fraction", options.noise_fraction, 0, False)
+    options.min_case_s = _number(mistakes, "--min-case-s", options.min_case_s, 0, False)
     options.budget_s = _number(mistakes, "--budget-s", options.budget_s, 0, False)
     if options.max_samples < options.min_samples:
         got = f"got {options.max_samples} after --min-samples {options.min_samples}"

@@ -80,7 +80,12 @@ class StepMeasurer:
             return times
 
         samples = take_samples(
-            self._ranks, self._rule, self._watch, sample, lambda times: times.step_s, self._reset_peak
+            self._rule,
+            self._watch,
+            lambda: together(self._ranks, sample),
+            lambda times: times.step_s,
+            lambda times: times.step_s,
+            self._reset_peak,
         )
         padded_tokens = sum(documents.padded_to(parallelism.sp).tokens for documents in packs)
         tokens = sum(documents.tokens for documents in packs)

@@ -34,6 +34,10 @@ _QUICK = [
     "fp32",
     "--warmup",
     "1",
+    "--warmup-s",
+    "0",
+    "--min-case-s",
+    "0",
     "--max-samples",
     "5",
 ]

@@ -175,22 +175,60 @@ class ArchitectureTest(unittest.TestCase):
 
 class SamplingTest(unittest.TestCase):
     def test_noise_is_the_standard_error_of_the_median(self) -> None:
-        # Median 1, deviations 0.1 0 0.1 0.1 5: MAD 0.1; 1.2533 x 1.4826 x 0.1 / sqrt(5) = 0.0831.
-        self.assertAlmostEqual(relative_noise([0.9, 1.0, 1.1, 0.9, 6.0][:4] + [1.1]), 0.0831, places=4)
+        # Median 10, and 6 of 9 are 1 away: 1.2533 x 1.4826 x 1 / sqrt(9) = 0.619, of 10.
+        samples_s = [9, 10, 11, 9, 9.9, 11, 9, 10.1, 11]
+        self.assertAlmostEqual(relative_noise(samples_s), 0.0619, places=4)
+        # Ranks sqrt(5) / 2 = 1.12 from the middle, 2, are 0.88 and 3.12: 0.9 and 1.1, half their distance.
+        self.assertAlmostEqual(relative_noise([0.9, 1.0, 1.1, 0.9, 1.1]), 0.1, places=6)
 
     def test_one_outlier_does_not_count(self) -> None:
         quiet = [1.0, 1.0001, 0.9999, 1.0, 1.0002]
         self.assertLess(relative_noise([*quiet, 9.0]), 1e-3)
 
+    def test_samples_that_hop_between_two_clocks_are_not_quiet(self) -> None:
+        # 6 of 10 samples are 1: no median deviation. Ranks sqrt(10) / 2 = 1.58 from the middle, 4.5, are 2.92
+        # and 6.08: the samples there are 1 and 1.1, and half their distance is 0.05.
+        self.assertAlmostEqual(relative_noise([1.0, 1.1] * 4 + [1.0, 1.0]), 0.05, places=6)
+
+    def test_a_clock_that_falls_is_noise(self) -> None:
+        # 30 samples from 1 to 1.08, evenly: 8 % / 29 apart. Thirds are 20 of those apart, halved 2.76 %; the
+        # median's own error, sqrt(30) / 2 = 2.74 ranks or 0.76 %, is taken off; of the median, 1.04.
+        falling = [1 + 0.08 * index / 29 for index in range(30)]
+        self.assertAlmostEqual(relative_noise(falling), (0.02759 - 0.00756) / 1.04, places=4)
+        # The same samples in any order are no drift.
+        shuffled = [falling[(7 * index) % 30] for index in range(30)]
+        self.assertLess(relative_noise(shuffled), 0.008)
+
     def test_sampling_ends_when_quiet_or_when_the_budget_is_used_up(self) -> None:
-        rule = StoppingRule(min_samples=3, max_samples=5, budget_s=100, noise_fraction=0.01, warmup=0)
-        self.assertFalse(rule.is_enough([1.0, 1.0]))
-        self.assertTrue(rule.is_enough([1.0, 1.0, 1.0]))
+        rule = StoppingRule(
+            min_samples=3, max_samples=5, budget_s=100, noise_fraction=0.01, warmup=0, min_case_s=0
+        )
+
+        def is_enough(samples_s: list[float]) -> bool:
+            return rule.is_enough(samples_s, sum(samples_s))
+
+        self.assertFalse(is_enough([1.0, 1.0]))
+        self.assertTrue(is_enough([1.0, 1.0, 1.0]))
         loud = [1.0, 2.0, 3.0, 4.0]
-        self.assertFalse(rule.is_enough(loud))
-        self.assertTrue(rule.is_enough([*loud, 5.0]))
+        self.assertFalse(is_enough(loud))
+        self.assertTrue(is_enough([*loud, 5.0]))
         self.assertEqual(rule.flags([*loud, 5.0]), ["noisy"])
-        self.assertTrue(rule.is_enough([20.0, 40.0, 60.0]))
+        self.assertTrue(is_enough([20.0, 40.0, 60.0]))
+        # Of calls that last 1 s each, 40 in a sample.
+        self.assertTrue(rule.is_enough(loud[:3], spent_s=120))
+
+    def test_quiet_samples_go_on_for_the_least_time(self) -> None:
+        rule = StoppingRule(
+            min_samples=3, max_samples=5, budget_s=9, noise_fraction=0.01, warmup=2, warmup_s=0.2
+        )
+        self.assertFalse(rule.is_enough([0.01] * 6, spent_s=0.06))
+        self.assertTrue(rule.is_enough([0.01] * 15, spent_s=0.15))
+        # Samples that are next to nothing must end, too.
+        self.assertTrue(rule.is_enough([1e-5] * 20, spent_s=2e-4))
+        self.assertFalse(rule.is_warm(1, spent_s=0.3))
+        self.assertFalse(rule.is_warm(2, spent_s=0.1))
+        self.assertTrue(rule.is_warm(2, spent_s=0.2))
+        self.assertTrue(rule.is_warm(20, spent_s=2e-4))
 
 
 class MeasurementFileTest(unittest.TestCase):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import statistics
 from typing import Any
 
 import torch
 
 from calibration.steps.clock import Clock
 from calibration.steps.collective_cases import Collectives
+from calibration.steps.held_calls import Batch, HoldPlan, time_batch
 from calibration.steps.kernel_case import KernelCase
 from calibration.steps.kernel_cases import KERNELS, PreparedKernel
 from calibration.steps.machine import GpuWatch
@@ -17,12 +19,9 @@ from calibration.steps.ranks import Ranks
 from calibration.steps.sampling import StoppingRule
 from calibration.steps.training.trainer import Toolbox
 
-# A sample is as many calls as take about this long, or one: below it, clocks are too coarse.
-_SAMPLE_S = 2e-3
+# A sample is as many calls as take about this long, or one. Between samples the GPU idles and its clock rises.
+_SAMPLE_S = 5e-3
 _MOST_CALLS = 200  # of up to five launches each: a GPU's queue holds about 1000
-# Time that the host needs for a call, at most. So long the GPU is kept busy, to run the calls back to back.
-_HOST_CALL_S = 100e-6
-_GPU_CYCLES_PER_S = 2e9
 
 
 class KernelMeasurer:
@@ -58,40 +57,39 @@ class KernelMeasurer:
                 torch.cuda.empty_cache()
 
     def _measure(self, case: KernelCase, prepared: PreparedKernel | None) -> dict[str, Any]:
-        # First calls compile and load; they say how many of them fill a sample.
-        for _ in range(2):
-            first_s = max(together(self._ranks, lambda: self._time_s(prepared, 1)))
-        n_calls = max(1, min(_MOST_CALLS, round(_SAMPLE_S / first_s)))
+        plan = HoldPlan(n_calls=1)
+
+        def sample() -> list[Batch]:
+            while True:
+                batches = together(self._ranks, lambda: self._time(prepared, plan))
+                if plan.accept(batches):
+                    return batches
+
+        # First calls compile and load; the third says how many of them fill a sample, and the host's time.
+        for _ in range(3):
+            first = sample()
+        n_calls = max(1, min(_MOST_CALLS, round(_SAMPLE_S / max(batch.call_s for batch in first))))
+        plan.plan_for(n_calls, host_s=n_calls * max(batch.host_s / batch.n_calls for batch in first))
         samples = take_samples(
-            self._rule,
-            self._watch,
-            lambda: together(self._ranks, lambda: self._time_s(prepared, n_calls)),
-            lambda time_s: time_s,
-            lambda time_s: n_calls * time_s,
+            self._rule, self._watch, sample, lambda batch: batch.call_s, lambda batch: batch.batch_s
         )
         how = prepared.how if prepared else ""
+        details = {"calls_per_sample": plan.n_calls, "host_call_s": _host_call_s(samples.rows), "runs": how}
         return {
             "case": case.text,
             "library": "torch",
             "source": "",
             "samples_s": samples.times_s,
-            "flags": samples.flags,
-            "details": samples.details | {"calls_per_sample": n_calls, "runs": how},
+            "flags": samples.flags + ([] if all(row.was_held for row in samples.rows) else ["host_bound"]),
+            "details": samples.details | details,
         }
 
-    def _time_s(self, prepared: PreparedKernel | None, n_calls: int) -> float:
-        """Seconds of one call, by n_calls of them; 0 where this rank takes no part."""
+    def _time(self, prepared: PreparedKernel | None, plan: HoldPlan) -> Batch:
         if prepared is None:
-            return 0.0
+            return Batch(call_s=0.0, n_calls=plan.n_calls)
         # Operands go on in turn from sample to sample: started anew, the first would still be in the cache.
-        clock = Clock(self._toolbox.device)
-        if self._toolbox.device.type == "cuda":
-            torch.cuda.synchronize(self._toolbox.device)
-            torch.cuda._sleep(int(n_calls * _HOST_CALL_S * _GPU_CYCLES_PER_S))
-            clock.mark()
-        else:
-            clock.start()
-        for _ in range(n_calls):
-            next(prepared.calls)()
-        clock.mark()
-        return clock.spans_s()[0] / n_calls
+        return time_batch(Clock(self._toolbox.device), prepared.calls, plan.n_calls, plan.hold_s)
+
+
+def _host_call_s(batches: list[Batch]) -> float:
+    return float(f"{statistics.median(batch.host_s / batch.n_calls for batch in batches):.4g}")

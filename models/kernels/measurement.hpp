@@ -35,7 +35,8 @@ struct Measurement {
   std::map<std::string, std::vector<double>>
       parts_s;  ///< of a step: forward, backward, optimizer; [n_samples] each
   std::optional<double> peak_memory_bytes = {};  ///< of a step, where it was measured
-  std::vector<std::string> flags;                ///< noisy, throttled, cut, published, read_off_figure
+  /// noisy, throttled, cut, host_bound, recompiled, published, read_off_figure
+  std::vector<std::string> flags;
   std::string note;
   std::string place = {};  ///< file:line that it was read from; empty for those made in memory
 

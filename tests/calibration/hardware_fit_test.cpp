@@ -332,15 +332,16 @@ TEST_CASE("Libraries do not mix: one is chosen for each family, the rest is list
                     "library of gem: expected a family with rows (gemm), got \"gem\"");
 }
 
-TEST_CASE("Nothing to fit is the user's mistake; noisy and throttled rows are told") {
+TEST_CASE("Nothing to fit is the user's mistake; rows with flags are told") {
   Synthetic rows(1, 0, 0);
   CHECK_THROWS_AS(fit_hardware_profile(rows.measurements), std::invalid_argument);
   rows.add("launch_gap", 1e-6);
-  rows.measurements.rows[0].flags = {"noisy", "throttled"};
+  rows.measurements.rows[0].flags = {"noisy", "throttled", "host_bound"};
   const HardwareFit fit = fit_hardware_profile(rows.measurements);
   CHECK(fit.notes ==
         std::vector<std::string>{"launch_gap: 1 of 1 rows are noisy, the first of them launch_gap",
-                                 "launch_gap: 1 of 1 rows are throttled, the first of them launch_gap"});
+                                 "launch_gap: 1 of 1 rows are throttled, the first of them launch_gap",
+                                 "launch_gap: 1 of 1 rows are host_bound, the first of them launch_gap"});
   CHECK(kernel_time(fit.profile, KernelCase::parse("launch_gap")).time_s == Approx(1e-6));
 }
 

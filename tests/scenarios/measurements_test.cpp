@@ -112,8 +112,8 @@ TEST_CASE("Every mistake of a measurement file is told at once, with its line") 
             "m.jsonl:2: " + seconds + "-1 (number)", "m.jsonl:3: " + seconds + "0 (number)",
             "m.jsonl:4: " + seconds + "null", "m.jsonl:5: " + seconds + "[] (array)",
             "m.jsonl:6: " + seconds + "0.1 (number)",
-            "m.jsonl:7: /flags: expected some of noisy, throttled, cut, published, read_off_figure, got \"loud\" "
-            "(string)",
+            "m.jsonl:7: /flags: expected some of noisy, throttled, cut, host_bound, recompiled, published, "
+            "read_off_figure, got \"loud\" (string)",
             "m.jsonl:8: /source: expected the id of a source of a line before, got \"nobody\"",
             "m.jsonl:9: /parts_s: expected 1 numbers of forward, as of samples_s, got 2",
             "m.jsonl:10: /colour: expected no such key (known: case, library, source, samples_s, parts_s, "

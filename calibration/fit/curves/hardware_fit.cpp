@@ -22,7 +22,7 @@ std::vector<std::string> source_notes(const Measurements& measurements) {
 
 void add_flag_notes(const std::string& family, const std::vector<FitRow>& rows,
                     std::vector<std::string>& notes) {
-  for (const char* flag : {"noisy", "throttled"}) {
+  for (const char* flag : {"noisy", "throttled", "host_bound", "recompiled"}) {
     std::int64_t n = 0;
     std::string first;
     for (const FitRow& row : rows) {

@@ -119,7 +119,7 @@ StepValidation validate_steps(const HardwareProfile& profile, const Measurements
     for (const auto& [part, samples_s] : row.parts_s)
       error.measured_parts_s.emplace_back(part, median(samples_s));
     error.fit_row = options.is_fit_row && options.is_fit_row(row);
-    for (const char* flag : {"noisy", "throttled"}) {
+    for (const char* flag : {"noisy", "throttled", "recompiled"}) {
       if (row.has_flag(flag)) validation.notes.push_back(error.step + ": measured while " + flag);
     }
     const bool is_complete = error.predicted.missing.empty();

@@ -15,7 +15,8 @@
 namespace packsim {
 namespace {
 
-const std::vector<std::string> kFlags = {"noisy", "throttled", "cut", "published", "read_off_figure"};
+const std::vector<std::string> kFlags = {"noisy",      "throttled", "cut",            "host_bound",
+                                         "recompiled", "published", "read_off_figure"};
 const std::vector<std::string> kEnds = {"complete", "interrupted"};
 
 // An object of texts; numbers and truth values are taken as their text.
@@ -94,7 +95,8 @@ void read_flags(JsonReader& reader, Measurement& row) {
     if (flag.is_string() && std::ranges::find(kFlags, flag.get<std::string>()) != kFlags.end()) {
       row.flags.push_back(flag.get<std::string>());
     } else {
-      reader.refuse("flags", "some of noisy, throttled, cut, published, read_off_figure", describe(flag));
+      reader.refuse("flags", "some of noisy, throttled, cut, host_bound, recompiled, published, read_off_figure",
+                    describe(flag));
     }
   }
 }

@@ -6,7 +6,7 @@ import time
 
 import torch
 
-# What torch.cuda._sleep counts: the clock of an H100. One that runs slower is held longer, which does no harm.
+# What torch.cuda._sleep counts: the clock of an H100. A slower one is held longer, which does no harm.
 _GPU_CYCLES_PER_S = 1.98e9
 
 

@@ -19,7 +19,7 @@ from calibration.steps.ranks import Ranks
 from calibration.steps.sampling import StoppingRule
 from calibration.steps.training.trainer import Toolbox
 
-# A sample is as many calls as take about this long, or one. Between samples the GPU idles and its clock rises.
+# A sample is as many calls as take about this long, or one. Between samples the GPU idles, and cools.
 _SAMPLE_S = 5e-3
 _MOST_CALLS = 200  # of up to five launches each: a GPU's queue holds about 1000
 

@@ -6,7 +6,9 @@ import argparse
 import os
 import shlex
 import sys
+import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,7 @@ from calibration.steps.training.attention import IMPLEMENTATIONS, choose_attenti
 from calibration.steps.training.optimizer import AdamW, AdamWSettings
 from calibration.steps.training.pointwise import Pointwise
 from calibration.steps.training.trainer import Toolbox
+from calibration.steps.watchdog import Watchdog
 
 _EXIT_USER, _EXIT_MACHINE, _EXIT_INTERRUPTED = 2, 3, 130
 
@@ -120,28 +123,61 @@ def _source(options: argparse.Namespace, toolbox: Toolbox, ranks: Ranks, watch: 
     }
 
 
+@dataclass(frozen=True)
+class _Limits:
+    """What ends a run before its last case."""
+
+    started_s: float
+    budget_total_s: float
+    case_timeout_s: float
+    retries_failed: bool
+
+    def is_over(self) -> bool:
+        return 0 < self.budget_total_s <= time.monotonic() - self.started_s
+
+
 class _Run:
     """The loop over the cases. Rank 0 alone has the file and speaks."""
 
     def __init__(
-        self, ranks: Ranks, out: MeasurementFile | None, steps: StepMeasurer, kernels: KernelMeasurer
+        self,
+        ranks: Ranks,
+        out: MeasurementFile | None,
+        steps: StepMeasurer,
+        kernels: KernelMeasurer,
+        limits: _Limits,
     ):
         self._ranks = ranks
         self._out = out
         self._steps = steps
         self._kernels = kernels
+        self._limits = limits
 
     def run(self, cases: list[KernelCase]) -> None:
-        is_done = self._ranks.gather([bool(self._out) and self._out.is_done(case) for case in cases])[0]
-        if any(is_done):
-            self._say(f"{sum(is_done)} of {len(cases)} cases are in the file already")
-        for index, case in enumerate(cases):
-            if not is_done[index]:
-                self._measure(case, f"[{index + 1}/{len(cases)}] {case.text}")
+        retries = self._limits.retries_failed
+        is_done = self._ranks.gather([bool(self._out) and self._out.is_done(case, retries) for case in cases])
+        left = [(number, case) for number, case in enumerate(cases, 1) if not is_done[0][number - 1]]
+        if len(left) < len(cases):
+            self._say(f"{len(cases) - len(left)} of {len(cases)} cases are in the file already")
+        for n_before, (number, case) in enumerate(left):
+            # Rank 0's clock decides for all.
+            if self._ranks.gather(self._limits.is_over())[0]:
+                n_left = len(left) - n_before
+                self._say(
+                    f"--budget-total-s {self._limits.budget_total_s:g} is used up: {n_left} of {len(cases)} "
+                    "cases are left, the same command goes on from there"
+                )
+                self._end("interrupted")
+                return
+            with Watchdog(case.text, self._limits.case_timeout_s):
+                self._measure(case, f"[{number}/{len(cases)}] {case.text}")
         self._end("complete")
 
     def _measure(self, case: KernelCase, title: str) -> None:
         reason = ""
+        if self._out:
+            self._out.begin(case)
+        began_s = time.monotonic()
         try:
             if case.kernel == "step":
                 row = self._steps.measure(case)
@@ -157,9 +193,8 @@ class _Run:
             if self._out:
                 self._out.skip(case, reason)
             return
-        noise = row["details"]["relative_noise"] or 0.0
-        flags = f" ({', '.join(row['flags'])})" if row["flags"] else ""
-        self._say(f"{title}: {row['details']['median_s']:.6g} s +- {noise:.2%}{flags}")
+        row["details"]["case_wall_s"] = round(time.monotonic() - began_s, 3)
+        self._say(f"{title}: {_told(row)}")
         if self._out:
             self._out.append(row)
 
@@ -175,7 +210,17 @@ class _Run:
             print(text, flush=True)
 
 
-def _run(options: argparse.Namespace) -> int:
+def _told(row: dict[str, Any]) -> str:
+    details = row["details"]
+    flags = f" ({', '.join(row['flags'])})" if row["flags"] else ""
+    noise = details["relative_noise"] or 0.0
+    prepared = f"prepared in {details['prepare_s']:.3g} s, " if "prepare_s" in details else ""
+    return (
+        f"{details['median_s']:.6g} s +- {noise:.2%}{flags}; {prepared}{details['case_wall_s']:.3g} s in all"
+    )
+
+
+def _run(options: argparse.Namespace, started_s: float) -> int:
     architectures = known_architectures(options.architecture)
     cases = _cases(options, architectures)
     device = pick_device(options.device)
@@ -197,7 +242,8 @@ def _run(options: argparse.Namespace) -> int:
             options.min_case_s,
         )
         steps = StepMeasurer(architectures, toolbox, ranks, rule, watch)
-        run = _Run(ranks, out, steps, KernelMeasurer(toolbox, ranks, rule, watch))
+        limits = _Limits(started_s, options.budget_total_s, options.case_timeout_s, options.retry_failed)
+        run = _Run(ranks, out, steps, KernelMeasurer(toolbox, ranks, rule, watch), limits)
         try:
             run.run(cases)
         except Interrupted:
@@ -236,10 +282,13 @@ def _open(options: argparse.Namespace, source: dict[str, Any], ranks: Ranks) -> 
     return out
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The exit status: 0; 2 user's mistakes; 3 the machine's; 130 interrupted."""
+def main(arguments: Sequence[str] | None = None, started_s: float | None = None) -> int:
+    """The exit status: 0; 2 user's mistakes; 3 the machine's; 130 interrupted.
+
+    started_s: by time.monotonic(), when the program started; now if not given.
+    """
     try:
-        return _run(parse_options(arguments))
+        return _run(parse_options(arguments), time.monotonic() if started_s is None else started_s)
     except UserError as error:
         # All ranks find the same mistakes.
         if os.environ.get("RANK", "0") == "0":

@@ -15,6 +15,7 @@ from calibration.steps.kernel_case import KernelCase
 
 _FORMAT = 1
 OUT_OF_MEMORY = "out of memory"
+ENDED_WITHIN = "failed: an earlier run ended in the middle of it (crash, hang or kill)"
 
 
 class MeasurementFile:
@@ -22,7 +23,8 @@ class MeasurementFile:
 
     The source line is written when it is opened. A file that already holds measurements of the same GPU is
     gone on with: `measured` are its cases, `skipped` its skipped ones with their reasons. An incomplete last
-    line (its writer was killed in the middle) is cut off, and `warning` says so.
+    line (its writer was killed in the middle) is cut off. A case that began and has no line after it that
+    ends it is skipped from now on, as it may have ended that run: `warning` says both.
     """
 
     def __init__(self, path: str, source: dict[str, Any]) -> None:
@@ -30,6 +32,9 @@ class MeasurementFile:
         self.measured: set[str] = set()
         self.skipped: dict[str, str] = {}
         self.warning = ""
+        self._dangling: list[str] = []
+        self._begun = ""
+        self._began_at_bytes = 0
         try:
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
             self._is_file = stat.S_ISREG(os.fstat(self._descriptor).st_mode)
@@ -50,6 +55,11 @@ class MeasurementFile:
             self.warning = f"{path}: the incomplete last line of an earlier run is cut off"
             os.ftruncate(self._descriptor, len(whole) + len(newline))
         self.append({"packsim_measurements": _FORMAT, "source": source})
+        for case in self._dangling:
+            self.append({"skipped": case, "reason": ENDED_WITHIN})
+            self.skipped[case] = ENDED_WITHIN
+            said = f"{path}: skipped: {case}: {ENDED_WITHIN}; --retry-failed measures it again"
+            self.warning += ("\n" if self.warning else "") + said
 
     def _lock(self) -> None:
         """Until the process ends. File systems that know no locks are trusted."""
@@ -76,15 +86,27 @@ class MeasurementFile:
                 elif "case" in row:
                     if not row.get("samples_s"):
                         raise ValueError("/samples_s: expected at least one number")
+                    self._ended(KernelCase.parse(row["case"]).text)
                     self.measured.add(KernelCase.parse(row["case"]).text)
                 elif "skipped" in row:
+                    self._ended(KernelCase.parse(row["skipped"]).text)
                     self.skipped[KernelCase.parse(row["skipped"]).text] = str(row.get("reason", ""))
-                elif "end" not in row:
-                    raise ValueError("expected a source, case, skipped or end line")
+                elif "began" in row:
+                    case = KernelCase.parse(row["began"]).text
+                    self._ended(case)
+                    self._dangling.append(case)
+                elif "end" in row:
+                    self._dangling.clear()
+                else:
+                    raise ValueError("expected a source, case, skipped, began or end line")
             except ValueError as error:
                 raise UserError(f"{place}: {error}") from error
         for text in self.measured:
             self.skipped.pop(text, None)
+
+    def _ended(self, case: str) -> None:
+        if case in self._dangling:
+            self._dangling.remove(case)
 
     @staticmethod
     def _check_source(source: dict[str, Any], gpu: str) -> None:
@@ -93,10 +115,19 @@ class MeasurementFile:
                 f'expected measurements of "{gpu}", got of "{source.get("gpu")}"; give another file'
             )
 
-    def is_done(self, case: KernelCase) -> bool:
-        """Measured, or seen to need more memory than there is; other skipped cases are tried again."""
+    def is_done(self, case: KernelCase, retries_failed: bool = False) -> bool:
+        """Measured, or seen to need more memory than there is, or to end a run unless those are to be
+        retried; other skipped cases are tried again."""
         skipped_for = self.skipped.get(case.text, "")
+        if skipped_for == ENDED_WITHIN:
+            return not retries_failed
         return case.text in self.measured or skipped_for.startswith(OUT_OF_MEMORY)
+
+    def begin(self, case: KernelCase) -> None:
+        """Before the case is measured. What ends it is its case or skipped line, or the end of the run."""
+        self._began_at_bytes = os.fstat(self._descriptor).st_size
+        self.append({"began": case.text})
+        self._begun = case.text
 
     def append(self, row: dict[str, Any]) -> None:
         """Writes one line and waits for the disk. Raises MachineError with the path and the system's text."""
@@ -113,14 +144,18 @@ class MeasurementFile:
                 if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):
                     raise
         except OSError as error:
+            # A full disk is no fault of the case: it is to be measured when there is room again.
+            if self._begun and self._is_file:
+                os.ftruncate(self._descriptor, self._began_at_bytes)
             kept = f"; {len(self.measured)} cases are in the file, and the same command goes on from there"
             raise MachineError(f"{self.path}: {error.strerror}{kept}") from error
+        self._begun = ""
         if "case" in row:
             self.measured.add(row["case"])
 
     def skip(self, case: KernelCase, reason: str) -> None:
-        """A reason that the file already gives is not repeated."""
-        if self.skipped.get(case.text) != reason:
+        """A reason that the file already gives is repeated only where the case had begun once more."""
+        if self._begun or self.skipped.get(case.text) != reason:
             self.append({"skipped": case.text, "reason": reason})
             self.skipped[case.text] = reason
 

@@ -51,9 +51,22 @@ def _parser() -> argparse.ArgumentParser:
         "--noise-fraction", default="0.005", help="enough when the median is known this well (0.005)"
     )
     parser.add_argument(
-        "--min-case-s", default="0.15", help="seconds of samples a case, at least; before --max-samples (0.15)"
+        "--min-case-s",
+        default="0.15",
+        help="seconds of samples a case, at least; before --max-samples (0.15)",
     )
     parser.add_argument("--budget-s", default="30", help="seconds of samples a case at most (30)")
+    parser.add_argument(
+        "--budget-total-s",
+        default="0",
+        help="no case begins when the run has taken so many seconds; 0: no such end (0)",
+    )
+    parser.add_argument(
+        "--case-timeout-s", default="300", help="a case that takes longer ends the program, status 3 (300)"
+    )
+    parser.add_argument(
+        "--retry-failed", action="store_true", help="measure cases again in which an earlier run ended"
+    )
     return parser
 
 
@@ -95,6 +108,8 @@ def parse_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     options.noise_fraction = _number(mistakes, "--noise-fraction", options.noise_fraction, 0, False)
     options.min_case_s = _number(mistakes, "--min-case-s", options.min_case_s, 0, False)
     options.budget_s = _number(mistakes, "--budget-s", options.budget_s, 0, False)
+    options.budget_total_s = _number(mistakes, "--budget-total-s", options.budget_total_s, 0, False)
+    options.case_timeout_s = _number(mistakes, "--case-timeout-s", options.case_timeout_s, 0.001, False)
     if options.max_samples < options.min_samples:
         got = f"got {options.max_samples} after --min-samples {options.min_samples}"
         mistakes.append(f"--max-samples: expected at least as many as --min-samples, {got}")

@@ -105,7 +105,9 @@ class _Gpu:
     def time(self, plan: HoldPlan) -> tuple[Batch, int]:
         """The batch that counts, and how many it took."""
         for n_tries in range(1, 100):
-            batch = time_batch(self, itertools.repeat(self.call), plan.n_calls, plan.hold_s, lambda: self.now_s)
+            batch = time_batch(
+                self, itertools.repeat(self.call), plan.n_calls, plan.hold_s, lambda: self.now_s
+            )
             if plan.accept([batch]):
                 return batch, n_tries
         raise AssertionError("it was tried again and again")

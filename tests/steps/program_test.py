@@ -20,11 +20,14 @@ import torch
 
 from calibration.steps.kernel_case import KernelCase
 from calibration.steps.main import main
+from calibration.steps.measurement_file import ENDED_WITHIN
 from calibration.steps.training.trainer import Trainer
 
 _TINY = str(reference.FOLDER / "tiny.json")
 _STEP = "step model=tiny layers=2 gc_layers=1 sp=1 dp=1 zero=0 packs=2x8+1x16/1x24"
 _OTHER_STEP = "step model=tiny layers=2 gc_layers=0 sp=1 dp=1 zero=0 packs=1x24"
+_FATAL = "adamw parameters=7"
+_THREE = ("launch_gap", _FATAL, "adamw parameters=8")
 _QUICK = [
     "--architecture",
     _TINY,
@@ -63,9 +66,13 @@ class ProgramTest(unittest.TestCase):
     def _rows(self) -> list[dict]:
         return [json.loads(line) for line in Path(self.path).read_text().splitlines()]
 
+    def _results(self) -> list[dict]:
+        """Without the lines that say what began."""
+        return [row for row in self._rows() if "began" not in row]
+
     def test_a_step_is_written_as_a_measurement(self) -> None:
         self.assertEqual(self._run(_STEP, "adamw parameters=1000")[0], 0)
-        head, step, adamw, end = self._rows()
+        head, step, adamw, end = self._results()
         self.assertEqual(head["packsim_measurements"], 1)
         self.assertEqual(head["source"]["id"], "")
         self.assertTrue(all(isinstance(text, str) for text in head["source"]["details"].values()))
@@ -108,7 +115,7 @@ class ProgramTest(unittest.TestCase):
             status, said, _ = self._run(_STEP, _OTHER_STEP)
         self.assertEqual(status, 0)
         self.assertIn("skipped: out of memory", said)
-        _, skipped, measured, _ = self._rows()
+        _, skipped, measured, _ = self._results()
         reason = "out of memory: CUDA out of memory. Tried to allocate 20.00 GiB."
         self.assertEqual(skipped, {"skipped": _STEP, "reason": reason})
         self.assertEqual(measured["case"], _OTHER_STEP)
@@ -120,7 +127,7 @@ class ProgramTest(unittest.TestCase):
         with mock.patch.object(Trainer, "step", side_effect=ValueError("of the library")):
             status, _, _ = self._run(_STEP, "launch_gap")
         self.assertEqual(status, 0)
-        _, skipped, measured, _ = self._rows()
+        _, skipped, measured, _ = self._results()
         self.assertEqual(skipped["reason"], "failed: ValueError: of the library")
         self.assertEqual(measured["case"], "launch_gap")
         # It is tried again.
@@ -131,7 +138,7 @@ class ProgramTest(unittest.TestCase):
         collective_case = "collective op=all_reduce gpus=2 nodes=1 bytes=64 imbalance=1"
         status, _, _ = self._run(_STEP.replace("sp=1 dp=1", "sp=2 dp=2"), collective_case)
         self.assertEqual(status, 0)
-        _, step, collective, _ = self._rows()
+        _, step, collective, _ = self._results()
         self.assertIn("expected 4 processes (dp x sp), got 1", step["reason"])
         self.assertIn("expected 2 processes, got 1", collective["reason"])
 
@@ -173,8 +180,8 @@ class ProgramTest(unittest.TestCase):
         command = [sys.executable, "-W", "ignore", script, *arguments, "--case", _OTHER_STEP]
         self._run("launch_gap")
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-            # It has begun when its source line is there: head, case, end, head.
-            while len(Path(self.path).read_text().splitlines()) < 4 and process.poll() is None:
+            # The lines: head, began, case, end, head, began.
+            while len(Path(self.path).read_text().splitlines()) < 6 and process.poll() is None:
                 time.sleep(0.05)
             process.send_signal(signal.SIGINT)
             _, said = process.communicate(timeout=300)
@@ -184,6 +191,56 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(rows[-1], {"end": "interrupted"})
         self.assertEqual([row["case"] for row in rows if "case" in row], ["launch_gap"])
         self.assertEqual(self._run(_OTHER_STEP)[0], 0)
+        self.assertEqual(self._rows()[-1], {"end": "complete"})
+
+    def _start(self, patch: str, *more: str) -> subprocess.CompletedProcess[str]:
+        """A process whose adamw kernel does what `patch` says, in the middle of three cases."""
+        cases = [f"--case={case}" for case in _THREE]
+        program = (
+            "import os, sys, time\n"
+            f"sys.path.insert(0, {str(reference.REPOSITORY)!r})\n"
+            "from calibration.steps import kernel_cases\n"
+            "from calibration.steps.main import main\n"
+            "adamw = kernel_cases.KERNELS['adamw']\n"
+            "def fatal(case, toolbox):\n"
+            f"    if case.integer('parameters') == 7: {patch}\n"
+            "    return adamw(case, toolbox)\n"
+            "kernel_cases.KERNELS['adamw'] = fatal\n"
+            f"sys.exit(main({[*_QUICK, '--out', self.path, *more, *cases]!r}))\n"
+        )
+        command = [sys.executable, "-W", "ignore", "-c", program]
+        return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+    def test_a_case_that_crashes_the_program_is_passed_by_on_the_next_start(self) -> None:
+        self.assertEqual(self._start("os._exit(9)").returncode, 9)
+        self.assertEqual(self._rows()[-1], {"began": _FATAL})
+        status, said, warned = self._run(*_THREE)
+        self.assertEqual(status, 0)
+        self.assertIn(f"skipped: {_FATAL}: failed: an earlier run ended in the middle of it", warned)
+        self.assertIn("2 of 3 cases are in the file already", said)
+        self.assertEqual(self._rows()[-1], {"end": "complete"})
+        measured = [row["case"] for row in self._rows() if "case" in row]
+        self.assertEqual(measured, ["launch_gap", "adamw parameters=8"])
+        self.assertEqual(self._run(*_THREE, more=("--retry-failed",))[0], 0)
+        self.assertEqual([row["case"] for row in self._rows() if "case" in row][-1], _FATAL)
+
+    def test_a_case_that_hangs_ends_the_program_and_is_passed_by(self) -> None:
+        hung = self._start("time.sleep(3600)", "--case-timeout-s", "2")
+        self.assertEqual(hung.returncode, 3, hung.stderr)
+        self.assertIn(f"{_FATAL}: expected an end within 2 s (--case-timeout-s), got none", hung.stderr)
+        self.assertEqual(self._run(*_THREE)[0], 0)
+        self.assertIn({"skipped": _FATAL, "reason": ENDED_WITHIN}, self._rows())
+
+    def test_the_budget_of_a_run_ends_it_before_a_case(self) -> None:
+        cases = ("launch_gap", "adamw parameters=8")
+        status, said, _ = self._run(*cases, more=("--budget-total-s", "1e-9"))
+        self.assertEqual(status, 0)
+        self.assertIn("--budget-total-s 1e-09 is used up: 2 of 2 cases are left", said)
+        self.assertEqual(self._rows()[1:], [{"end": "interrupted"}])
+        self._run("launch_gap")
+        status, said, _ = self._run(*cases, more=("--budget-total-s", "1e-9"))
+        self.assertIn("1 of 2 cases are left", said)
+        self.assertEqual(self._run(*cases, more=("--budget-total-s", "600"))[0], 0)
         self.assertEqual(self._rows()[-1], {"end": "complete"})
 
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import json
+import os
 import re
 import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 _REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(_REPOSITORY))
 
 from calibration.steps.documents import Documents
-from calibration.steps.errors import UserError
+from calibration.steps.errors import MachineError, UserError
 from calibration.steps.kernel_case import KERNEL_KINDS, KernelCase, STANDARD
 from calibration.steps.measurement_file import MeasurementFile
 from calibration.steps.plan_file import read_plan
@@ -257,6 +260,59 @@ class MeasurementFileTest(unittest.TestCase):
         self.assertTrue(file.is_done(KernelCase.parse("adamw parameters=7")))
         self.assertFalse(file.is_done(KernelCase.parse("adamw parameters=8")))
         self.assertEqual(file.warning, "")
+
+    def test_a_case_that_ended_a_run_is_passed_by(self) -> None:
+        case = KernelCase.parse("adamw parameters=9")
+        for began_again in (False, True):
+            file = MeasurementFile(self.path, _SOURCE)
+            self.assertEqual(file.warning, "")
+            self.assertEqual(file.is_done(case, retries_failed=False), began_again)
+            self.assertFalse(file.is_done(case, retries_failed=True))
+            file.begin(case)
+            file.close()  # as when the process is killed
+            file = MeasurementFile(self.path, _SOURCE)
+            self.assertTrue(file.is_done(case))
+            self.assertIn(f"{case.text}: failed: an earlier run ended in the middle of it", file.warning)
+            file.close()
+        skipped = json.loads(Path(self.path).read_text().splitlines()[-1])
+        reason = "failed: an earlier run ended in the middle of it (crash, hang or kill)"
+        self.assertEqual(skipped, {"skipped": case.text, "reason": reason})
+
+    def test_a_case_that_came_to_an_end_does_not_dangle(self) -> None:
+        case = KernelCase.parse("launch_gap")
+        for end in (
+            {"case": "launch_gap", "library": "torch", "source": "", "samples_s": [1e-6]},
+            {"skipped": "launch_gap", "reason": "no such thing"},
+            {"end": "interrupted"},
+        ):
+            file = MeasurementFile(self.path, _SOURCE)
+            file.begin(case)
+            file.append(end)
+            file.close()
+            file = MeasurementFile(self.path, _SOURCE)
+            self.assertEqual((file.warning, file.is_done(case)), ("", "case" in end))
+            file.close()
+            Path(self.path).unlink()
+
+    def test_a_reason_that_is_known_still_ends_what_began(self) -> None:
+        case = KernelCase.parse("launch_gap")
+        for _ in range(2):
+            file = MeasurementFile(self.path, _SOURCE)
+            self.assertEqual(file.warning, "")
+            file.begin(case)
+            file.skip(case, "no such thing")
+            file.skip(case, "no such thing")
+            file.close()
+        self.assertEqual(Path(self.path).read_text().count("skipped"), 2)
+
+    def test_a_case_that_found_the_disk_full_is_measured_later(self) -> None:
+        case = KernelCase.parse("launch_gap")
+        file = self._open()
+        file.begin(case)
+        full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        with mock.patch("os.write", side_effect=full), self.assertRaises(MachineError):
+            file.append({"case": case.text, "samples_s": [1e-6]})
+        self.assertNotIn("began", Path(self.path).read_text())
 
     def test_a_torn_last_line_is_cut_off(self) -> None:
         self._write_one()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import platform
-import subprocess
+import time
 from typing import Any
 
 import torch
+
+from calibration.steps.nvml import NvmlError, NvmlGpu, Reading
 
 # NVML's reasons to lower the clocks that mean trouble: hardware slowdown, software and hardware thermal
 # slowdown, external power brake. A power cap (0x4) is normal under matrix products and only recorded.
@@ -19,9 +21,11 @@ _REASONS = {
     0x40: "hardware_thermal",
     0x80: "brake",
 }
-# Below it, of the run's highest clock, a case counts as throttled: as in packsim_microbench.
+# Below it, of the highest clock during its samples, a case counts as throttled. Not of the run's highest:
+# large products run at a lower clock all along, at the power limit, and that is what they cost.
 _LOWEST_CLOCK_FRACTION = 0.95
-_SMI_FIELDS = "clocks.sm,power.draw,temperature.gpu,driver_version"
+# Readings take time in which the GPU idles.
+_READ_EVERY_S = 0.02
 
 
 def _cpu_name() -> str:
@@ -68,98 +72,62 @@ def library_versions(device: torch.device) -> dict[str, str]:
     return {key: value for key, value in versions.items() if value}
 
 
+def _nvml_gpu(device: torch.device) -> NvmlGpu | None:
+    if device.type != "cuda" or torch.version.hip:
+        return None
+    try:
+        return NvmlGpu(f"GPU-{torch.cuda.get_device_properties(device).uuid}")
+    except (NvmlError, AttributeError):  # no library, no right, or a PyTorch that does not tell the UUID
+        return None
+
+
 class GpuWatch:
-    """Clock, power, temperature and throttle reasons of one GPU, through NVML (package nvidia-ml-py), else
-    nvidia-smi; nothing where there is neither."""
+    """Clock, power, temperature and throttle reasons of one GPU during a case; nothing where NVML is not.
 
-    def __init__(self, device: torch.device) -> None:
-        self._nvml: Any = None
-        self._handle: Any = None
-        self._smi_id = ""
-        self.driver = ""
-        self._highest_clock_mhz = 0
+    gpu: for tests, what is read instead of the device's.
+    """
+
+    def __init__(self, device: torch.device, gpu: Any = None) -> None:
+        self._gpu = _nvml_gpu(device) if gpu is None else gpu
+        self.driver = self._gpu.driver() if self._gpu else ""
         self.reset()
-        uuid = (
-            str(getattr(torch.cuda.get_device_properties(device), "uuid", ""))
-            if device.type == "cuda"
-            else ""
-        )
-        if not uuid or torch.version.hip:
-            return
-        try:
-            import pynvml
-
-            pynvml.nvmlInit()
-            self._handle = pynvml.nvmlDeviceGetHandleByUUID(f"GPU-{uuid}")
-            self._nvml = pynvml
-            driver = pynvml.nvmlSystemGetDriverVersion()
-            self.driver = driver.decode() if isinstance(driver, bytes) else driver
-        except Exception:  # The package, the library or the right may be missing.
-            self._nvml = None
-            self._smi_id = f"GPU-{uuid}"
-            self.read()
 
     def reset(self) -> None:
-        """Before a case. The highest clock is that of the whole run."""
-        self._sm_clocks_mhz: list[int] = []
-        self._powers_w: list[float] = []
-        self._temperatures_c: list[int] = []
-        self._reasons = 0
+        """Before the samples of a case."""
+        self._readings: list[Reading] = []
+        self._next_s = 0.0
 
     def read(self) -> None:
-        """Takes a reading; call it between samples, as it takes from microseconds (NVML) to 50 ms."""
-        self._take_reading()
-        self._highest_clock_mhz = max([self._highest_clock_mhz, *self._sm_clocks_mhz])
-
-    def _take_reading(self) -> None:
-        if self._nvml is not None:
-            nvml, handle = self._nvml, self._handle
-            try:
-                self._sm_clocks_mhz.append(nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM))
-                self._powers_w.append(nvml.nvmlDeviceGetPowerUsage(handle) / 1000)
-                self._temperatures_c.append(nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU))
-                # Renamed in newer versions of the package.
-                names = (
-                    "nvmlDeviceGetCurrentClocksEventReasons",
-                    "nvmlDeviceGetCurrentClocksThrottleReasons",
-                )
-                read = next((getattr(nvml, name) for name in names if hasattr(nvml, name)), lambda of: 0)
-                self._reasons |= int(read(handle))
-            except nvml.NVMLError:
-                return
-        elif self._smi_id:
-            self._read_smi()
-
-    def _read_smi(self) -> None:
-        command = [
-            "nvidia-smi",
-            "-i",
-            self._smi_id,
-            f"--query-gpu={_SMI_FIELDS}",
-            "--format=csv,noheader,nounits",
-        ]
+        """Call it after every sample, when the GPU has just worked; it takes a reading now and then."""
+        if self._gpu is None or time.monotonic() < self._next_s:
+            return
         try:
-            answer = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout
-            clock_mhz, power_w, temperature_c, self.driver = (word.strip() for word in answer.split(","))
-            self._sm_clocks_mhz.append(int(clock_mhz))
-            self._powers_w.append(float(power_w))
-            self._temperatures_c.append(int(temperature_c))
-        except (OSError, ValueError, subprocess.SubprocessError):
-            self._smi_id = ""
+            self._readings.append(self._gpu.read())
+        except NvmlError:
+            self._gpu = None
+        self._next_s = time.monotonic() + _READ_EVERY_S
 
     def details(self) -> dict[str, Any]:
         """Of the readings since reset(); empty where there are none."""
-        if not self._sm_clocks_mhz:
+        if not self._readings:
             return {}
+        clocks_mhz = [reading.sm_clock_mhz for reading in self._readings]
         details: dict[str, Any] = {
-            "sm_clock_mhz": [min(self._sm_clocks_mhz), max(self._sm_clocks_mhz)],
-            "power_w": max(self._powers_w, default=0),
-            "temperature_c": max(self._temperatures_c, default=0),
+            "sm_clock_mhz": [min(clocks_mhz), max(clocks_mhz)],
+            "power_w": max(reading.power_w for reading in self._readings),
+            "temperature_c": max(reading.temperature_c for reading in self._readings),
         }
-        reasons = [name for bit, name in _REASONS.items() if self._reasons & bit]
+        reasons = [name for bit, name in _REASONS.items() if self._reason_bits() & bit]
         return details | ({"throttle_reasons": reasons} if reasons else {})
 
     def flags(self) -> list[str]:
-        """throttled: for one of the reasons that mean trouble, or because the clock fell."""
-        fell = min(self._sm_clocks_mhz, default=0) < _LOWEST_CLOCK_FRACTION * self._highest_clock_mhz
-        return ["throttled"] if self._reasons & _TROUBLE or fell else []
+        """throttled: for a reason that means trouble, or because the clock fell during the samples."""
+        clocks_mhz = [reading.sm_clock_mhz for reading in self._readings]
+        fell = min(clocks_mhz, default=0) < _LOWEST_CLOCK_FRACTION * max(clocks_mhz, default=0)
+        return ["throttled"] if self._reason_bits() & _TROUBLE or fell else []
+
+    def _reason_bits(self) -> int:
+        bits = 0
+        for reading in self._readings:
+            bits |= reading.reasons
+        return bits

@@ -199,7 +199,7 @@ int run_on_gpus(const std::vector<KernelCase>& cases, const CommandLine& line, C
 }
 
 int run(const CommandLine& line) {
-  const std::vector<KernelCase> cases = spread_out(read_plans(line.plans));
+  const std::vector<KernelCase> cases = read_plans(line.plans);
   if (line.list || line.dry_run) {
     // What can be said without a GPU is said without one.
     try {

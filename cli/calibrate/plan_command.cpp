@@ -54,7 +54,7 @@ void add_plan_options(CLI::App& command, MeasurementListRequest& request) {
   command.add_option("--model", request.models,
                      "Shipped model, model file or Hugging Face config.json; again for more; default: the "
                      "models of the shipped scenarios");
-  command.add_flag("--quick", request.quick, "Under 3 minutes on one GPU; else under 15");
+  command.add_flag("--quick", request.quick, "Under 3 minutes on one GPU; else under 25");
   command.add_option("--gpus", request.n_gpus, "GPUs that collectives are measured over, in all")
       ->check(CLI::Range(1, 65536))
       ->capture_default_str();

@@ -222,7 +222,7 @@ void list_gemms(std::span<const Transformer> models, const AddCase& add) {
     const bool is_small = i < kSmall;
     // So many shapes that they would take the place of other kernels.
     const bool has_most_shapes = models[i].has_experts() && !is_small;
-    add_model_gemms(models[i], 1, 4096, add);
+    add_model_gemms(models[i], is_small ? 1 : 2, 4096, add);
     for (const std::int64_t tokens : {1024, 16384})
       add_model_gemms(models[i], is_small ? 1 : has_most_shapes ? 3 : 2, tokens, add);
     for (const std::int64_t tokens : {2048, 8192})
@@ -280,8 +280,9 @@ void list_elementwise(std::span<const Transformer> models, const AddCase& add) {
 
 void list_copies(const AddCase& add) {
   for (std::int64_t size_bytes = kKiB; size_bytes <= kGiB; size_bytes *= 4) {
+    const bool is_end = size_bytes == kKiB || size_bytes == kGiB;
     for (const char* kind : {"device", "host_to_device", "device_to_host"})
-      add(size_level(size_bytes), "copies", copy_case(kind, size_bytes));
+      add(is_end ? 1 : size_level(size_bytes), "copies", copy_case(kind, size_bytes));
     // Beyond that nothing stays in a cache.
     if (size_bytes <= kGiB / 64) add(4, "copies", copy_case("device", size_bytes, "hot"));
   }

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "models/coverage/list_cases.hpp"
+#include "models/coverage/order_by_value.hpp"
 #include "models/kernels/rough_time.hpp"
 
 namespace packsim {
@@ -19,7 +20,7 @@ struct ListLimits {
 
 ListLimits limits_of(MeasurementListSize size) {
   if (size == MeasurementListSize::quick) return {.most_level = 2, .one_gpu_s = 150, .one_case_s = 1.5};
-  return {.most_level = 5, .one_gpu_s = 800, .one_case_s = 6};
+  return {.most_level = 5, .one_gpu_s = 1450, .one_case_s = 6};
 }
 
 bool needs_several_gpus(const KernelCase& kernel) {
@@ -37,6 +38,11 @@ void add_comment(std::string& text, const std::string& comment) {
     text += comment.substr(start, end - start) + "\n";
     start = end + 1;
   }
+}
+
+std::string name_of_round(int round) {
+  if (round == 0) return "";
+  return round == 1 ? ": the other ends" : round == 2 ? ": the middles" : ": in between";
 }
 
 std::string rounded(double seconds) {
@@ -73,7 +79,7 @@ MeasurementList measurement_list(std::span<const Transformer> models, const Meas
   std::vector<ListedCase> all;
   const AddCase add = [&](int level, const std::string& section, const KernelCase& kernel) {
     const double estimated_s = rough_measuring_s(kernel);
-    if (level <= limits.most_level) all.push_back({kernel, section, level, estimated_s});
+    if (level <= limits.most_level) all.push_back({kernel, section, level, 0, estimated_s});
   };
   list_launch_gap(add);
   list_gemms(by_size, add);
@@ -84,10 +90,11 @@ MeasurementList measurement_list(std::span<const Transformer> models, const Meas
   list_collectives(by_size, options.n_gpus, options.gpus_per_node, add);
   std::ranges::stable_sort(all, std::ranges::less(), &ListedCase::level);
 
-  MeasurementList plan;
   std::set<std::string> seen;
+  std::erase_if(all, [&](const ListedCase& listed) { return !seen.insert(listed.kernel.text()).second; });
+  order_by_value(all);
+  MeasurementList plan;
   for (const ListedCase& planned : all) {
-    if (!seen.insert(planned.kernel.text()).second) continue;
     const bool several = needs_several_gpus(planned.kernel);
     double& total_s = several ? plan.collectives_s : plan.one_gpu_s;
     if (rough_memory_bytes(planned.kernel) > kUsableMemory * options.gpu_memory_bytes) {
@@ -111,14 +118,18 @@ std::string measurement_list_text(const MeasurementList& plan, const std::string
                 (plan.collectives_s > 0 ? ", and " + rounded(plan.collectives_s) + " s for what takes several"
                                         : std::string()) +
                 ".");
+  add_comment(text,
+              "The most useful first: a run that ends early has covered every kernel, of each curve one end, "
+              "the other, and then the middles.");
   for (std::size_t start = 0; start < plan.cases.size();) {
     const std::string& section = plan.cases[start].section;
     std::size_t end = start;
     while (end < plan.cases.size() && plan.cases[end].section == section &&
-           plan.cases[end].level == plan.cases[start].level)
+           plan.cases[end].level == plan.cases[start].level &&
+           plan.cases[end].round == plan.cases[start].round)
       ++end;
     text += "\n";
-    add_comment(text, section);
+    add_comment(text, section + name_of_round(plan.cases[start].round));
     for (; start < end; ++start) text += plan.cases[start].kernel.text() + "\n";
   }
   return text;

@@ -11,8 +11,8 @@
 namespace packsim {
 
 /// Size of a measurement list. quick: takes under three minutes on one GPU and is enough to price a step.
-/// full: takes under fifteen minutes. It adds sizes in between, tensor-parallel shapes, hot caches and more
-/// head shapes, so that fewer kernels are interpolated.
+/// full: takes under twenty-five minutes. It adds sizes in between, tensor-parallel shapes, hot caches and
+/// more head shapes, so that fewer kernels are interpolated.
 enum class MeasurementListSize { quick, full };
 
 /// Real document lengths from which packs are drawn, in the order of their file.
@@ -32,13 +32,14 @@ struct MeasurementListOptions {
 
 struct ListedCase {
   KernelCase kernel;
-  std::string section;     ///< "gemm: q, k, v, o, gate, up, down of the models"
-  int level = 1;           ///< 1 is the most useful; quick lists have levels 1 and 2
+  std::string section;  ///< "gemm: q, k, v, o, gate, up, down of the models"
+  int level = 1;        ///< 1 is the most useful; quick lists have levels 1 and 2
+  int round = 0;        ///< in its level; 0: an end of its curve, 1: the other, 2: the middle, then between
   double estimated_s = 0;  ///< rough_measuring_s()
 };
 
 struct MeasurementList {
-  std::vector<ListedCase> cases;  ///< the most useful first, each case once
+  std::vector<ListedCase> cases;  ///< as order_by_value() has them, each case once
   double one_gpu_s = 0;           ///< estimated time of the cases that one GPU can measure
   double collectives_s = 0;       ///< estimated time of all others
   /// Cases left out because no time was left or one alone takes too long.
@@ -62,7 +63,7 @@ struct MeasurementList {
 MeasurementList measurement_list(std::span<const Transformer> models, const MeasurementListOptions& options);
 
 /// The text of the file that the microbenchmark reads: the header as comments, then the cases, with a comment
-/// at the start of each section.
+/// at the start of each section and round.
 std::string measurement_list_text(const MeasurementList& plan, const std::string& header);
 /// The same for a list of cases.
 std::string measurement_list_text(std::span<const KernelCase> cases, const std::string& header);

@@ -54,12 +54,19 @@ double rough_kernel_s(const KernelCase& kernel) {
 }
 
 double rough_measuring_s(const KernelCase& kernel) {
-  // Six calls to warm up and ten samples; a third of a second at least, for allocating, filling with random
-  // numbers and bringing the noise of short kernels down; what takes long is given up with fewer samples.
-  constexpr double kRuns = 16;
-  constexpr double kLeastS = 0.3;
-  constexpr double kMostS = 10;
-  return std::clamp(kRuns * rough_kernel_s(kernel), kLeastS, kMostS);
+  // As packsim_microbench measures (calibration/microbench/core/stopping_rule.hpp). cuDNN builds a plan for
+  // the documents of every case; the others allocate and fill their operands with random numbers.
+  const double prepare_s = kernel.kernel() == "attention" ? 0.5 : 0.05;
+  constexpr double kLeastWarmupS = 0.2;
+  constexpr double kMostWarmupS = 1;
+  constexpr double kWarmupCalls = 6;
+  constexpr double kLeastSamplesS = 0.15;
+  constexpr double kMostSamplesS = 8;  // what takes long is given up with fewer samples
+  constexpr double kLongCallS = 0.02;
+  const double call_s = rough_kernel_s(kernel);
+  const double n_samples = call_s >= kLongCallS ? 5 : 10;
+  return prepare_s + std::clamp(kWarmupCalls * call_s, kLeastWarmupS, kMostWarmupS) +
+         std::clamp(n_samples * call_s, kLeastSamplesS, kMostSamplesS);
 }
 
 double rough_memory_bytes(const KernelCase& kernel) {

@@ -10,7 +10,8 @@ namespace packsim {
 /// for a prediction. It is 0 for a whole step.
 double rough_kernel_s(const KernelCase& kernel);
 
-/// Seconds that measuring it takes: setting up, warming up, and samples until the median stands.
+/// Seconds that measuring it takes: setting up (0.05 s, attention 0.5 s), warming up (0.2 to 1 s), and
+/// samples (0.15 s or more).
 double rough_measuring_s(const KernelCase& kernel);
 
 /// Bytes of GPU memory that its operands take, at most.

@@ -30,18 +30,4 @@ TEST_CASE("every mistake of all plans is told at once, with its place") {
                     folder.file("none") + ": cannot be read: No such file or directory");
 }
 
-TEST_CASE("a run that ends early has measured the ends of every curve, then the middles") {
-  std::vector<KernelCase> cases = adamw_cases(5);
-  for (const char* text : {"copy kind=device bytes=1 cache=hot", "copy kind=device bytes=2 cache=hot",
-                           "copy kind=device bytes=1 cache=cold"})
-    cases.push_back(KernelCase::parse(text));
-  std::vector<std::string> texts;
-  for (const KernelCase& kernel : spread_out(cases)) texts.push_back(kernel.text());
-  CHECK(texts == std::vector<std::string>{"adamw parameters=1", "copy kind=device bytes=1 cache=hot",
-                                          "copy kind=device bytes=1 cache=cold", "adamw parameters=5",
-                                          "copy kind=device bytes=2 cache=hot", "adamw parameters=3",
-                                          "adamw parameters=2", "adamw parameters=4"});
-  CHECK(spread_out(adamw_cases(1000)).size() == 1000);
-}
-
 }  // namespace packsim::microbench

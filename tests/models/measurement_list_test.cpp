@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "llama_8b.hpp"
 #include "models/coverage/step_kernels.hpp"
@@ -38,9 +40,9 @@ bool is_collective(const KernelCase& kernel) {
 
 }  // namespace
 
-TEST_CASE("A quick list takes under three minutes on one GPU, a full one under fifteen") {
+TEST_CASE("A quick list takes under three minutes on one GPU, a full one under twenty-five") {
   for (const auto& [size, most_s] :
-       {std::pair{MeasurementListSize::quick, 180.0}, {MeasurementListSize::full, 900.0}}) {
+       {std::pair{MeasurementListSize::quick, 180.0}, {MeasurementListSize::full, 1500.0}}) {
     const MeasurementList list = list_of(size, 8);
     double one_gpu_s = 0;
     for (const ListedCase& listed : list.cases) {
@@ -57,6 +59,50 @@ TEST_CASE("A list names each case once, the most useful level first") {
   const MeasurementList list = list_of(MeasurementListSize::full, 16);
   CHECK(texts_of(list).size() == list.cases.size());
   CHECK(std::ranges::is_sorted(list.cases, std::ranges::less(), &ListedCase::level));
+}
+
+TEST_CASE("A run that ends early has measured the ends of every curve, then the middles") {
+  const MeasurementList list = list_of(MeasurementListSize::quick);
+  const std::vector<ListedCase>& cases = list.cases;
+  REQUIRE(cases.size() > 10);
+  CHECK(cases[0].kernel.text() == "launch_gap");
+  CHECK(cases[1].section == "gemm: ceiling");
+  CHECK(cases[2].section == "gemm: ceiling");
+  CHECK(std::ranges::is_sorted(
+      cases, {}, [](const ListedCase& listed) { return std::pair(listed.level, listed.round); }));
+  // The rows of one curve of each kernel. Five sizes: the ends, the middle, the quarters.
+  const auto sizes_of = [&](const std::string& start, const std::string& end) {
+    std::vector<std::string> sizes;
+    for (const ListedCase& listed : cases) {
+      const std::string text = listed.kernel.text();
+      if (listed.level == 1 && text.starts_with(start) && text.ends_with(end))
+        sizes.push_back(text.substr(start.size(), text.size() - start.size() - end.size()));
+    }
+    return sizes;
+  };
+  using Texts = std::vector<std::string>;
+  CHECK(sizes_of("gemm m=", " n=14336 k=4096 layout=tn cache=cold") == Texts{"1024", "16384", "4096"});
+  CHECK(sizes_of("gemm m=14336 n=4096 k=", " layout=nt cache=cold") == Texts{"1024", "16384", "4096"});
+  CHECK(sizes_of("attention pass=bwd docs=", " heads=32 kv_heads=8 head_dim=128") ==
+        Texts{"128x128", "1x16384", "8x2048", "32x512", "2x8192"});
+  CHECK(sizes_of("adamw parameters=", "") == Texts{"4194304", "536870912", "67108864"});
+  CHECK(sizes_of("copy kind=device bytes=", " cache=cold") == Texts{"1024", "1073741824"});
+  // A budget that ends with the first round has seen every kernel that one GPU can run.
+  std::set<std::string> kernels;
+  for (const ListedCase& listed : cases) {
+    if (listed.level == 1 && listed.round == 0) kernels.insert(std::string(listed.kernel.kernel()));
+  }
+  CHECK(kernels == std::set<std::string>{"adamw", "attention", "copy", "elementwise", "gemm", "launch_gap"});
+}
+
+TEST_CASE("Measuring takes the time to prepare, to warm up and to sample") {
+  const auto measuring_s = [](const char* text) { return rough_measuring_s(KernelCase::parse(text)); };
+  CHECK(measuring_s("launch_gap") == Approx(0.05 + 0.2 + 0.15));
+  CHECK(measuring_s("attention pass=fwd docs=1x128 heads=1 kv_heads=1 head_dim=128") == Approx(0.5 + 0.35));
+  const double call_s =
+      rough_kernel_s(KernelCase::parse("gemm m=65536 n=65536 k=16384 layout=tn cache=cold"));
+  REQUIRE(call_s > 0.2);
+  CHECK(measuring_s("gemm m=65536 n=65536 k=16384 layout=tn cache=cold") == Approx(0.05 + 1 + 5 * call_s));
 }
 
 TEST_CASE("The full list has all that the quick one has") {

@@ -39,7 +39,7 @@ struct Option {
 constexpr double kDay_s = 86400;
 const std::array kOptions = {
     Option{"--plan", "FILE", Texts{&CommandLine::plans},
-           "measure the cases of this file, one a line; may be repeated"},
+           "measure the cases of this file, one a line, in their order; may be repeated"},
     Option{"--out", "FILE", Text{&CommandLine::out},
            "append to this measurement file; cases that it holds are not measured again"},
     Option{"--budget-s", "SECONDS", Number{&CommandLine::budget_s, 0, 30 * kDay_s},

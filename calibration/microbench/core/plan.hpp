@@ -12,9 +12,4 @@ namespace packsim::microbench {
 /// path and the system's words where a file cannot be read.
 std::vector<KernelCase> read_plans(const std::vector<std::string>& paths);
 
-/// The order to measure in, so that a run that ends early has covered everything thinly: round-robin over the
-/// curves (kernel and its words: op, pass, layout, cache), and within a curve first the ends, then the
-/// middle, then the quarters, in the order of the plan.
-std::vector<KernelCase> spread_out(const std::vector<KernelCase>& cases);
-
 }  // namespace packsim::microbench

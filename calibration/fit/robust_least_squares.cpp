@@ -171,8 +171,14 @@ double robust_scale(const Eigen::VectorXd& values, Eigen::Index n_parameters) {
   return sizes[std::clamp<std::size_t>(rank, 1, sizes.size()) - 1] / (few ? 1.282 : 0.967);
 }
 
-RobustFit robust_least_squares(const Residuals& residuals, const Eigen::VectorXd& start,
+RobustFit robust_least_squares(const Residuals& unweighted, const Eigen::VectorXd& start,
                                const RobustOptions& options) {
+  const Eigen::Index n_trust = options.trust.size();
+  const Residuals residuals = n_trust == 0 ? unweighted : [&](const Eigen::VectorXd& x) {
+    Eigen::VectorXd r = unweighted(x);
+    r.head(n_trust).array() *= options.trust.array();
+    return r;
+  };
   Search search(residuals, options, start);
   const auto scale_now = [&] {
     const double scale =
@@ -197,6 +203,7 @@ RobustFit robust_least_squares(const Residuals& residuals, const Eigen::VectorXd
   }
   fit.x = search.x();
   fit.residuals = search.residuals();
+  fit.residuals.head(n_trust).array() /= options.trust.array();
   fit.weights = search.weights(scale, tukey_weight);
   fit.scale = scale;
   fit.covariance = covariance_of(search, residuals, scale);
@@ -204,7 +211,8 @@ RobustFit robust_least_squares(const Residuals& residuals, const Eigen::VectorXd
 }
 
 PositiveFit fit_positive(const std::function<Eigen::VectorXd(const std::vector<double>&)>& time_s,
-                         const Eigen::VectorXd& measured_s, const std::vector<double>& start) {
+                         const Eigen::VectorXd& measured_s, const std::vector<double>& start,
+                         const Eigen::VectorXd& trust) {
   constexpr double kNeeded = 1e-4;
   const Eigen::VectorXd measured_log = measured_s.array().log();
   std::vector<std::size_t> active;
@@ -224,7 +232,7 @@ PositiveFit fit_positive(const std::function<Eigen::VectorXd(const std::vector<d
   };
   Eigen::VectorXd x = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(active.size()));
   while (true) {
-    fit = robust_least_squares(residuals, x);
+    fit = robust_least_squares(residuals, x, {.trust = trust});
     values = with(fit.x);
     // What no row needs goes, the least needed first, and the rest is fitted again.
     const Eigen::VectorXd full_s = time_s(values);

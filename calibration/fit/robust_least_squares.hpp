@@ -13,6 +13,9 @@ struct RobustOptions {
   /// Standard deviation of the data's residuals; 0: estimated from them. It never goes below least_scale.
   double scale = 0;
   double least_scale = 1e-6;
+  /// [n_data] What a residual is multiplied with, as its row is known to be less exact: 0.5 for twice the
+  /// standard deviation. Empty: 1 for all.
+  Eigen::VectorXd trust = {};
   int most_iterations = 200;
 };
 
@@ -52,8 +55,10 @@ struct PositiveFit {
 };
 
 /// time_s: the model's times for given numbers, [n_rows]. The residuals are logarithms, the search is over
-/// the logarithms of the numbers. A number that no row needs (under 0.01 % of every time) becomes 0.
+/// the logarithms of the numbers. A number that no row needs (under 0.01 % of every time) becomes 0. trust:
+/// as in RobustOptions.
 PositiveFit fit_positive(const std::function<Eigen::VectorXd(const std::vector<double>&)>& time_s,
-                         const Eigen::VectorXd& measured_s, const std::vector<double>& start);
+                         const Eigen::VectorXd& measured_s, const std::vector<double>& start,
+                         const Eigen::VectorXd& trust = {});
 
 }  // namespace packsim

@@ -345,6 +345,39 @@ TEST_CASE("Nothing to fit is the user's mistake; rows with flags are told") {
   CHECK(kernel_time(fit.profile, KernelCase::parse("launch_gap")).time_s == Approx(1e-6));
 }
 
+TEST_CASE("A noisy or throttled row has a quarter of the weight of another") {
+  const auto gap_s = [](const std::string& flag) {
+    Synthetic rows(1, 0, 0);
+    rows.add("launch_gap", 1e-6);
+    rows.add("launch_gap", 1.1e-6);
+    if (!flag.empty()) rows.measurements.rows[1].flags = {flag};
+    return kernel_time(fit_hardware_profile(rows.measurements).profile, KernelCase::parse("launch_gap"))
+        .time_s;
+  };
+  CHECK(gap_s("") == Approx(1e-6 * std::pow(1.1, 0.5)));
+  CHECK(gap_s("published") == Approx(1e-6 * std::pow(1.1, 0.5)));
+  CHECK(gap_s("noisy") == Approx(1e-6 * std::pow(1.1, 0.2)));
+  CHECK(gap_s("throttled") == Approx(1e-6 * std::pow(1.1, 0.2)));
+}
+
+TEST_CASE("A model of products is drawn less by rows that are flagged") {
+  // Half the rows are 4 % slower, and are flagged or not.
+  const auto large_s = [](bool is_flagged) {
+    Synthetic rows(3, 0.001, 0);
+    add_gemms(rows);
+    for (std::size_t i = 0; i < rows.measurements.rows.size(); i += 2) {
+      Measurement& row = rows.measurements.rows[i];
+      row.samples_s[0] *= 1.04;
+      if (is_flagged) row.flags = {"noisy"};
+    }
+    // A shape that no curve has is the model's alone.
+    return kernel_time(fit_hardware_profile(rows.measurements).profile,
+                       KernelCase::parse("gemm m=5000 n=5000 k=5000 layout=tn cache=hot"))
+        .time_s;
+  };
+  CHECK(large_s(true) < 0.995 * large_s(false));
+}
+
 TEST_CASE("A row that a budget cut short counts until its case is measured in full") {
   Synthetic rows(1, 0, 0);
   rows.add("launch_gap", 2e-6);

@@ -30,6 +30,12 @@ std::vector<double> attention_start_of(const std::string& pass, double head_dim)
   return {1e-5, passes * head_dim * 1e-10, pair_s, 500 * pair_s, 1e-8, 1e-10};
 }
 
+Eigen::VectorXd trust_of_packs(const AttentionPacks& packs) {
+  std::vector<const FitRow*> rows;
+  for (const AttentionPack* pack : packs) rows.push_back(pack->fit);
+  return trust_of(rows);
+}
+
 PositiveFit fit_attention_numbers(const AttentionPacks& packs, const std::vector<double>& start) {
   const auto n = static_cast<Eigen::Index>(packs.size());
   Eigen::VectorXd measured_s(n);
@@ -46,7 +52,7 @@ PositiveFit fit_attention_numbers(const AttentionPacks& packs, const std::vector
     }
     return time_s;
   };
-  return fit_positive(model, measured_s, start);
+  return fit_positive(model, measured_s, start, trust_of_packs(packs));
 }
 
 double HeadsFit::factor(double length) const {
@@ -131,7 +137,7 @@ HeadsFit fit_heads(const AttentionPacks& packs, const std::vector<double>& numbe
     return r;
   };
   // As many factors as rows leave no residuals to tell the noise from; then it is at most the model's.
-  RobustOptions options{.n_priors = n_lengths, .least_scale = kLeastNoise};
+  RobustOptions options{.n_priors = n_lengths, .least_scale = kLeastNoise, .trust = trust_of_packs(packs)};
   if (n < 3 * n_lengths) options.scale = std::max(kLeastNoise, model_scale);
   const RobustFit robust = robust_least_squares(residuals, Eigen::VectorXd::Zero(n_lengths), options);
   fit.log_factors.assign(robust.x.data(), robust.x.data() + robust.x.size());

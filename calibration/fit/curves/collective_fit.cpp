@@ -42,8 +42,9 @@ KernelModel fit_model(const std::string& key, const std::vector<FitRow*>& rows) 
     return time_s;
   };
   // Of one group size, what every GPU adds is in the fixed time.
-  const PositiveFit fit = fit_positive(times, measured_s, {1e-5, groups.size() > 1 ? 1e-6 : 0, 1e-11});
   const std::vector<const FitRow*> all(rows.begin(), rows.end());
+  const PositiveFit fit =
+      fit_positive(times, measured_s, {1e-5, groups.size() > 1 ? 1e-6 : 0, 1e-11}, trust_of(all));
   KernelModel model{.key = key,
                     .library = rows.front()->row->library,
                     .numbers = named_numbers({"fixed_s", "gpu_s", "bytes_per_s"}, fit),

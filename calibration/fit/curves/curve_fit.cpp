@@ -45,7 +45,7 @@ std::vector<SizeRows> by_size(std::vector<FitRow*>& rows) {
   std::ranges::stable_sort(rows, {}, &FitRow::size);
   std::vector<SizeRows> sizes;
   for (FitRow* row : rows) {
-    row->weight = row->distrusted ? 0 : 1;
+    row->weight = row->distrusted ? 0 : row->trust * row->trust;
     if (sizes.empty() || sizes.back().size != row->size) sizes.push_back({.size = row->size});
     sizes.back().rows.push_back(row);
   }

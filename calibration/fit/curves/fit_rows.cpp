@@ -12,6 +12,13 @@ namespace {
 // Tukey's weight at four standard deviations is 0.07.
 constexpr double kOutlierWeight = 0.07;
 
+// A row that did not settle may be off by several times what it scatters by.
+constexpr double kTrustOfDoubtful = 0.5;
+
+bool is_doubtful(const Measurement& row) {
+  return row.has_flag("noisy") || row.has_flag("throttled");
+}
+
 std::string choice_for(const std::map<std::string, std::string>& choice, const std::string& family) {
   const auto by_family = choice.find(family);
   if (by_family != choice.end()) return by_family->second;
@@ -72,7 +79,8 @@ ChosenRows choose_rows(const Measurements& measurements, const std::map<std::str
   std::map<std::string, std::map<std::string, std::int64_t>> counts;
   const std::set<const Measurement*> superseded = superseded_rows(measurements);
   for (const Measurement& row : measurements.rows) {
-    if (row.kernel.kernel() != "step" && !superseded.contains(&row)) ++counts[kernel_family(row.kernel)][row.library];
+    if (row.kernel.kernel() != "step" && !superseded.contains(&row))
+      ++counts[kernel_family(row.kernel)][row.library];
   }
   std::string mistakes = unknown_choices(choice, counts);
   ChosenRows chosen;
@@ -110,7 +118,8 @@ ChosenRows choose_rows(const Measurements& measurements, const std::map<std::str
     chosen.by_family[family].push_back({.row = &row,
                                         .time_s = row.median_s(),
                                         .relative_noise = row.relative_spread(),
-                                        .size = curve_place(row.kernel).size});
+                                        .size = curve_place(row.kernel).size,
+                                        .trust = is_doubtful(row) ? kTrustOfDoubtful : 1});
   }
   return chosen;
 }
@@ -137,6 +146,13 @@ std::vector<std::string> sources_of(const std::vector<const FitRow*>& rows) {
   std::set<std::string> ids;
   for (const FitRow* row : rows) ids.insert(row->row->source);
   return {ids.begin(), ids.end()};
+}
+
+Eigen::VectorXd trust_of(const std::vector<const FitRow*>& rows) {
+  if (std::ranges::all_of(rows, [](const FitRow* row) { return row->trust == 1; })) return {};
+  Eigen::VectorXd trust(static_cast<Eigen::Index>(rows.size()));
+  for (std::size_t i = 0; i < rows.size(); ++i) trust[static_cast<Eigen::Index>(i)] = rows[i]->trust;
+  return trust;
 }
 
 std::vector<double> never_falling(const std::vector<double>& values, const std::vector<double>& weights) {

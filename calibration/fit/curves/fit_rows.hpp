@@ -1,5 +1,6 @@
 #pragma once
 
+#include <Eigen/Core>
 #include <map>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@ struct FitRow {
   double time_s = 0;          ///< median of its samples
   double relative_noise = 0;  ///< spread of its samples; 0 where there is one
   double size = 0;            ///< on its curve
+  double trust = 1;           ///< 0.5 where it is flagged noisy or throttled: twice the standard deviation
   // What the fit makes of it.
   double residual = 0;      ///< log of fitted over measured
   double weight = 1;        ///< 0 for an outlier
@@ -42,6 +44,9 @@ ChosenRows choose_rows(const Measurements& measurements, const std::map<std::str
 FitQuality quality_of(const std::vector<const FitRow*>& rows);
 /// The sorted ids of their sources.
 std::vector<std::string> sources_of(const std::vector<const FitRow*>& rows);
+
+/// As RobustOptions has it; empty where every row has all trust.
+Eigen::VectorXd trust_of(const std::vector<const FitRow*>& rows);
 
 /// Weighted isotonic regression: the nearest values (least squares) that never fall.
 std::vector<double> never_falling(const std::vector<double>& values, const std::vector<double>& weights);

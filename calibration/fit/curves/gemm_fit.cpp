@@ -40,7 +40,7 @@ PositiveFit fit_numbers(const std::vector<const FitRow*>& rows, const std::vecto
     }
     return time_s;
   };
-  return fit_positive(model, measured_s, start);
+  return fit_positive(model, measured_s, start, trust_of(rows));
 }
 
 // With more sizes or shapes to leave out than this, several are left out of the model at once.

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -312,6 +313,20 @@ TEST_CASE("a GPU that fails ends the run; the next run passes that case by") {
   CHECK(summary.n_in_file == 1);
   CHECK(summary.n_measured == 1);
   CHECK(summary.skipped.at("the GPU failed: an illegal memory access") == 1);
+
+  // Retried, it fails again, which is no crash.
+  {
+    const auto second = std::make_unique<MeasurementFile>(folder.file("n.jsonl"), "GPU A");
+    second->append(format_line(SourceLine{"GPU A", "test", {}}));
+    second->append(format_skipped("adamw parameters=2", "the GPU failed: an illegal memory access"));
+  }
+  {
+    const auto second = open_file(folder.file("n.jsonl"));
+    Run run = machine.run(second.get());
+    run.retry_failed = true;
+    CHECK_THROWS(run_cases(adamw_cases(3), machine, run));
+  }
+  CHECK(open_file(folder.file("n.jsonl"))->broken_off().empty());
 }
 
 TEST_CASE("a case at which a run crashes or hangs is passed by at the next start, which says so") {
@@ -373,6 +388,34 @@ TEST_CASE("a case at which a run crashes or hangs is passed by at the next start
   CHECK(third.skipped.at(kBrokenOff) == 1);
   run.retry_failed = true;
   CHECK(run_cases(adamw_cases(3), good, run).n_measured == 1);
+}
+
+TEST_CASE("where several processes hang, rank 0 ends first, whose file says in which case") {
+  struct Second : Coordination {
+    int rank() const override { return 1; }
+    int n_ranks() const override { return 2; }
+  };
+  struct OfAll : FakeMachine {
+    bool is_for_all_ranks(const KernelCase&) const override { return true; }
+  };
+  const auto start = std::chrono::steady_clock::now();
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    if (std::freopen("/dev/null", "w", stderr) == nullptr) ::_exit(9);
+    Second coordination;
+    OfAll machine;
+    machine.before_prepare = [](const KernelCase&) { ::pause(); };
+    Run run = machine.run(nullptr);
+    run.coordination = &coordination;
+    run.case_timeout_s = 1;
+    run_cases(adamw_cases(1), machine, run);
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 3));
+  CHECK(std::chrono::steady_clock::now() - start >= std::chrono::milliseconds(1240));
 }
 
 TEST_CASE("a case that Ctrl-C or a full disk ended is measured at the next start") {

@@ -14,6 +14,7 @@ namespace packsim::microbench {
 namespace {
 
 constexpr double kHealthEvery_s = 0.02;  // NVML takes a millisecond, and its figures change no faster
+constexpr double kPatienceOfOthers = 1.25;
 constexpr std::string_view kFailed = "the GPU failed: ";
 constexpr std::string_view kBrokenOff = "an earlier run ended in the middle of it (crash, hang or kill)";
 
@@ -90,7 +91,9 @@ class CaseRunner {
  private:
   std::string skip(const KernelCase& kernel, const std::string& reason) {
     ++summary_.skipped[reason];
-    if (run_.file != nullptr && run_.file->skip_reason(kernel.text()) != reason)
+    // A failure is written again where it was retried: else the file would say that the run crashed.
+    if (run_.file != nullptr &&
+        (run_.file->skip_reason(kernel.text()) != reason || reason.starts_with(kFailed)))
       write(format_skipped(kernel.text(), reason));
     return "skipped: " + reason;
   }
@@ -215,7 +218,9 @@ RunSummary run_cases(const std::vector<KernelCase>& cases, Machine& machine, con
   summary.n_cases = cases.size();
   CaseRunner runner(machine, run, summary);
   Progress progress(run.progress, cases.size(), run.budget_s);
-  Watchdog watchdog(run.case_timeout_s);
+  // Rank 0 ends first: were it another, rank 0 would see a process that is gone, which says nothing of the
+  // case, and the next start would hang again.
+  Watchdog watchdog(run.case_timeout_s * (runner.is_first() ? 1 : kPatienceOfOthers));
   runner.pass_by_broken_off();
   for (const KernelCase& kernel : cases) {
     const bool stop = run.stop_asked();

@@ -202,7 +202,8 @@ TEST_CASE(
   const Folder folder;
   const std::string path = folder.file("m.jsonl");
   // Too short for the warm-up; for the samples of a quiet kernel; and for one to become quiet.
-  const auto [budget_s, is_quiet] = GENERATE(std::pair(0.25, true), std::pair(0.5, false));
+  const auto [budget_s, is_quiet] =
+      GENERATE(std::pair(0.38, true), std::pair(0.25, true), std::pair(0.5, false));
   FakeMachine machine;
   int n_calls = 0;
   machine.time_s = [&, quiet = is_quiet](const KernelCase&) {

@@ -30,7 +30,7 @@ from calibration.steps.step_cases import StepMeasurer
 from calibration.steps.training.architecture import Architecture, known_architectures, load_architecture
 from calibration.steps.training.attention import IMPLEMENTATIONS, choose_attention
 from calibration.steps.training.optimizer import AdamW, AdamWSettings
-from calibration.steps.training.pointwise import Pointwise
+from calibration.steps.training.pointwise import Pointwise, PointwiseSizes
 from calibration.steps.training.trainer import Toolbox
 from calibration.steps.watchdog import Watchdog
 
@@ -74,10 +74,27 @@ def _add_architecture_of(
             mistakes.append(f"{place}: model: {error}")
 
 
-def _toolbox(options: argparse.Namespace, device: torch.device, has_elementwise: bool) -> Toolbox:
+def _pointwise_sizes(
+    cases: list[KernelCase], architectures: dict[str, Architecture]
+) -> PointwiseSizes | None:
+    """Of the first model; others are compiled when they are built."""
+    models = [case.value("model") for case in cases if case.kernel == "step"]
+    if not models:
+        return None
+    a = architectures[models[0]]
+    heads = tuple(sorted({a.kv_heads, a.heads}))
+    return PointwiseSizes(a.hidden_size, a.ffn_size, heads, a.head_dim, a.vocab_size)
+
+
+def _toolbox(
+    options: argparse.Namespace,
+    device: torch.device,
+    cases: list[KernelCase],
+    architectures: dict[str, Architecture],
+) -> Toolbox:
     dtype = {"bf16": torch.bfloat16, "fp32": torch.float32}[options.dtype]
     wants_compiled = options.compile == "yes" or (options.compile == "auto" and device.type == "cuda")
-    if has_elementwise and wants_compiled:
+    if wants_compiled and any(case.kernel == "elementwise" for case in cases):
         # Single backward passes are run again and again on what one forward pass saved.
         import torch._functorch.config as functorch_config
 
@@ -91,14 +108,17 @@ def _toolbox(options: argparse.Namespace, device: torch.device, has_elementwise:
         dtype=dtype,
         attention_name=name,
         attention=IMPLEMENTATIONS[name],
-        pointwise=Pointwise(wants_compiled, device, dtype),
+        pointwise=Pointwise(wants_compiled, device, dtype, _pointwise_sizes(cases, architectures)),
         adamw=AdamW(wants_compiled, device, AdamWSettings()),
         loss_form=options.loss,
     )
 
 
-def _source(options: argparse.Namespace, toolbox: Toolbox, ranks: Ranks, watch: GpuWatch) -> dict[str, Any]:
+def _source(
+    options: argparse.Namespace, toolbox: Toolbox, ranks: Ranks, watch: GpuWatch, started_s: float
+) -> dict[str, Any]:
     details = library_versions(toolbox.device) | {
+        "start_up_s": f"{time.monotonic() - started_s:.3g}",  # imports and compilations
         "started": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "dtype": options.dtype,
         "attention": toolbox.attention_name,
@@ -226,12 +246,12 @@ def _run(options: argparse.Namespace, started_s: float) -> int:
     device = pick_device(options.device)
     ranks = Ranks(device.type)
     try:
-        toolbox = _toolbox(options, device, any(case.kernel == "elementwise" for case in cases))
+        toolbox = _toolbox(options, device, cases, architectures)
         names = ranks.gather(device_name(device))
         if len(set(names)) > 1:
             raise UserError(f"expected one kind of GPU, got {', '.join(sorted(set(names)))}")
         watch = GpuWatch(device)
-        out = _open(options, _source(options, toolbox, ranks, watch), ranks)
+        out = _open(options, _source(options, toolbox, ranks, watch, started_s), ranks)
         rule = StoppingRule(
             options.min_samples,
             options.max_samples,

@@ -15,6 +15,7 @@ from calibration.steps.machine import GpuWatch
 from calibration.steps.measurement_file import OUT_OF_MEMORY
 from calibration.steps.ranks import Ranks
 from calibration.steps.sampling import StoppingRule, relative_noise
+from calibration.steps.training.compiling import compiled_graphs
 
 T = TypeVar("T")
 
@@ -91,11 +92,16 @@ def take_samples(
 
     time_of: what is measured, of one call. spent_of: what the sample took on the device, of all its calls.
     """
-    n_warmup, warmup_s = 0, 0.0
+    n_warmup, warmup_s, first_s = 0, 0.0, 0.0
+    n_graphs_first = compiled_graphs()
     while not rule.is_warm(n_warmup, warmup_s):
         slowest = max(sample(), key=time_of)
-        warmup_s += spent_of(slowest) if n_warmup > 0 else 0.0
+        if n_warmup == 0:
+            first_s = spent_of(slowest)
+        else:
+            warmup_s += spent_of(slowest)
         n_warmup += 1
+    n_graphs = compiled_graphs()
     after_warmup()
     watch.reset()
     samples = Samples()
@@ -107,10 +113,14 @@ def take_samples(
         spent_s += spent_of(slowest)
         watch.read()
     samples.flags = rule.flags(samples.times_s) + watch.flags()
+    if compiled_graphs() > n_graphs:
+        samples.flags.append("recompiled")
     noise = relative_noise(samples.times_s)
     samples.details = watch.details() | {
         "warmup": n_warmup,
         "warmup_s": round(warmup_s, 6),
+        "first_sample_s": round(first_s, 6),
+        "compilations": compiled_graphs() - n_graphs_first,
         "relative_noise": round(noise, 6) if math.isfinite(noise) else None,
         "median_s": statistics.median(samples.times_s),
     }

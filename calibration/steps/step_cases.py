@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 from typing import Any
 
 import torch
@@ -69,9 +70,12 @@ class StepMeasurer:
                 f"expected {n_needed} processes (dp x sp), got {self._ranks.size}; start it by torchrun"
             )
         packs = case.packs()
+        began_s = time.monotonic()
         trainer = self._trainer_of(case, parallelism)
         trainer.model.checkpoint_first(case.integer("gc_layers"))
         parts = trainer.make_parts(packs)
+        self._tidy()
+        prepare_s = time.monotonic() - began_s
         losses = []
 
         def sample() -> StepTimes:
@@ -102,6 +106,7 @@ class StepMeasurer:
             "flags": samples.flags,
             "details": samples.details
             | {
+                "prepare_s": round(prepare_s, 3),
                 "tokens": tokens,
                 "padding_tokens": padded_tokens - tokens,
                 "first_loss": round(trainer.mean_loss(losses[0]), 6),
@@ -113,6 +118,8 @@ class StepMeasurer:
             rows = self._ranks.gather(peaks)
             row["peak_memory_bytes"] = max(allocated for allocated, _ in rows)
             row["details"]["peak_reserved_bytes"] = max(reserved for _, reserved in rows)
+            # Between steps: weights and optimizer states, without gradients and activations.
+            row["details"]["kept_bytes"] = torch.cuda.memory_allocated(device)
         return row
 
     def _trainer_of(self, case: KernelCase, parallelism: Parallelism) -> Trainer:
@@ -129,6 +136,12 @@ class StepMeasurer:
             self._trainer_key = key
         assert self._trainer is not None
         return self._trainer
+
+    def _tidy(self) -> None:
+        """What the case before left in the allocator is in pieces of its own sizes."""
+        if self._toolbox.device.type == "cuda":
+            torch.cuda.synchronize(self._toolbox.device)
+            torch.cuda.empty_cache()
 
     def _reset_peak(self) -> None:
         if self._toolbox.device.type == "cuda":

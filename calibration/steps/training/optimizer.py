@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from calibration.steps.training.compiling import raise_limits
+
 
 @dataclass(frozen=True)
 class AdamWSettings:
@@ -82,6 +84,7 @@ class AdamW:
         self.standing = "fused"
         if not wants_compiled:
             return
+        raise_limits()
         update_values = torch.compile(_update_values, dynamic=True)
 
         def compiled(shard: WeightShard, gradient: Tensor, settings: AdamWSettings) -> None:
@@ -108,13 +111,15 @@ class AdamW:
 
     @torch.no_grad()
     def _check(self, update: Update, device: torch.device) -> None:
-        weight = torch.randn(1000, device=device).to(torch.bfloat16)
-        gradient = torch.randn(1000, device=device).to(torch.bfloat16)
-        shards = [WeightShard(weight.clone()), WeightShard(weight.clone())]
-        for shard, function in zip(shards, (update, _fused)):
-            for _ in range(2):
-                function(shard, gradient, self.settings)
-        torch.testing.assert_close(shards[0].master, shards[1].master, rtol=1e-5, atol=1e-6)
+        # Matrices and vectors are two compilations. Their kernel's blocks follow from the first one's size.
+        for shape in ((1024, 1024), (4096,)):
+            weight = torch.randn(shape, device=device).to(torch.bfloat16)
+            gradient = torch.randn(shape, device=device).to(torch.bfloat16)
+            shards = [WeightShard(weight.clone()), WeightShard(weight.clone())]
+            for shard, function in zip(shards, (update, _fused)):
+                for _ in range(2):
+                    function(shard, gradient, self.settings)
+            torch.testing.assert_close(shards[0].master, shards[1].master, rtol=1e-5, atol=1e-6)
 
     @torch.no_grad()
     def update(self, shard: WeightShard, gradient: Tensor) -> None:

@@ -21,7 +21,7 @@ _REASONS = {
     0x40: "hardware_thermal",
     0x80: "brake",
 }
-# Below it, of the highest clock during its samples, a case counts as throttled. Not of the run's highest:
+# Below it, of the highest clock before in its samples, a case counts as throttled. Not of the run's highest:
 # large products run at a lower clock all along, at the power limit, and that is what they cost.
 _LOWEST_CLOCK_FRACTION = 0.95
 # Readings take time in which the GPU idles.
@@ -122,8 +122,10 @@ class GpuWatch:
 
     def flags(self) -> list[str]:
         """throttled: for a reason that means trouble, or because the clock fell during the samples."""
-        clocks_mhz = [reading.sm_clock_mhz for reading in self._readings]
-        fell = min(clocks_mhz, default=0) < _LOWEST_CLOCK_FRACTION * max(clocks_mhz, default=0)
+        fell, highest_mhz = False, 0
+        for reading in self._readings:
+            highest_mhz = max(highest_mhz, reading.sm_clock_mhz)
+            fell |= reading.sm_clock_mhz < _LOWEST_CLOCK_FRACTION * highest_mhz
         return ["throttled"] if self._reason_bits() & _TROUBLE or fell else []
 
     def _reason_bits(self) -> int:

@@ -15,7 +15,9 @@ from calibration.steps.kernel_case import KernelCase
 
 _FORMAT = 1
 OUT_OF_MEMORY = "out of memory"
-ENDED_WITHIN = "failed: an earlier run ended in the middle of it (crash, hang or kill)"
+# packsim_microbench gives the same reason after "the GPU failed: ".
+_ENDED_WITHIN = "an earlier run ended in the middle of it (crash, hang or kill)"
+ENDED_WITHIN = f"failed: {_ENDED_WITHIN}"
 
 
 class MeasurementFile:
@@ -87,7 +89,9 @@ class MeasurementFile:
                     if not row.get("samples_s"):
                         raise ValueError("/samples_s: expected at least one number")
                     self._ended(KernelCase.parse(row["case"]).text)
-                    self.measured.add(KernelCase.parse(row["case"]).text)
+                    # packsim_microbench writes what its budget cut short, to be measured again.
+                    if "cut" not in row.get("flags", []):
+                        self.measured.add(KernelCase.parse(row["case"]).text)
                 elif "skipped" in row:
                     self._ended(KernelCase.parse(row["skipped"]).text)
                     self.skipped[KernelCase.parse(row["skipped"]).text] = str(row.get("reason", ""))
@@ -119,7 +123,7 @@ class MeasurementFile:
         """Measured, or seen to need more memory than there is, or to end a run unless those are to be
         retried; other skipped cases are tried again."""
         skipped_for = self.skipped.get(case.text, "")
-        if skipped_for == ENDED_WITHIN:
+        if skipped_for.endswith(_ENDED_WITHIN):
             return not retries_failed
         return case.text in self.measured or skipped_for.startswith(OUT_OF_MEMORY)
 

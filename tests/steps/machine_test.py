@@ -108,6 +108,9 @@ class GpuWatchTest(unittest.TestCase):
         self.assertEqual(_watch(Reading(1780, 700, 60, 0), Reading(1700, 700, 60, 0)).flags(), [])
         self.assertEqual(_watch(Reading(1780, 700, 60, 0), Reading(1690, 700, 60, 0)).flags(), ["throttled"])
 
+    def test_a_clock_that_rises_is_not_throttled(self) -> None:
+        self.assertEqual(_watch(Reading(1500, 300, 60, 0), Reading(1780, 700, 60, 0)).flags(), [])
+
     def test_heat_is_trouble(self) -> None:
         self.assertEqual(_watch(Reading(1700, 700, 90, _HARDWARE_THERMAL)).flags(), ["throttled"])
 

@@ -294,6 +294,13 @@ class MeasurementFileTest(unittest.TestCase):
             file.close()
             Path(self.path).unlink()
 
+    def test_a_case_that_was_cut_short_is_measured_again(self) -> None:
+        self._write_one()
+        with open(self.path, "a") as file:
+            row = {"case": "adamw parameters=9", "library": "cuda", "samples_s": [1e-6], "flags": ["cut"]}
+            file.write(json.dumps(row) + "\n")
+        self.assertFalse(self._open().is_done(KernelCase.parse("adamw parameters=9")))
+
     def test_a_reason_that_is_known_still_ends_what_began(self) -> None:
         case = KernelCase.parse("launch_gap")
         for _ in range(2):

@@ -90,6 +90,15 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(adamw["case"], "adamw parameters=1000")
         self.assertEqual(end, {"end": "complete"})
 
+    def test_a_model_is_kept_while_its_layers_stay(self) -> None:
+        with mock.patch("calibration.steps.step_cases.Trainer", side_effect=Trainer) as builds:
+            self._run(_STEP, _OTHER_STEP, _OTHER_STEP.replace("layers=2", "layers=1"))
+        # One for 2 layers, whatever the packs and the checkpointed layers, and one for 1.
+        self.assertEqual([call.args[1] for call in builds.call_args_list], [2, 1])
+        for row in self._results():
+            if "case" in row:
+                self.assertLessEqual(row["details"]["prepare_s"], row["details"]["case_wall_s"])
+
     def test_only_one_sort_of_cases_is_measured_on_request(self) -> None:
         self._run(_STEP, "launch_gap", more=("--only", "kernels"))
         self.assertEqual([row["case"] for row in self._rows() if "case" in row], ["launch_gap"])

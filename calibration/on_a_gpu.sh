@@ -65,7 +65,10 @@ step_smoke() {
   measure_steps --plan "$plans_folder/smoke-pytorch.txt" --out "$out/smoke-pytorch.jsonl"
 }
 step_kernels() { "$bench" --plan $plans/quick.txt --out "$out/kernels.jsonl" --budget-s "$1"; }
-step_steps() { measure_steps --plan "$plans_folder/steps.txt" --out "$out/steps.jsonl" --budget-total-s "$1"; }
+step_steps() {
+  measure_steps --plan "$plans_folder/steps.txt" --out "$out/steps.jsonl" --warmup 2 --max-samples 8 --budget-s 6 \
+                --budget-total-s "$1"
+}
 step_pytorch() {
   measure_steps --plan "$plans_folder/pytorch.txt" --out "$out/pytorch.jsonl" --only kernels --budget-total-s "$1"
 }

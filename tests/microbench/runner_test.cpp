@@ -173,6 +173,20 @@ TEST_CASE("a warm-up lasts at most a second, and the options change it") {
   CHECK(even.clock_s == Approx(0.07).epsilon(0.05));
 }
 
+TEST_CASE("clocks are read among the samples, and not before the time of a warm-up has passed") {
+  const Folder folder;
+  FakeMachine machine;
+  machine.time_s = [&](const KernelCase&) {
+    machine.reading = Health{machine.clock_s < 0.195 ? 1500.0 : 2000.0, 650, 55, {}};
+    return 1e-3;
+  };
+  const auto file = open_file(folder.file("m.jsonl"));
+  Run run = machine.run(file.get());
+  run.budget_s = 0.38;  // half of which is left to the warm-up
+  run_cases(adamw_cases(1), machine, run);
+  CHECK_THAT(read_text(folder.file("m.jsonl")), Catch::Contains("\"sm_clock_mhz\": [2000, 2000]"));
+}
+
 TEST_CASE("a spent budget ends the run, which then goes on where it ended") {
   const Folder folder;
   const std::string path = folder.file("m.jsonl");

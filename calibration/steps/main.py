@@ -230,6 +230,14 @@ class _Run:
             print(text, flush=True)
 
 
+def _setup(toolbox: Toolbox, start_up_s: float) -> str:
+    """What is measured, and why it is not compiled where it should be."""
+    return (
+        f"attention {toolbox.attention_name}, elementwise {toolbox.pointwise.standing}, "
+        f"adamw {toolbox.adamw.standing}; started in {start_up_s:.3g} s"
+    )
+
+
 def _told(row: dict[str, Any]) -> str:
     details = row["details"]
     flags = f" ({', '.join(row['flags'])})" if row["flags"] else ""
@@ -252,6 +260,8 @@ def _run(options: argparse.Namespace, started_s: float) -> int:
             raise UserError(f"expected one kind of GPU, got {', '.join(sorted(set(names)))}")
         watch = GpuWatch(device)
         out = _open(options, _source(options, toolbox, ranks, watch, started_s), ranks)
+        if ranks.rank == 0:
+            print(_setup(toolbox, time.monotonic() - started_s), flush=True)
         rule = StoppingRule(
             options.min_samples,
             options.max_samples,

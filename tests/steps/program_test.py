@@ -71,7 +71,9 @@ class ProgramTest(unittest.TestCase):
         return [row for row in self._rows() if "began" not in row]
 
     def test_a_step_is_written_as_a_measurement(self) -> None:
-        self.assertEqual(self._run(_STEP, "adamw parameters=1000")[0], 0)
+        status, said, _ = self._run(_STEP, "adamw parameters=1000")
+        self.assertEqual(status, 0)
+        self.assertIn("attention sdpa_documents, elementwise eager, adamw fused; started in ", said)
         head, step, adamw, end = self._results()
         self.assertEqual(head["packsim_measurements"], 1)
         self.assertEqual(head["source"]["id"], "")

@@ -33,6 +33,10 @@ struct ExecutionStyle {
   /// residual add, as in torch's non-reentrant checkpoint. Otherwise it runs the whole layer, as in the
   /// reentrant one.
   bool recompute_stops_early = false;
+  /// Gradients are torch's own: there are none between steps, the first backward pass of a step makes them
+  /// layer by layer, and a fused optimizer reads them as they are. Otherwise a buffer for all is kept and the
+  /// optimizer makes an fp32 copy of bf16 gradients, as in DeepSpeed.
+  bool plain_gradients = false;
 
   bool operator==(const ExecutionStyle&) const = default;
 };

@@ -29,7 +29,8 @@ struct StepPlan {
 inline constexpr ExecutionStyle kMeasuredStepExecution = {.launch_s = kTorchLaunch_s,
                                                           .bucket_elements = std::int64_t{1} << 25,
                                                           .overlaps_states = true,
-                                                          .recompute_stops_early = true};
+                                                          .recompute_stops_early = true,
+                                                          .plain_gradients = true};
 
 /// The plan of a case "step model=... packs=...", as calibration/steps runs it.
 StepPlan step_plan(const KernelCase& step, const Transformer& model, int gpus_per_node);

@@ -207,9 +207,21 @@ std::vector<StageBase> stage_bases(const Job& job) {
   return bases;
 }
 
+// Gradients that come into being layer by layer, from the last to the first: in the only micro-batch of a
+// step.
+bool gradients_grow(const Job& job) {
+  return job.plan.execution.plain_gradients && job.n_micro_batches == 1 && job.plan.pp_degree == 1 &&
+         !shards_gradients(job.plan) && !job.plan.offload.gradients && job.plan.lora_rank == 0;
+}
+
+double gradient_bytes(const Job& job, double elements) {
+  return (job.plan.execution.fp32_gradients ? kFp32 : kBf16) * elements;
+}
+
 MemoryPeak at_loss(const Job& job, const LayerCosts& costs, const LayerChunk& last_chunk, MemoryPeak peak) {
   const ParallelPlan& plan = job.plan;
   peak.moment = PeakMoment::loss;
+  if (gradients_grow(job)) peak.gradients_bytes = 0;
   // Tensor parallelism has tp times the tokens here and a tp-th of the vocabulary.
   peak.logits_bytes = job.tokens_per_gpu * job.model.vocab_size *
                       job.assumptions.logits_bytes_per_vocab_entry / plan.loss_tiles;
@@ -250,8 +262,13 @@ bool holds_no_more(const LayerChunk& chunk, std::size_t index) {
 // has kept, as negative numbers.
 void keep_backward_peak(const Job& job, const LayerCosts& costs, const LayerChunk& chunk,
                         const KeptLayers& freed, MemoryPeak left, MemoryPeak& peak) {
+  const bool grow = gradients_grow(job);
+  // That of the head is there since the loss.
+  if (grow) left.gradients_bytes = gradient_bytes(job, vocabulary_weights(job.model, job.plan));
   for (std::size_t i = chunk.size(); i-- > 0;) {
-    if (!holds_no_more(chunk, i)) keep_larger(at_backward(job, costs, chunk, i, left), peak);
+    if (grow)
+      left.gradients_bytes += gradient_bytes(job, layer_weights(job.model, job.plan, chunk[i].kind).total());
+    if (grow || !holds_no_more(chunk, i)) keep_larger(at_backward(job, costs, chunk, i, left), peak);
     freed.add(chunk[i], left);
   }
 }

@@ -27,7 +27,7 @@ void add_states(const ParallelPlan& plan, double weights, double trained, int n_
     states.host_bytes += (kAdam + kFp32) * shard;
   } else {
     states.optimizer_bytes += kAdam * shard;
-    if (!plan.execution.fp32_gradients) states.step_bytes += kFp32 * shard;
+    if (!plan.execution.fp32_gradients && !plan.execution.plain_gradients) states.step_bytes += kFp32 * shard;
   }
 }
 

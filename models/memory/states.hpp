@@ -21,7 +21,8 @@ struct StateBytes {
   /// the GPU's shard, as DeepSpeed's estimate_zero2_model_states_mem_needs counts without its safety factor.
   /// Offloaded weights take 2 bytes more.
   double host_bytes = 0;
-  /// While the optimizer steps: the shard's bf16 gradients once more in fp32, as DeepSpeed makes them.
+  /// While the optimizer steps: the shard's bf16 gradients once more in fp32, as DeepSpeed makes them. None of
+  /// plain gradients.
   double step_bytes = 0;
 
   double total_bytes() const { return weights_bytes + gradients_bytes + optimizer_bytes; }

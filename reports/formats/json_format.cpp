@@ -98,6 +98,7 @@ Json parallelism(const ParallelPlan& plan) {
                {"overlaps_tensor", plan.execution.overlaps_tensor},
                {"fp32_gradients", plan.execution.fp32_gradients},
                {"recompute_stops_early", plan.execution.recompute_stops_early},
+               {"plain_gradients", plan.execution.plain_gradients},
                {"bucket_elements", plan.execution.bucket_elements}};
   if (plan.pipeline_schedule != nullptr) json["pipeline_schedule"] = plan.pipeline_schedule->name;
   return json;

@@ -48,6 +48,7 @@ ParallelPlan read_parallelism(JsonReader reader, ParallelPlan plan) {
   execution.overlaps_tensor = reader.boolean("overlaps_tensor", execution.overlaps_tensor);
   execution.fp32_gradients = reader.boolean("fp32_gradients", execution.fp32_gradients);
   execution.recompute_stops_early = reader.boolean("recompute_stops_early", execution.recompute_stops_early);
+  execution.plain_gradients = reader.boolean("plain_gradients", execution.plain_gradients);
   execution.bucket_elements =
       reader.integer("bucket_elements", 1, kMostBucketElements, execution.bucket_elements);
   return plan;

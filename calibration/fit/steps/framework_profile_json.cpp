@@ -48,6 +48,7 @@ std::string framework_profile_text(const FrameworkProfile& profile, const std::s
   // What most frameworks do not do is said of those that do.
   if (profile.execution.overlaps_gather) json["plan"]["overlaps_gather"] = true;
   if (profile.execution.overlaps_tensor) json["plan"]["overlaps_tensor"] = true;
+  if (profile.execution.plain_gradients) json["plan"]["plain_gradients"] = true;
   if (profile.execution.launch_s != kTorchLaunch_s) json["plan"]["launch_s"] = profile.execution.launch_s;
   Json errors = Json::object();
   for (const FittedNumber& number : numbers) {

@@ -29,6 +29,7 @@ ExecutionStyle read_execution(JsonReader plan) {
   execution.overlaps_gather = plan.boolean("overlaps_gather", false);
   execution.overlaps_tensor = plan.boolean("overlaps_tensor", false);
   execution.recompute_stops_early = plan.boolean("recompute_stops_early");
+  execution.plain_gradients = plan.boolean("plain_gradients", false);
   execution.bucket_elements = plan.integer("bucket_elements", 1, std::int64_t{1} << 40);
   return execution;
 }

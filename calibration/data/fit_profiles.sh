@@ -31,3 +31,13 @@ out=calibration/profiles/hardware
   --library elementwise=cudnn "${@:2}"
 "$packsim" calibrate fit calibration/data/mi300x-public-{attention,gemm}.jsonl --name mi300x-public --hardware $out/mi300x-public.json \
   --description "AMD Instinct MI300X from published measurements of Primus-Turbo: matrix products and attention only" "${@:2}"
+
+# Measured by this project (calibration/measured). Collectives are the public ones: one GPU has none.
+measured=calibration/measured
+"$packsim" calibrate fit $measured/h100-kernels.jsonl calibration/data/h100-public-collectives.jsonl --name h100-measured \
+  --hardware $out/h100-measured.json \
+  --description "One NVIDIA H100 SXM5 80GB as this project measured it at sustained clocks: cuBLASLt 13.1, cuDNN 9.19; collectives as published" \
+  --library collective=nccl-2.27.3 --missing-from h200-network-public "${@:2}"
+"$packsim" calibrate fit $measured/h100-steps-fit.jsonl --name pytorch-h100 --on h100-measured \
+  --framework calibration/profiles/pytorch-h100.json \
+  --description "PyTorch 2.11 on one H100: compiled pointwise kernels, FlashAttention-2 by varlen_attn, torch's own gradients, fused AdamW"

@@ -21,9 +21,6 @@ _REASONS = {
     0x40: "hardware_thermal",
     0x80: "brake",
 }
-# Below it, of the highest clock before in its samples, a case counts as throttled. Not of the run's highest:
-# large products run at a lower clock all along, at the power limit, and that is what they cost.
-_LOWEST_CLOCK_FRACTION = 0.95
 # Readings take time in which the GPU idles.
 _READ_EVERY_S = 0.02
 
@@ -121,12 +118,9 @@ class GpuWatch:
         return details | ({"throttle_reasons": reasons} if reasons else {})
 
     def flags(self) -> list[str]:
-        """throttled: for a reason that means trouble, or because the clock fell during the samples."""
-        fell, highest_mhz = False, 0
-        for reading in self._readings:
-            highest_mhz = max(highest_mhz, reading.sm_clock_mhz)
-            fell |= reading.sm_clock_mhz < _LOWEST_CLOCK_FRACTION * highest_mhz
-        return ["throttled"] if self._reason_bits() & _TROUBLE or fell else []
+        """throttled: for a reason that means trouble. A clock that moves at the power limit is none: steps and
+        large products run so, and times that drift are noisy."""
+        return ["throttled"] if self._reason_bits() & _TROUBLE else []
 
     def _reason_bits(self) -> int:
         bits = 0

@@ -3,16 +3,10 @@
 #include <algorithm>
 
 namespace packsim::microbench {
-namespace {
-
-constexpr double kLowestClockFraction = 0.95;
-
-}  // namespace
 
 void HealthRecord::add(const Health& health) {
   lowest_clock_mhz_ = n_ == 0 ? health.sm_clock_mhz : std::min(lowest_clock_mhz_, health.sm_clock_mhz);
   highest_clock_mhz_ = std::max(highest_clock_mhz_, health.sm_clock_mhz);
-  fell_ = fell_ || health.sm_clock_mhz < kLowestClockFraction * highest_clock_mhz_;
   power_w_ = std::max(power_w_, health.power_w);
   temperature_c_ = std::max(temperature_c_, health.temperature_c);
   for (const std::string& reason : health.slowed_by) {
@@ -22,7 +16,7 @@ void HealthRecord::add(const Health& health) {
 }
 
 bool HealthRecord::is_throttled() const {
-  return fell_ || std::ranges::any_of(slowed_by_, is_harmful);
+  return std::ranges::any_of(slowed_by_, is_harmful);
 }
 
 bool is_harmful(const std::string& slowed_by) {

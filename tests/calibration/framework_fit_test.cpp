@@ -61,11 +61,12 @@ std::vector<TrueStep> true_steps() {
         TrueStep step;
         step.text = "step model=llama3.1-8b layers=4 gc_layers=" + std::to_string(gc_layers) +
                     " sp=" + std::to_string(sp) + " dp=1 zero=1 packs=" + text;
-        step.plan = {.n_gpus = sp,
-                     .sequence = {.ulysses = sp},
-                     .zero_stage = 1,
-                     .execution = {.bucket_elements = 1 << 25, .recompute_stops_early = true},
-                     .gc_layers = gc_layers};
+        step.plan = {
+            .n_gpus = sp,
+            .sequence = {.ulysses = sp},
+            .zero_stage = 1,
+            .execution = {.bucket_elements = 1 << 25, .recompute_stops_early = true, .plain_gradients = true},
+            .gc_layers = gc_layers};
         step.packs = lengths;
         steps.push_back(step);
       }

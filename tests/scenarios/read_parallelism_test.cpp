@@ -17,6 +17,7 @@ FrameworkProfile unlike_the_default() {
   profile.execution.overlaps_gather = true;
   profile.execution.overlaps_tensor = true;
   profile.execution.recompute_stops_early = true;
+  profile.execution.plain_gradients = true;
   profile.execution.bucket_elements = 12345;
   return profile;
 }
@@ -28,7 +29,8 @@ const ParallelPlan kUnsaid{.execution = {.launch_s = 0.25,
                                          .overlaps_states = false,
                                          .overlaps_gather = true,
                                          .overlaps_tensor = true,
-                                         .recompute_stops_early = true}};
+                                         .recompute_stops_early = true,
+                                         .plain_gradients = true}};
 
 struct Read {
   ParallelPlan plan;
@@ -84,7 +86,8 @@ const std::vector<Flag> kFlags = {
     {"overlaps_tensor", [](ParallelPlan& plan) -> bool& { return plan.execution.overlaps_tensor; }},
     {"fp32_gradients", [](ParallelPlan& plan) -> bool& { return plan.execution.fp32_gradients; }},
     {"recompute_stops_early",
-     [](ParallelPlan& plan) -> bool& { return plan.execution.recompute_stops_early; }}};
+     [](ParallelPlan& plan) -> bool& { return plan.execution.recompute_stops_early; }},
+    {"plain_gradients", [](ParallelPlan& plan) -> bool& { return plan.execution.plain_gradients; }}};
 
 // What no key takes, with how a message tells it.
 const std::vector<std::pair<std::string, std::string>> kOtherKinds = {

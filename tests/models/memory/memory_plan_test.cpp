@@ -398,3 +398,33 @@ TEST_CASE("Amounts that cannot be are refused") {
   CHECK_THROWS_WITH(llama({.gc_layers = 33}, 1), Catch::Contains("gc_layers"));
   CHECK_THROWS_WITH(llama({.gc_layers = -1}, 1), Catch::Contains("gc_layers"));
 }
+
+TEST_CASE("torch's own gradients grow from the head to the embedding, and are never copied to fp32") {
+  // 4 of the 32 layers of LLaMA-3.1-8B with embedding and head: 1.92 G parameters, as measured on an H100.
+  Transformer model = kLlama8b;
+  model.n_layers = 4;
+  const auto peak = [&](bool plain, int gc_layers, double tokens, int n_micro_batches) {
+    const ParallelPlan plan{.execution = {.plain_gradients = plain}, .gc_layers = gc_layers};
+    return peak_memory(model, kCluster, plan, {}, tokens, n_micro_batches);
+  };
+  const double parameters = model.parameters();
+  const double head = 128256.0 * 4096;
+
+  // Few tokens: the optimizer step is the peak. 2 + 2 + 12 bytes a parameter, and 4 for the copy of another.
+  CHECK(peak(true, 4, 16, 1).total_bytes() == Approx(16 * parameters));
+  CHECK(peak(false, 4, 16, 1).total_bytes() == Approx(20 * parameters));
+
+  // Many: the backward pass of the last layer, where the gradients of head and layer are all there are.
+  const MemoryPeak large = peak(true, 4, 65536, 1);
+  CHECK(large.moment == PeakMoment::backward);
+  CHECK(large.gradients_bytes == Approx(2 * (head + layer_weights(model, {}, LayerKind::dense).total())));
+  CHECK(peak(false, 4, 65536, 1).gradients_bytes == Approx(2 * parameters));
+  // A second micro-batch adds to gradients that are all there.
+  CHECK(peak(true, 4, 65536, 2).gradients_bytes == Approx(2 * parameters));
+  // Never more than with a buffer.
+  for (const int gc_layers : {0, 2, 4})
+    for (const double tokens : {16.0, 4096.0, 65536.0})
+      for (const int n : {1, 3})
+        CHECK(peak(true, gc_layers, tokens, n).total_bytes() <=
+              peak(false, gc_layers, tokens, n).total_bytes());
+}

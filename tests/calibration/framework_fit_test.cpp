@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "calibration/fit/curves/hardware_fit.hpp"
+#include "calibration/fit/steps/measured_step.hpp"
 #include "calibration/fit/steps/step_terms.hpp"
 #include "models/memory/peak_memory.hpp"
 #include "models/step/micro_batch_time.hpp"
@@ -134,6 +135,16 @@ TEST_CASE("A framework profile is found from steps whose documents are known") {
   CHECK(fit.profile.fitted_on.most_gpus == 4);
   CHECK(fit.profile.execution.overlaps_states);
   CHECK(fit.profile.execution.recompute_stops_early);
+}
+
+TEST_CASE("Left-out memory is what a fit without the row predicts") {
+  const HardwareProfile hardware = load_hardware_profile("h100-sxm-public-fa2", kData);
+  Synthetic rows = made_up_steps(hardware, 0);
+  *rows.measurements.rows[0].peak_memory_bytes *= 1.2;  // alone, so that it pulls the fit
+  const FrameworkFit all = fit_framework_profile(rows.measurements, model_of, one_node(), hardware);
+  const std::vector<MeasuredStep> steps = measured_steps(rows.measurements, model_of, one_node(), hardware);
+  CHECK(all.rows[0].left_out_memory_bytes == Approx(peak_memory_of(steps[0], kTruth).total_bytes()));
+  CHECK(all.rows[0].predicted_memory_bytes > 1.001 * all.rows[0].left_out_memory_bytes);
 }
 
 TEST_CASE("What no step tells is taken as adding nothing, and known to be assumed") {

@@ -79,10 +79,14 @@ void set_times(const PositiveFit& times, FrameworkFit& fit) {
   }
 }
 
-void set_memory(const std::vector<MeasuredStep>& steps, FrameworkFit& fit) {
+void set_memory_factors(FrameworkFactors& factors, const FrameworkMemoryFit& memory) {
+  factors.reserved_bytes = memory.reserved_bytes.value;
+  factors.logits_bytes_per_vocab_entry = memory.logits_bytes_per_vocab_entry.value;
+}
+
+void set_memory(const Steps& steps, FrameworkFit& fit) {
   const FrameworkMemoryFit memory = fit_framework_memory(steps);
-  fit.profile.factors.reserved_bytes = memory.reserved_bytes.value;
-  fit.profile.factors.logits_bytes_per_vocab_entry = memory.logits_bytes_per_vocab_entry.value;
+  set_memory_factors(fit.profile.factors, memory);
   for (const FittedNumber& number : {memory.reserved_bytes, memory.logits_bytes_per_vocab_entry}) {
     fit.numbers.push_back(number);
     if (!memory.is_measured) fit.assumed.push_back(number.name);
@@ -113,6 +117,9 @@ void add_rows(const std::vector<MeasuredStep>& steps, FrameworkFit& fit) {
     row.left_out_s = step.terms.time_s(with_assumed(fit_times(others).values));
     row.measured_memory_bytes = step.row->peak_memory_bytes;
     row.predicted_memory_bytes = peak_memory_of(step, fit.profile.factors).total_bytes();
+    FrameworkFactors without_row = fit.profile.factors;
+    set_memory_factors(without_row, fit_framework_memory(others));
+    row.left_out_memory_bytes = peak_memory_of(step, without_row).total_bytes();
     add_errors(row, n, fit);
     left_out_squares += std::pow(row.left_out_s / row.measured_s - 1, 2) / n;
     if (row.measured_memory_bytes) {
@@ -143,7 +150,7 @@ FrameworkFit fit_framework_profile(const Measurements& measurements,
   FrameworkFit fit;
   fit.description = options.description;
   set_times(fit_times(all), fit);
-  set_memory(steps, fit);
+  set_memory(all, fit);
   const MeasuredStep& largest =
       *std::ranges::max_element(steps, {}, [](const MeasuredStep& step) { return step.plan.n_gpus; });
   fit.profile.execution = largest.plan.execution;

@@ -25,6 +25,7 @@ struct FrameworkFitRow {
   double left_out_s = 0;                             ///< by a fit without the row
   std::optional<double> measured_memory_bytes = {};  ///< where it was measured
   double predicted_memory_bytes = 0;
+  double left_out_memory_bytes = 0;  ///< by a fit without the row
 };
 
 struct FrameworkFit {
@@ -56,7 +57,9 @@ FrameworkFit fit_framework_profile(const Measurements& measurements,
 
 /// The file of the profile, with every row in its provenance; ends in a newline.
 std::string framework_profile_json(const FrameworkFit& fit);
-/// The fit for people: numbers with standard errors, then errors.
+/// Its numbers with their standard errors, or that they are assumed: a line each.
+std::string framework_numbers_text(const FrameworkFit& fit);
+/// The fit for people: these numbers, then errors.
 std::string framework_fit_text(const FrameworkFit& fit);
 
 }  // namespace packsim

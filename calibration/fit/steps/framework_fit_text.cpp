@@ -39,15 +39,21 @@ std::string framework_profile_json(const FrameworkFit& fit) {
   return framework_profile_text(fit.profile, fit.description, fit.numbers, provenance);
 }
 
-std::string framework_fit_text(const FrameworkFit& fit) {
-  std::string text = fmt::format("{} ({}) on {}: {}\n\n", fit.profile.name, fit.profile.gpu,
-                                 fit.profile.hardware, fit.profile.source);
+std::string framework_numbers_text(const FrameworkFit& fit) {
+  std::string text;
   for (const FittedNumber& number : fit.numbers) {
     const bool assumed = std::ranges::find(fit.assumed, number.name) != fit.assumed.end();
     text += fmt::format(
         "{:<30} {:>10.4g}  {}\n", number.name, number.value,
         assumed ? "assumed: the rows do not tell it" : fmt::format("+- {:.2g}", number.standard_error));
   }
+  return text;
+}
+
+std::string framework_fit_text(const FrameworkFit& fit) {
+  std::string text = fmt::format("{} ({}) on {}: {}\n\n", fit.profile.name, fit.profile.gpu,
+                                 fit.profile.hardware, fit.profile.source) +
+                     framework_numbers_text(fit);
   text += fmt::format(
       "\nstep times: mean error {:.1f} %, worst {:.1f} %; rows left out {:.1f} and {:.1f} %\n",
       100 * fit.mean_error, 100 * fit.max_error, 100 * fit.left_out_mean_error, 100 * fit.left_out_max_error);

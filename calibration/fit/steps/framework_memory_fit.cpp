@@ -21,11 +21,11 @@ Eigen::Vector2d solve(const Eigen::MatrixX2d& columns, const Eigen::VectorXd& by
 
 }  // namespace
 
-FrameworkMemoryFit fit_framework_memory(const std::vector<MeasuredStep>& steps) {
+FrameworkMemoryFit fit_framework_memory(const std::vector<const MeasuredStep*>& steps) {
   FrameworkMemoryFit fit;
   MeasuredPeaks peaks;
-  for (const MeasuredStep& step : steps) {
-    if (step.row->peak_memory_bytes) peaks.push_back(&step);
+  for (const MeasuredStep* step : steps) {
+    if (step->row->peak_memory_bytes) peaks.push_back(step);
   }
   fit.is_measured = peaks.size() >= 2;
   if (!fit.is_measured) return fit;

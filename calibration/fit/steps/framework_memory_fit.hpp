@@ -14,6 +14,6 @@ struct FrameworkMemoryFit {
 
 /// Least squares on measured peaks, neither number under 0. Peaks are at the loss or elsewhere, by the
 /// numbers themselves.
-FrameworkMemoryFit fit_framework_memory(const std::vector<MeasuredStep>& steps);
+FrameworkMemoryFit fit_framework_memory(const std::vector<const MeasuredStep*>& steps);
 
 }  // namespace packsim

@@ -90,18 +90,6 @@ void print_hardware_fit(const HardwareFit& fit, int listed) {
   if (fit.outliers.size() > n_listed) print_out("  and {} more\n", fit.outliers.size() - n_listed);
 }
 
-// The GPU of all rows; a profile is of one.
-std::string gpu_of(const Measurements& measurements) {
-  std::set<std::string> gpus;
-  for (const Measurement& row : measurements.rows) gpus.insert(measurements.source_of(row).gpu);
-  if (gpus.size() > 1) {
-    std::string names;
-    for (const std::string& gpu : gpus) names += (names.empty() ? "" : ", ") + gpu;
-    throw std::invalid_argument(fmt::format("expected measurements of one kind of GPU, got {}", names));
-  }
-  return gpus.empty() ? "" : *gpus.begin();
-}
-
 void check(const FitArguments& arguments) {
   if (arguments.hardware.empty() && arguments.framework.empty()) {
     throw std::invalid_argument("expected --hardware FILE, --framework FILE or both, got neither");
@@ -146,21 +134,14 @@ void fit_framework(const FitArguments& arguments, const CommandContext& context,
                    const HardwareProfile& hardware) {
   const DataPaths data{.root = context.data_root};
   const Cluster cluster = load_cluster_type(arguments.cluster, data);
-  const std::string gpu = gpu_of(file.measurements);
-  if (!gpu.empty() && gpu != cluster.gpu.driver_name) {
-    print_error("packsim: warning: the steps ran on {}, --cluster {} has {}\n", gpu, arguments.cluster,
-                cluster.gpu.driver_name);
-  }
-  if (!gpu.empty() && gpu != hardware.gpu) {
-    print_error("packsim: warning: the steps ran on {}, the hardware profile {} is of {}\n", gpu,
-                hardware.name, hardware.gpu);
-  }
+  const std::set<std::string> gpus = {gpu_of(file.measurements)};
+  warn_of_other_gpus(gpus, arguments.cluster, cluster);
+  warn_of_other_gpus(gpus, hardware);
   const std::string on = arguments.on.empty() ? arguments.hardware : arguments.on;
-  const FrameworkFit fit = fit_framework_profile(
-      file.measurements, [&](const std::string& model) { return load_model(model, data); }, cluster, hardware,
-      {.name = arguments.name,
-       .description = arguments.description,
-       .hardware = as_seen_from(arguments.framework, on)});
+  const FrameworkFit fit = fit_framework_profile(file.measurements, models_by_name(data), cluster, hardware,
+                                                 {.name = arguments.name,
+                                                  .description = arguments.description,
+                                                  .hardware = as_seen_from(arguments.framework, on)});
   print_out("{}", framework_fit_text(fit));
   const WholeOutputs whole;
   write_file(arguments.framework, framework_profile_json(fit));

@@ -4,20 +4,55 @@
 
 #include <map>
 #include <memory>
+#include <stdexcept>
 
+#include "cli/shared/print.hpp"
 #include "models/coverage/step_kernels.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 
 namespace packsim {
 
-std::function<std::vector<KernelUse>(const KernelCase&)> kernels_of_steps(const DataPaths& data,
-                                                                          int gpus_per_node) {
+ModelByName models_by_name(const DataPaths& data) {
   const auto models = std::make_shared<std::map<std::string, Transformer>>();
-  return [=](const KernelCase& step) {
-    const std::string& name = step.value("model");
+  return [=](const std::string& name) {
     if (!models->contains(name)) (*models)[name] = load_model(name, data);
-    return step_kernels(step_plan(step, models->at(name), gpus_per_node));
+    return models->at(name);
   };
+}
+
+std::function<std::vector<KernelUse>(const KernelCase&)> kernels_of_steps(const ModelByName& model,
+                                                                          int gpus_per_node) {
+  return [=](const KernelCase& step) {
+    return step_kernels(step_plan(step, model(step.value("model")), gpus_per_node));
+  };
+}
+
+std::string gpu_of(const Measurements& measurements) {
+  std::set<std::string> gpus;
+  for (const Measurement& row : measurements.rows) gpus.insert(measurements.source_of(row).gpu);
+  if (gpus.size() > 1) {
+    std::string names;
+    for (const std::string& gpu : gpus) names += (names.empty() ? "" : ", ") + gpu;
+    throw std::invalid_argument(fmt::format("expected measurements of one kind of GPU, got {}", names));
+  }
+  return gpus.empty() ? "" : *gpus.begin();
+}
+
+void warn_of_other_gpus(const std::set<std::string>& gpus, const HardwareProfile& hardware) {
+  for (const std::string& gpu : gpus) {
+    if (gpu.empty() || gpu == hardware.gpu) continue;
+    print_error("packsim: warning: steps were measured on {}, the hardware profile {} is of {}\n", gpu,
+                hardware.name, hardware.gpu);
+  }
+}
+
+void warn_of_other_gpus(const std::set<std::string>& gpus, const std::string& cluster_name,
+                        const Cluster& cluster) {
+  for (const std::string& gpu : gpus) {
+    if (gpu.empty() || gpu == cluster.gpu.driver_name) continue;
+    print_error("packsim: warning: steps were measured on {}, --cluster {} has {}\n", gpu, cluster_name,
+                cluster.gpu.driver_name);
+  }
 }
 
 std::string readable_time(double time_s) {

@@ -5,7 +5,11 @@
 
 #include "calibration/fit/compare_profiles.hpp"
 #include "calibration/fit/curves/hardware_fit.hpp"
+#include "calibration/fit/steps/measured_step.hpp"
+#include "scenarios/loader/load_scenario.hpp"
+#include "scenarios/loader/profiles/read_hardware_profile.hpp"
 #include "tests/calibration/synthetic.hpp"
+#include "tests/shipped_data.hpp"
 
 using namespace packsim;
 
@@ -38,6 +42,63 @@ std::string step_text(const std::string& packs, int sp = 1, int gc_layers = 0) {
          " sp=" + std::to_string(sp) + " dp=1 zero=1 packs=" + packs;
 }
 
+using packsim_test::kData;
+
+const FrameworkFactors kTruth{.linear_factor = 1.2,
+                              .attention_factor = 1.5,
+                              .micro_batch_s = 0.010,
+                              .step_s = 0.030,
+                              .reserved_bytes = 3e9,
+                              .logits_bytes_per_vocab_entry = 12};
+
+Transformer model_of(const std::string& name) {
+  return load_model(name, kData);
+}
+
+Cluster one_node() {
+  return load_cluster_type("h100-sxm-80gb", kData);
+}
+
+bool is_marked(const Measurement& row) {
+  return row.library == "fit";
+}
+
+// Twelve steps on one GPU. Every second one is marked and is what kTruth says, within rounding; the others
+// take a tenth longer and need a tenth more memory, and of the last one the peak is not known.
+struct FrameworkSteps {
+  HardwareProfile hardware = load_hardware_profile("h100-sxm-public-fa2", kData);
+  Synthetic rows{1, 0, 0};
+
+  FrameworkSteps() {
+    // Every pair is one of few and one of many tokens or micro-batches, so that both halves tell all numbers.
+    const std::vector<std::string> packs = {
+        "1x4096",        "1x2048",  "4x2048",        "4x4096", "1x16384",        "1x8192/2x4096",
+        "1x8192/1x8192", "1x12288", "1x4096/1x4096", "2x8192", "4x4096/1x16384", "1x2048/1x2048+1x64"};
+    for (std::size_t i = 0; i < packs.size(); ++i)
+      rows.add(step_text(packs[i], 1, i % 4 < 2 ? 0 : 4), 1, i % 2 == 0 ? "fit" : "held");
+    const std::vector<MeasuredStep> steps = measured_steps(rows.measurements, model_of, one_node(), hardware);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      Measurement& row = rows.measurements.rows[i];
+      const double factor = is_marked(row) ? 1 : 1.1;
+      row.samples_s = {factor * steps[i].terms.time_s(time_factors(kTruth))};
+      if (i + 1 < steps.size())
+        row.peak_memory_bytes = factor * peak_memory_of(steps[i], kTruth).total_bytes();
+    }
+  }
+
+  Measurements marked() const {
+    Measurements marked = rows.measurements;
+    std::erase_if(marked.rows, [](const Measurement& row) { return !is_marked(row); });
+    return marked;
+  }
+
+  StepValidation validate(StepValidationOptions options) const {
+    options.model = model_of;
+    options.cluster = one_node();
+    return validate_steps(hardware, rows.measurements, kernels_of, options);
+  }
+};
+
 }  // namespace
 
 TEST_CASE("Steps are held against the sum of their kernels") {
@@ -67,32 +128,73 @@ TEST_CASE("Steps with missing kernels are told and left out of the summary") {
   CHECK(validation.rows[0].predicted.missing.size() == 1);
 }
 
-TEST_CASE("Framework numbers are fitted to the marked rows alone, and tried on the others") {
-  // Truth: 1.1 x kernels + 20 ms a micro-batch + 50 ms a step.
-  Synthetic rows(3, 0.002, 0);
-  int i = 0;
-  for (const int n : {1, 2, 4}) {
-    for (const int tokens : {100, 300, 1000, 3000}) {
-      std::string packs;
-      for (int k = 0; k < n; ++k) packs += (k > 0 ? "/1x" : "1x") + std::to_string(tokens);
-      const double truth_s = 1.1 * n * tokens * 1e-3 + 0.02 * n + 0.05;
-      rows.add(step_text(packs), i % 2 == 0 ? truth_s : truth_s, i % 2 == 0 ? "fit" : "held");
-      ++i;
-    }
+TEST_CASE(
+    "The framework profile is that of `calibrate fit`, of the marked rows alone, and predicts the others") {
+  const FrameworkSteps made_up;
+  const StepValidation validation = made_up.validate({.is_fit_row = is_marked});
+  const FrameworkFit fit = fit_framework_profile(made_up.marked(), model_of, one_node(), made_up.hardware);
+  REQUIRE(validation.framework_fit);
+  CHECK(framework_profile_json(*validation.framework_fit) == framework_profile_json(fit));
+  // The held-out steps take a tenth longer than the marked ones say, and need a tenth more memory.
+  CHECK(validation.with_framework.fitted.n == 6);
+  CHECK(validation.with_framework.fitted.worst < 0.001);
+  CHECK(validation.with_framework.held_out.n == 6);
+  CHECK(validation.with_framework.held_out.mean == Approx(1 / 1.1 - 1).epsilon(0.01));
+  CHECK(validation.memory.fitted.worst < 0.001);
+  CHECK(validation.memory.held_out.n == 5);  // of one the peak was not measured
+  CHECK(validation.memory.held_out.mean == Approx(1 / 1.1 - 1).epsilon(0.01));
+  std::size_t n_fitted = 0;
+  for (const StepError& row : validation.rows) {
+    if (!row.fit_row) continue;
+    const FrameworkFitRow& fitted = fit.rows[n_fitted++];
+    CHECK(row.step == fitted.step);
+    CHECK(row.with_framework_s == Approx(fitted.predicted_s));
+    CHECK(row.left_out_error == Approx(fitted.left_out_s / fitted.measured_s - 1).margin(1e-12));
+    CHECK(row.left_out_memory_error ==
+          Approx(fitted.left_out_memory_bytes / *fitted.measured_memory_bytes - 1).margin(1e-12));
   }
-  const StepValidation validation =
-      validate_steps(copies_only(), rows.measurements, kernels_of,
-                     {.is_fit_row = [](const Measurement& row) { return row.library == "fit"; }});
-  REQUIRE(validation.framework);
-  const FrameworkNumbers& numbers = *validation.framework;
-  CHECK(std::abs(numbers.kernel_factor.value - 1.1) <= 4 * numbers.kernel_factor.standard_error + 1e-3);
-  CHECK(std::abs(numbers.micro_batch_s.value - 0.02) <= 4 * numbers.micro_batch_s.standard_error + 1e-3);
-  CHECK(std::abs(numbers.step_s.value - 0.05) <= 4 * numbers.step_s.standard_error + 1e-3);
-  CHECK(validation.with_framework_fit.n == 6);
-  CHECK(validation.with_framework_held_out.n == 6);
-  CHECK(validation.with_framework_held_out.worst < 0.02);
-  CHECK(validation.with_framework_left_out.n == 6);
-  CHECK(validation.kernels_alone.worst > 0.1);
+  CHECK(validation.with_framework.left_out.n == 6);
+  CHECK(validation.memory.left_out.n == 6);
+}
+
+TEST_CASE("A given framework profile is judged on every step, and none of them changes it") {
+  const FrameworkSteps made_up;
+  FrameworkProfile framework;
+  framework.name = "given";
+  framework.factors = kTruth;
+  const StepValidation validation = made_up.validate({.framework = framework});
+  CHECK(validation.framework->name == "given");
+  CHECK_FALSE(validation.framework_fit);
+  CHECK(validation.with_framework.fitted.n == 0);
+  CHECK(validation.with_framework.left_out.n == 0);
+  CHECK(validation.with_framework.held_out.n == 12);
+  CHECK(validation.with_framework.held_out.worst == Approx(1 - 1 / 1.1));
+  CHECK(validation.memory.held_out.n == 11);
+  for (const StepError& row : validation.rows) {
+    const double truth = row.library == "fit" ? 0 : 1 / 1.1 - 1;
+    CHECK(row.with_framework_error == Approx(truth).margin(1e-9));
+    if (row.measured_memory_bytes) CHECK(row.with_framework_memory_error == Approx(truth).margin(1e-9));
+  }
+}
+
+TEST_CASE("A framework profile is not fitted to three steps") {
+  FrameworkSteps made_up;
+  made_up.rows.measurements.rows.resize(6);
+  CHECK_THROWS_WITH(made_up.validate({.is_fit_row = is_marked}),
+                    "expected 4 measured steps or more for a framework profile, got 3");
+}
+
+TEST_CASE("Flagged steps are counted in one note, and each keeps its flags") {
+  Synthetic rows(1, 0, 0);
+  for (const std::string packs : {"1x100", "1x200", "1x300"}) rows.add(step_text(packs), 0.1);
+  CHECK(validate_steps(copies_only(), rows.measurements, kernels_of).notes.empty());
+  rows.measurements.rows[0].flags = {"noisy", "throttled"};
+  rows.measurements.rows[2].flags = {"throttled"};
+  const StepValidation validation = validate_steps(copies_only(), rows.measurements, kernels_of);
+  CHECK(validation.notes ==
+        std::vector<std::string>{"2 of 3 steps are flagged throttled, 1 noisy: their clocks or times moved "
+                                 "during the samples"});
+  CHECK(validation.rows[0].flags == std::vector<std::string>{"noisy", "throttled"});
 }
 
 TEST_CASE("Two profiles are compared where both were measured") {

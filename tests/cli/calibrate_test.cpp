@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "program.hpp"
 #include "tests/paths.hpp"
@@ -35,6 +36,28 @@ void write_fake_microbench(const TemporaryFolder& folder, int exit_code) {
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
+
+// A hardware profile of the measured H100, with others' collectives, and its steps.
+struct MeasuredH100 {
+  TemporaryFolder folder;
+
+  MeasuredH100() {
+    const ProgramRun fit = run_shell(
+        folder, "packsim calibrate fit " + file("h100-kernels") + " '" + packsim_test::source_dir() +
+                    "/calibration/data/h100-public-collectives.jsonl' --library collective=nccl-2.27.3 "
+                    "--name h100 --hardware hardware.json --missing-from h200-network-public");
+    INFO(fit.err);
+    REQUIRE(fit.exit_code == 0);
+  }
+
+  static std::string file(const std::string& name) {
+    return "'" + packsim_test::source_dir() + "/calibration/measured/" + name + ".jsonl'";
+  }
+  ProgramRun validate(const std::string& options, const std::string& environment = "") const {
+    return run_shell(folder, environment + "packsim calibrate validate hardware.json " +
+                                 file("h100-steps-held-out") + " " + options);
+  }
+};
 
 const std::string kInSource = "cd '" + packsim_test::source_dir() + "' && ";
 
@@ -280,6 +303,104 @@ TEST_CASE("The whole chain on real measurements: kernels of a CPU predict its tr
   CHECK(summary["rows"] == 13);
   CHECK(summary["median_error"].get<double>() < 0.05);
   CHECK(std::abs(summary["worst_error"].get<double>()) < 0.12);
+}
+
+TEST_CASE("On an H100, kernels and a framework profile of other steps predict steps and their memory") {
+  const MeasuredH100 h100;
+  const ProgramRun run = h100.validate("--fit " + MeasuredH100::file("h100-steps-fit") + " --json");
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  CHECK(run.err.empty());
+  const json all = json::parse(run.out);
+  const json& times = all["with_framework"];
+  CHECK(times["fitted"]["rows"] == 18);
+  CHECK(times["left_out"]["rows"] == 18);
+  CHECK(times["held_out"]["rows"] == 18);
+  CHECK(times["held_out"]["median_error"].get<double>() < 0.02);
+  CHECK(times["held_out"]["worst_error"].get<double>() < 0.05);
+  CHECK(all["memory"]["held_out"]["rows"] == 18);
+  CHECK(all["memory"]["held_out"]["median_error"].get<double>() < 0.05);
+  CHECK(all["memory"]["held_out"]["worst_error"].get<double>() < 0.1);
+  CHECK(all["framework"]["linear_factor"]["value"].get<double>() == Approx(1).margin(0.05));
+  CHECK(all["framework"]["exchange_in_node_factor"]["assumed"] == true);
+  const json& row = all["rows"][0];
+  CHECK(row["case"].get<std::string>().size() > 600);  // whole, for programs
+  CHECK(row["flags"] == json::array({"throttled"}));
+  CHECK(row["fit_row"] == false);
+  CHECK(row["measured_memory_bytes"] == 48626723840);
+  CHECK(row["with_framework_memory_error"].get<double>() ==
+        Approx(row["with_framework_memory_bytes"].get<double>() / 48626723840 - 1));
+}
+
+TEST_CASE("A framework profile's file says of steps what it said where it was fitted") {
+  const MeasuredH100 h100;
+  const std::string fit_steps = MeasuredH100::file("h100-steps-fit");
+  const ProgramRun fit =
+      run_shell(h100.folder, "packsim calibrate fit " + fit_steps +
+                                 " --name mine --on hardware.json --framework framework.json");
+  INFO(fit.err);
+  REQUIRE(fit.exit_code == 0);
+  const ProgramRun given = h100.validate("--framework framework.json --json");
+  CHECK(given.exit_code == 0);
+  CHECK(given.err.empty());
+  const ProgramRun fitted = h100.validate("--fit " + fit_steps + " --json");
+  const json given_json = json::parse(given.out);
+  const json fitted_json = json::parse(fitted.out);
+  CHECK(given_json["with_framework"]["held_out"]["rows"] == 18);
+  CHECK(given_json["with_framework"]["fitted"]["rows"] == 0);
+  for (std::size_t i = 0; i < 18; ++i) {
+    for (const char* key : {"with_framework_s", "with_framework_memory_bytes"}) {
+      CHECK(given_json["rows"][i][key].get<double>() ==
+            Approx(fitted_json["rows"][i][key].get<double>()).epsilon(1e-4));
+    }
+  }
+  CHECK(h100.validate("--framework framework.json --fit " + fit_steps).exit_code == 2);
+  const ProgramRun foreign = h100.validate("--framework deepspeed-ulysses-h100");
+  CHECK(foreign.exit_code == 0);
+  CHECK(contains(foreign.err, "stands on the hardware profile "));
+  CHECK(contains(foreign.err, "executes steps differently from calibration/steps"));
+}
+
+TEST_CASE("Steps are shown in words, in lines that fit the terminal") {
+  const MeasuredH100 h100;
+  const std::string fit = "--fit " + MeasuredH100::file("h100-steps-fit");
+  for (const std::size_t columns : {200, 120, 80}) {
+    const ProgramRun run = h100.validate(fit, "COLUMNS=" + std::to_string(columns) + " ");
+    REQUIRE(run.exit_code == 0);
+    std::istringstream lines(run.out);
+    std::size_t widest = 0;
+    for (std::string line; std::getline(lines, line);) widest = std::max(widest, line.size());
+    CAPTURE(columns);
+    CHECK(widest <= std::min<std::size_t>(columns, 120));
+    CHECK(contains(run.out, "with framework, held out"));
+    CHECK(contains(run.out, "peak memory, left out"));
+    CHECK(contains(run.out, "spread") == (columns >= 120));
+  }
+  const ProgramRun wide = h100.validate(fit, "COLUMNS=120 ");
+  CHECK(contains(
+      wide.out,
+      "\nllama3.1-8b, 4 of 32 layers, 2 checkpointed, 1 pack of 2,030 tokens (3 documents)\n  fitted "));
+  CHECK(contains(wide.out, "\nllama3.1-8b, 8 of 32 layers, 8 checkpointed, 2 packs of 2,048 tokens each "));
+  CHECK(contains(wide.out, "3 packs of 4,096, 4,096, 3,281 tokens (4 documents)\n"));
+  CHECK(contains(wide.out,
+                 "\nnote: 22 of 36 steps are flagged throttled, 16 noisy: their clocks or times moved during "
+                 "the samples\n"));
+  CHECK_FALSE(contains(wide.out, "packs="));
+}
+
+TEST_CASE("A step's groups are named where it has any, and of many packs the first and the last") {
+  const TemporaryFolder folder;
+  write_text(folder / "steps.jsonl",
+             kSource + R"({"case": "step model=llama3.1-8b layers=32 gc_layers=0 sp=4 dp=2 zero=3 )"
+                       R"(packs=1x4096/1x2048/1x1024/1x512", "library": "torch", "samples_s": [1]})"
+                       "\n");
+  const ProgramRun run =
+      run_shell(folder, "COLUMNS=120 packsim calibrate validate h100-sxm-public steps.jsonl");
+  INFO(run.err);
+  CHECK(run.exit_code == 0);
+  CHECK(contains(
+      run.out,
+      "\nllama3.1-8b, 32 layers, sp 4, dp 2, ZeRO 3, 4 packs of 4,096, .., 512 tokens (4 documents)\n"));
 }
 
 TEST_CASE("Every shipped hardware profile is what its data give", "[plain]") {

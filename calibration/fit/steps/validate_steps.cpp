@@ -1,25 +1,17 @@
 #include "calibration/fit/steps/validate_steps.hpp"
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <stdexcept>
 
-#include "calibration/fit/robust_least_squares.hpp"
+#include "calibration/fit/steps/measured_step.hpp"
 
 namespace packsim {
 namespace {
 
-// A step row as the framework numbers see it.
-struct FrameworkRow {
-  std::size_t index = 0;
-  double measured_s = 0;
-  double kernels_s = 0;
-  double n_micro_batches = 0;
-};
+using NamedErrors = std::vector<std::pair<std::string, double>>;
 
-ErrorSummary summary_of(const std::vector<std::pair<std::string, double>>& errors) {
+ErrorSummary summary_of(const NamedErrors& errors) {
   ErrorSummary summary;
   summary.n = static_cast<int>(errors.size());
   if (errors.empty()) return summary;
@@ -39,55 +31,101 @@ ErrorSummary summary_of(const std::vector<std::pair<std::string, double>>& error
   return summary;
 }
 
-double predicted_s(const std::vector<double>& numbers, const FrameworkRow& row) {
-  return numbers[0] * row.kernels_s + numbers[1] * row.n_micro_batches + numbers[2];
-}
+// The errors of one number, in the three groups of their summaries.
+struct GroupedErrors {
+  NamedErrors fitted;
+  NamedErrors left_out;
+  NamedErrors held_out;
 
-// Two rows for each number that is fitted: the factor first, then the step's cost, then the micro-batch's.
-std::vector<double> start_of(const std::vector<FrameworkRow>& rows) {
-  std::set<double> counts;
-  for (const FrameworkRow& row : rows) counts.insert(row.n_micro_batches);
-  std::vector<double> start = {1, 0, 0};
-  if (rows.size() >= 4) start[2] = 1e-3;
-  if (rows.size() >= 6 && counts.size() > 1) start[1] = 1e-3;
-  return start;
-}
-
-PositiveFit fit_rows(const std::vector<FrameworkRow>& rows) {
-  const auto n = static_cast<Eigen::Index>(rows.size());
-  Eigen::VectorXd measured_s(n);
-  for (Eigen::Index i = 0; i < n; ++i) measured_s[i] = rows[static_cast<std::size_t>(i)].measured_s;
-  const auto model = [&](const std::vector<double>& numbers) {
-    Eigen::VectorXd time_s(n);
-    for (Eigen::Index i = 0; i < n; ++i) time_s[i] = predicted_s(numbers, rows[static_cast<std::size_t>(i)]);
-    return time_s;
-  };
-  return fit_positive(model, measured_s, start_of(rows));
-}
-
-void add_framework(const std::vector<FrameworkRow>& fit_rows_in, const std::vector<FrameworkRow>& all,
-                   StepValidation& validation) {
-  const PositiveFit fit = fit_rows(fit_rows_in);
-  validation.framework = FrameworkNumbers{{"kernel_factor", fit.values[0], fit.standard_errors[0]},
-                                          {"micro_batch_s", fit.values[1], fit.standard_errors[1]},
-                                          {"step_s", fit.values[2], fit.standard_errors[2]}};
-  std::vector<std::pair<std::string, double>> fitted;
-  std::vector<std::pair<std::string, double>> left_out;
-  std::vector<std::pair<std::string, double>> held_out;
-  for (const FrameworkRow& row : all) {
-    StepError& error = validation.rows[row.index];
-    error.with_framework_s = predicted_s(fit.values, row);
-    error.with_framework_error = error.with_framework_s / row.measured_s - 1;
-    (error.fit_row ? fitted : held_out).emplace_back(error.step, error.with_framework_error);
-    if (!error.fit_row || fit_rows_in.size() < 2) continue;
-    std::vector<FrameworkRow> others = fit_rows_in;
-    std::erase_if(others, [&](const FrameworkRow& other) { return other.index == row.index; });
-    error.left_out_error = predicted_s(fit_rows(others).values, row) / row.measured_s - 1;
-    left_out.emplace_back(error.step, error.left_out_error);
+  void add(const StepError& row, double error, double left_out_error) {
+    (row.fit_row ? fitted : held_out).emplace_back(row.step, error);
+    if (row.fit_row) left_out.emplace_back(row.step, left_out_error);
   }
-  validation.with_framework_fit = summary_of(fitted);
-  validation.with_framework_left_out = summary_of(left_out);
-  validation.with_framework_held_out = summary_of(held_out);
+  FrameworkSummaries summaries() const {
+    return {summary_of(fitted), summary_of(left_out), summary_of(held_out)};
+  }
+};
+
+// The step rows, marked ones or all.
+Measurements steps_of(const Measurements& measurements,
+                      const std::function<bool(const Measurement&)>& is_marked = {}) {
+  Measurements steps{.sources = measurements.sources, .rows = {}, .skipped = {}};
+  for (const Measurement& row : measurements.rows) {
+    if (row.kernel.kernel() == "step" && (!is_marked || is_marked(row))) steps.rows.push_back(row);
+  }
+  return steps;
+}
+
+// The fit's rows are the validation's marked rows, in their order.
+void add_left_out(const FrameworkFit& fit, std::vector<StepError>& rows) {
+  auto fitted = fit.rows.begin();
+  for (StepError& row : rows) {
+    if (!row.fit_row) continue;
+    row.left_out_error = fitted->left_out_s / row.measured_s - 1;
+    if (row.measured_memory_bytes)
+      row.left_out_memory_error = fitted->left_out_memory_bytes / *row.measured_memory_bytes - 1;
+    ++fitted;
+  }
+}
+
+void add_framework(const HardwareProfile& hardware, const Measurements& measurements,
+                   const StepValidationOptions& options, StepValidation& validation) {
+  if (options.framework) {
+    validation.framework = options.framework;
+  } else {
+    validation.framework_fit = fit_framework_profile(steps_of(measurements, options.is_fit_row),
+                                                     options.model, options.cluster, hardware);
+    validation.framework = validation.framework_fit->profile;
+    add_left_out(*validation.framework_fit, validation.rows);
+  }
+  const FrameworkFactors& factors = validation.framework->factors;
+  const Measurements all = steps_of(measurements);
+  const std::vector<MeasuredStep> steps = measured_steps(all, options.model, options.cluster, hardware);
+  GroupedErrors times;
+  GroupedErrors peaks;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    StepError& row = validation.rows[i];
+    row.with_framework_s = steps[i].terms.time_s(time_factors(factors));
+    row.with_framework_error = row.with_framework_s / row.measured_s - 1;
+    times.add(row, row.with_framework_error, row.left_out_error);
+    row.with_framework_memory_bytes = peak_memory_of(steps[i], factors).total_bytes();
+    if (!row.measured_memory_bytes) continue;
+    row.with_framework_memory_error = row.with_framework_memory_bytes / *row.measured_memory_bytes - 1;
+    peaks.add(row, row.with_framework_memory_error, row.left_out_memory_error);
+  }
+  validation.with_framework = times.summaries();
+  validation.memory = peaks.summaries();
+}
+
+// "26 of 36 steps are flagged throttled, 14 noisy: ..."; empty where none is.
+std::string flags_note(const std::vector<StepError>& rows) {
+  std::string note;
+  for (const char* flag : {"throttled", "noisy", "recompiled"}) {
+    const auto n = std::ranges::count_if(
+        rows, [&](const StepError& row) { return std::ranges::find(row.flags, flag) != row.flags.end(); });
+    if (n == 0) continue;
+    note += note.empty() ? std::to_string(n) + " of " + std::to_string(rows.size()) + " steps are flagged "
+                         : ", " + std::to_string(n) + " ";
+    note += flag;
+  }
+  return note.empty() ? note : note + ": their clocks or times moved during the samples";
+}
+
+StepError error_of(const HardwareProfile& profile, const Measurement& row,
+                   const std::vector<KernelUse>& kernels, const StepValidationOptions& options) {
+  StepError error{.step = row.kernel.text(),
+                  .library = row.library,
+                  .flags = row.flags,
+                  .measured_s = row.median_s(),
+                  .spread = row.relative_spread(),
+                  .predicted = predict_step(profile, kernels),
+                  .measured_parts_s = {}};
+  error.error = error.predicted.time_s / error.measured_s - 1;
+  for (const auto& [part, samples_s] : row.parts_s)
+    error.measured_parts_s.emplace_back(part, median(samples_s));
+  error.fit_row = options.is_fit_row && options.is_fit_row(row);
+  error.measured_memory_bytes = row.peak_memory_bytes;
+  return error;
 }
 
 }  // namespace
@@ -95,9 +133,7 @@ void add_framework(const std::vector<FrameworkRow>& fit_rows_in, const std::vect
 StepValidation validate_steps(const HardwareProfile& profile, const Measurements& measurements,
                               const StepKernels& kernels, const StepValidationOptions& options) {
   StepValidation validation;
-  std::vector<FrameworkRow> complete;
-  std::vector<FrameworkRow> fit_rows_found;
-  std::vector<std::pair<std::string, double>> alone;
+  NamedErrors alone;
   std::string mistakes;
   for (const Measurement& row : measurements.rows) {
     if (row.kernel.kernel() != "step") continue;
@@ -109,36 +145,18 @@ StepValidation validate_steps(const HardwareProfile& profile, const Measurements
           (mistakes.empty() ? "" : "\n") + (row.place.empty() ? "" : row.place + ": ") + mistake.what();
       continue;
     }
-    StepError error{.step = row.kernel.text(),
-                    .library = row.library,
-                    .measured_s = row.median_s(),
-                    .spread = row.relative_spread(),
-                    .predicted = predict_step(profile, uses),
-                    .measured_parts_s = {}};
-    error.error = error.predicted.time_s / error.measured_s - 1;
-    for (const auto& [part, samples_s] : row.parts_s)
-      error.measured_parts_s.emplace_back(part, median(samples_s));
-    error.fit_row = options.is_fit_row && options.is_fit_row(row);
-    for (const char* flag : {"noisy", "throttled", "recompiled"}) {
-      if (row.has_flag(flag)) validation.notes.push_back(error.step + ": measured while " + flag);
-    }
-    const bool is_complete = error.predicted.missing.empty();
-    validation.n_incomplete += is_complete ? 0 : 1;
-    if (is_complete) {
+    const StepError error = error_of(profile, row, uses, options);
+    if (error.predicted.missing.empty()) {
       alone.emplace_back(error.step, error.error);
-      complete.push_back({.index = validation.rows.size(),
-                          .measured_s = error.measured_s,
-                          .kernels_s = error.predicted.time_s,
-                          .n_micro_batches = static_cast<double>(row.kernel.packs("packs").size())});
-      if (error.fit_row) fit_rows_found.push_back(complete.back());
+    } else {
+      ++validation.n_incomplete;
     }
-    validation.rows.push_back(std::move(error));
+    validation.rows.push_back(error);
   }
   if (!mistakes.empty()) throw std::invalid_argument(mistakes);
   validation.kernels_alone = summary_of(alone);
-  if (options.is_fit_row && fit_rows_found.empty())
-    validation.notes.push_back("no row with all its kernels is marked for the framework numbers");
-  if (!fit_rows_found.empty()) add_framework(fit_rows_found, complete, validation);
+  if (const std::string note = flags_note(validation.rows); !note.empty()) validation.notes.push_back(note);
+  if (options.is_fit_row || options.framework) add_framework(profile, measurements, options, validation);
   return validation;
 }
 

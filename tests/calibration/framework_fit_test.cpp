@@ -6,6 +6,7 @@
 #include "calibration/fit/curves/hardware_fit.hpp"
 #include "calibration/fit/steps/measured_step.hpp"
 #include "calibration/fit/steps/step_terms.hpp"
+#include "models/coverage/step_kernels.hpp"
 #include "models/memory/peak_memory.hpp"
 #include "models/step/micro_batch_time.hpp"
 #include "scenarios/loader/load_scenario.hpp"
@@ -62,12 +63,11 @@ std::vector<TrueStep> true_steps() {
         TrueStep step;
         step.text = "step model=llama3.1-8b layers=4 gc_layers=" + std::to_string(gc_layers) +
                     " sp=" + std::to_string(sp) + " dp=1 zero=1 packs=" + text;
-        step.plan = {
-            .n_gpus = sp,
-            .sequence = {.ulysses = sp},
-            .zero_stage = 1,
-            .execution = {.bucket_elements = 1 << 25, .recompute_stops_early = true, .plain_gradients = true},
-            .gc_layers = gc_layers};
+        step.plan = {.n_gpus = sp,
+                     .sequence = {.ulysses = sp},
+                     .zero_stage = 1,
+                     .execution = kMeasuredStepExecution,
+                     .gc_layers = gc_layers};
         step.packs = lengths;
         steps.push_back(step);
       }
@@ -102,7 +102,8 @@ Synthetic made_up_steps(const HardwareProfile& hardware, double noise) {
     rows.measurements.rows.back().peak_memory_bytes =
         peak_memory(cut, gpus, step.plan,
                     {.reserved_bytes = kTruth.reserved_bytes, .logits_bytes_per_vocab_entry = kLogitsBytes},
-                    static_cast<double>(most_tokens) / step.plan.sequence.ulysses)
+                    static_cast<double>(most_tokens) / step.plan.sequence.ulysses,
+                    static_cast<int>(step.packs.size()))
             .total_bytes();
   }
   return rows;

@@ -65,8 +65,8 @@ std::vector<KernelColumn> kernel_columns() {
           {"attention", "backward", {"attention pass=bwd"}},
           {"element-", "wise", elementwise_families()},
           {"", "copies", families_by("copy", "kind")},
-          {"collectives", "in a node", families_by("collective", "op")},
-          {"collectives", "between", families_between_nodes()},
+          {"collective", "in a node", families_by("collective", "op")},
+          {"collective", "between", families_between_nodes()},
           {"", "AdamW", {"adamw"}}};
 }
 

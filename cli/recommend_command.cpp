@@ -20,6 +20,7 @@
 #include "files/write_file.hpp"
 #include "recommend/recommendation_text.hpp"
 #include "recommend/sensitivity.hpp"
+#include "reports/settings/trainer_settings.hpp"
 
 namespace packsim {
 namespace {
@@ -84,6 +85,17 @@ Scenario on_cluster(const RecommendArguments& arguments, const CommandContext& c
   return load_scenario(changed, context);
 }
 
+// The plan of the best run in the words of each trainer.
+void write_settings(const std::string& folder, const Recommendation& found, const Scenario& scenario) {
+  const Candidate& best = found.candidates[found.ranking.front()];
+  const auto run = std::ranges::find(found.report.runs, best.strategy, &StrategyResult::name);
+  const TrainerJob job =
+      trainer_job(found.report.manifest, *run, scenario.model.n_layers, scenario.cluster.nodes);
+  for (const TrainerFormat& format : trainer_formats())
+    write_file(folder + std::string(format.file), format.settings(job));
+  write_file(folder + "README.md", settings_readme(job));
+}
+
 // What a trainer and a colleague need of the best cluster. Says which files there are.
 std::string write_answer(const RecommendArguments& arguments, const CommandContext& context,
                          const Recommendation& found, const std::vector<Sensitivity>& sensitivities) {
@@ -98,7 +110,8 @@ std::string write_answer(const RecommendArguments& arguments, const CommandConte
   const DataPaths data{.root = context.data_root};
   write_file(folder + "scenario.json",
              moved_scenario(scenario, folder + "scenario.json", data).dump(2) + "\n");
-  text += ", scenario.json";
+  write_settings(folder + "settings/", found, scenario);
+  text += ", scenario.json, settings/";
   if (keeps_data_order(scenario.lengths)) {
     write_file(folder + "schedule.plan",
                schedule_file_of(scenario, best.strategy, context.version, arguments.normaliser));
@@ -168,7 +181,8 @@ void add_recommend_command(CLI::App& app, const CommandContext& context) {
                    "Clusters simulated at the same time; default: one a core")
       ->check(CLI::Range(1, 1024));
   CLI::Option* out = command->add_option(
-      "--out", arguments->out, "Folder for the answer: recommendation.json, scenario.json, schedule.plan");
+      "--out", arguments->out,
+      "Folder for the answer: recommendation.json, scenario.json, schedule.plan, and settings for trainers");
   add_normaliser_option(*command, arguments->normaliser)->needs(out);
   command->add_flag("--all", arguments->all, "Simulate also the clusters that cannot be the answer");
   command->add_flag("--json", arguments->json, "Print JSON");

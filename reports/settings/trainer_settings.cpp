@@ -1,0 +1,139 @@
+#include "reports/settings/trainer_settings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <stdexcept>
+
+#include "reports/settings/formats.hpp"
+#include "reports/text/numbers.hpp"
+
+namespace packsim {
+namespace {
+
+using namespace settings_detail;
+using formats_detail::grouped;
+
+const std::array kFormats = {
+    TrainerFormat{"DeepSpeed", "deepspeed.json", deepspeed_settings, deepspeed_unsaid},
+    TrainerFormat{"FSDP2 by Accelerate", "fsdp2.yaml", fsdp2_settings, fsdp2_unsaid},
+    TrainerFormat{"Megatron-LM", "megatron.sh", megatron_settings, megatron_unsaid},
+    TrainerFormat{"TRL", "trl.yaml", trl_settings, trl_unsaid},
+    TrainerFormat{"axolotl", "axolotl.yaml", axolotl_settings, axolotl_unsaid},
+};
+
+// The mean of an iteration, where the run does not say one number for all.
+int micro_batches(const PlannedGroup& group) {
+  if (group.micro_batches_per_rank) return *group.micro_batches_per_rank;
+  const double n_iterations = static_cast<double>(std::max<std::int64_t>(group.iterations, 1));
+  const double per_rank = static_cast<double>(group.packs) / n_iterations / std::max(group.n_dp_ranks, 1);
+  return std::max(1, static_cast<int>(std::ceil(per_rank)));
+}
+
+bool differs(const PlannedGroup& one, const PlannedGroup& other) {
+  return one.sequence != other.sequence || one.gc_layers != other.gc_layers ||
+         one.zero_stage != other.zero_stage || one.capacity_tokens != other.capacity_tokens;
+}
+
+// Parts of a plan that trainers set in ways of their own, if at all.
+void add_unsaid_parts(const ParallelPlan& plan, std::vector<std::string>& remarks) {
+  const auto add = [&](bool is_there, std::string text) {
+    if (is_there) remarks.push_back(std::move(text));
+  };
+  add(plan.lora_rank > 0, fmt::format("LoRA of rank {} is not said.", plan.lora_rank));
+  add(plan.frozen_weights == FrozenWeights::nf4, "Frozen weights in 4 bits (QLoRA) are not said.");
+  add(is_fp8(plan.precision), "Matrix products in fp8 are not said.");
+  add(plan.mlp_tiles > 1, fmt::format("An MLP in {} tiles (ALST) is not said.", plan.mlp_tiles));
+  add(plan.loss_tiles > 1, fmt::format("A loss in {} tiles is not said.", plan.loss_tiles));
+  add(plan.offload.activations, "Inputs of checkpointed layers in host memory are not said.");
+  add(plan.offload.gradients && !plan.offload.optimizer, "Gradients in host memory are not said.");
+}
+
+}  // namespace
+
+TrainerJob trainer_job(const RunManifest& manifest, const StrategyResult& run, int n_layers, int nodes) {
+  if (run.groups.empty()) throw std::invalid_argument("expected a run with groups of packs, got " + run.name);
+  const PlannedGroup& group =
+      *std::ranges::max_element(run.groups, {}, [](const PlannedGroup& g) { return g.capacity_tokens; });
+  TrainerJob job{.model = manifest.model,
+                 .n_layers = n_layers,
+                 .nodes = nodes,
+                 .n_gpus = manifest.n_gpus,
+                 .epochs = manifest.epochs,
+                 .capacity_tokens = group.capacity_tokens,
+                 .micro_batches_per_rank = micro_batches(group),
+                 .plan = run.plan,
+                 .remarks = {}};
+  job.plan.sequence = group.sequence;
+  job.plan.gc_layers = group.gc_layers;
+  job.plan.zero_stage = group.zero_stage;
+  const auto n_others =
+      std::ranges::count_if(run.groups, [&](const PlannedGroup& other) { return differs(group, other); });
+  if (n_others > 0) {
+    job.remarks.push_back(fmt::format(
+        "The plan has {} groups of packs with degrees of their own, and a trainer's settings have one. "
+        "These are of the longest packs, up to {} tokens, in which all others fit, and cost more "
+        "than the plan. A loop that reads schedule.plan (packsim.torch) takes every group as it is.",
+        run.groups.size(), grouped(group.capacity_tokens)));
+  }
+  if (!group.micro_batches_per_rank) {
+    job.remarks.push_back(fmt::format(
+        "Iterations have different numbers of micro-batches; {} for each rank is the mean, rounded up.",
+        job.micro_batches_per_rank));
+  }
+  add_unsaid_parts(job.plan, job.remarks);
+  return job;
+}
+
+std::span<const TrainerFormat> trainer_formats() {
+  return kFormats;
+}
+
+std::string settings_readme(const TrainerJob& job) {
+  std::string text = fmt::format(
+      "# Settings\n\nThe plan for {} on {} GPUs ({} nodes), as far as the settings of trainers can say it. A "
+      "micro-batch is a pack of up "
+      "to\n{} tokens. Which samples are in which pack says ../schedule.plan, where it was written.\n\n"
+      "| file | trainer |\n|---|---|\n",
+      job.model, grouped(job.n_gpus), grouped(job.nodes), grouped(job.capacity_tokens));
+  for (const TrainerFormat& format : kFormats) text += fmt::format("| {} | {} |\n", format.file, format.name);
+  if (!job.remarks.empty()) text += "\n## For all of them\n\n";
+  for (const std::string& remark : job.remarks) text += "- " + remark + "\n";
+  for (const TrainerFormat& format : kFormats) {
+    const std::vector<std::string> unsaid = format.unsaid(job);
+    text += fmt::format("\n## What {} cannot say\n\n", format.file);
+    if (unsaid.empty()) text += "Nothing: it says all of this plan.\n";
+    for (const std::string& sentence : unsaid) text += "- " + sentence + "\n";
+  }
+  return text;
+}
+
+namespace settings_detail {
+
+std::vector<std::string> all_or_none_layers(const TrainerJob& job) {
+  if (job.plan.gc_layers == 0 || job.plan.gc_layers == job.n_layers) return {};
+  return {fmt::format(
+      "{} of {} layers are checkpointed. The setting knows all or none and says all, which is slower "
+      "and takes less memory.",
+      job.plan.gc_layers, job.n_layers)};
+}
+
+std::vector<std::string> no_model_parallelism(const TrainerJob& job) {
+  std::vector<std::string> unsaid;
+  const auto add = [&](int degree, const char* what) {
+    if (degree > 1) unsaid.push_back(fmt::format("{} over {} GPUs is not said.", what, degree));
+  };
+  add(job.plan.tp_degree, "Tensor parallelism");
+  add(job.plan.pp_degree, "A pipeline");
+  add(job.plan.ep_degree, "Expert parallelism");
+  return unsaid;
+}
+
+const char* yes_no(bool value) {
+  return value ? "true" : "false";
+}
+
+}  // namespace settings_detail
+}  // namespace packsim

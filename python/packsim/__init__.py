@@ -5,7 +5,7 @@
 >>> [samples.tolist() for samples in packing.groups[0]]
 [[3, 1], [0, 4], [2]]
 
-`compare()`, `simulate()` and `plan_of()` run the simulator, in a package that was built with it
+`compare()`, `simulate()`, `plan_of()` and `recommend()` run the simulator, in a package that was built with it
 (docs/python.md).
 """
 
@@ -31,6 +31,7 @@ from packsim.streaming import stream_packs
 
 if TYPE_CHECKING:
     from packsim.simulator import (
+        Recommendation,
         Report,
         Run,
         Scenario,
@@ -38,11 +39,13 @@ if TYPE_CHECKING:
         compare,
         load_scenario,
         plan_of,
+        recommend,
         simulate,
     )
 else:
     _OF_SIMULATOR = frozenset(
         {
+            "Recommendation",
             "Report",
             "Run",
             "Scenario",
@@ -50,6 +53,7 @@ else:
             "compare",
             "load_scenario",
             "plan_of",
+            "recommend",
             "simulate",
         }
     )
@@ -82,6 +86,7 @@ __all__ = [
     "Packing",
     "Plan",
     "PlanGroup",
+    "Recommendation",
     "RepackedPlan",
     "Report",
     "Run",
@@ -101,6 +106,7 @@ __all__ = [
     "options",
     "pack",
     "plan_of",
+    "recommend",
     "simulate",
     "strategies",
     "stream_packs",

@@ -44,4 +44,20 @@ def compare(
 def schedule_file(
     scenario: Scenario, strategy: str, normaliser: str, progress: Callable[[str], object] | None
 ) -> bytes: ...
+def recommend(
+    text_or_path: str,
+    name: str,
+    settings: Sequence[str],
+    library: str,
+    lengths: Sequence[tuple[str, NDArray[np.int32]]],
+    offers: Sequence[tuple[str, float | None]],
+    nodes: Sequence[int],
+    most_gpus: int | None,
+    deadline_hours: float | None,
+    budget: float | None,
+    fastest: bool,
+    simulates_all: bool,
+    threads: int,
+    progress: Callable[[str], object] | None,
+) -> tuple[str, list[tuple[str, str]], list[str]]: ...
 def shell_command(words: Sequence[str]) -> str: ...

@@ -19,6 +19,9 @@ void add_scenario(py::module_& module);
 /// compare() and schedule_file().
 void add_runs(py::module_& module);
 
+/// recommend().
+void add_recommendation(py::module_& module);
+
 /// The class of reports, which makes every format.
 void add_report(py::module_& module);
 

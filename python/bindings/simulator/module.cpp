@@ -5,4 +5,5 @@ PYBIND11_MODULE(_simulator, module) {
   packsim::python::add_scenario(module);
   packsim::python::add_report(module);
   packsim::python::add_runs(module);
+  packsim::python::add_recommendation(module);
 }

@@ -111,19 +111,31 @@ def load_scenario(
         Where this package was built without the simulator.
     """
     simulator = native()
-    if set is not None and not isinstance(set, Mapping):
-        raise ScenarioError([f"set: expected a mapping of keys to values, got {described(set)}"])
-    settings = [f"{key}={json_text(value, f'set {key}')}" for key, value in (set or {}).items()]
+    settings = given_settings(set)
+    source, name = scenario_source(scenario)
+    if name:
+        return Scenario(simulator.scenario_of_text(source, name, settings, simulator.__file__), None)
+    words = [source, *(word for setting in settings for word in ("--set", setting))]
+    return Scenario(simulator.load_scenario(source, settings, simulator.__file__), tuple(words))
+
+
+def given_settings(changes: Any) -> list[str]:
+    """The argument `set` as the program's --set. Raises ScenarioError."""
+    if changes is not None and not isinstance(changes, Mapping):
+        raise ScenarioError([f"set: expected a mapping of keys to values, got {described(changes)}"])
+    return [f"{key}={json_text(value, f'set {key}')}" for key, value in (changes or {}).items()]
+
+
+def scenario_source(scenario: Any) -> tuple[str, str]:
+    """A path and "", or a text and its name in messages. Raises ScenarioError."""
     if isinstance(scenario, Mapping):
-        text = json_text(scenario, _DICT)
-        return Scenario(simulator.scenario_of_text(text, _DICT, settings, simulator.__file__), None)
+        return json_text(scenario, _DICT), _DICT
     path = os.fspath(scenario) if isinstance(scenario, (str, os.PathLike)) else scenario
     if not is_text(path):
         raise ScenarioError([f"scenario: expected a path, a name or a mapping, got {described(scenario)}"])
     if not isinstance(scenario, str) and "/" not in path:
         path = os.path.join(os.curdir, path)  # a path is no name of a shipped scenario
-    words = [path, *(word for setting in settings for word in ("--set", setting))]
-    return Scenario(simulator.load_scenario(path, settings, simulator.__file__), tuple(words))
+    return path, ""
 
 
 def as_scenario(scenario: Any) -> Scenario:

@@ -1,0 +1,257 @@
+"""Which cluster and plan a job should have."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from packsim._arguments import described, index_of
+from packsim._frames import Column, arrow_table, pandas_frame, polars_frame
+from packsim.simulator.given_lengths import named_lengths
+from packsim.simulator.native import native
+from packsim.simulator.records import Record
+from packsim.simulator.scenario import Scenario, given_settings, scenario_source
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+Progress = Callable[[str], object]
+
+_MOST_THREADS = 256
+_MOST_NODES = 65536
+_GOALS = ("cheapest", "fastest")
+# Of a candidate, and of its times.
+_COLUMNS = {
+    "cluster_type": "str",
+    "nodes": "int",
+    "n_gpus": "int",
+    "least_gpu_hours": "float",
+    "strategy": "str",
+    "standing": "str",
+    "reason": "str",
+    "zero_stage": "int",
+    "groups": "str",
+}
+_TIMES = ("wall_hours", "gpu_days", "money")
+
+
+class Recommendation(Record):
+    """The answer to which cluster and plan a job should have: recommendation.json (docs/planning.md).
+
+    Attributes
+    ----------
+    best : Record or None
+        The candidate that is recommended; None if none keeps to the limits.
+    candidates : tuple of Record
+        Every strategy on every cluster, with what it is to the question.
+    ranking, pareto : tuple of Record
+        The best candidate of each cluster that keeps to the limits, best first; and those that no other one
+        beats in both hours and money, the fastest first.
+    fewest_gpus : int or None
+        That keep to the limits.
+    scenario : Scenario or None
+        On the best cluster, for `packsim.compare()` and `packsim.plan_of()`.
+    settings : dict of str to str
+        The plan as settings of trainers, by file name; empty without a best.
+    """
+
+    def __init__(self, members: dict[str, Any], scenario: Scenario | None, settings: dict[str, str]) -> None:
+        super().__init__(members, "recommendation")
+        self.scenario = scenario
+        self.settings = settings
+
+    def __getitem__(self, key: str) -> Any:
+        value = super().__getitem__(key)
+        if key == "best":
+            return None if value is None else self.candidates[value]
+        if key in ("ranking", "pareto"):
+            return tuple(self.candidates[index] for index in value)
+        return value
+
+    def _columns(self) -> list[Column]:
+        rows = self.to_dict()["candidates"]
+        columns: list[Column] = [(key, kind, [row[key] for row in rows]) for key, kind in _COLUMNS.items()]
+        for key in (f"{name}{end}" for name in _TIMES for end in ("", "_low", "_high")):
+            columns.append((key, "float", [(row["times"] or {}).get(key) for row in rows]))
+        return columns
+
+    def to_arrow(self) -> pyarrow.Table:
+        """A row per candidate."""
+        return arrow_table(self._columns())
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row per candidate."""
+        return pandas_frame(self._columns())
+
+    def to_polars(self) -> polars.DataFrame:
+        """A row per candidate."""
+        return polars_frame(self._columns())
+
+    def save_settings(self, folder: str | os.PathLike[str]) -> None:
+        """Write the settings of each trainer, and README.md with what they cannot say.
+
+        Raises
+        ------
+        ValueError
+            Where nothing is recommended.
+        OSError
+            Where a file cannot be written.
+        """
+        if not self.settings:
+            raise ValueError("expected a recommended cluster, got none that keeps to the limits")
+        os.makedirs(folder, exist_ok=True)
+        for name, text in self.settings.items():
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+
+    def _repr_html_(self) -> str:
+        cells = [("GPUs", "cluster", "strategy", "hours", "GPU-days", "money", "")]
+        for candidate in self.ranking:
+            times = candidate.times
+            money = "" if times.money is None else f"{times.money:.4g}"
+            cells.append(
+                (
+                    str(candidate.n_gpus),
+                    f"{candidate.nodes} nodes of {candidate.cluster_type}",
+                    candidate.strategy,
+                    f"{times.wall_hours:.4g} to {times.wall_hours_high:.4g}",
+                    f"{times.gpu_days:.4g}",
+                    money,
+                    "the best" if len(cells) == 1 else "",
+                )
+            )
+        rows = ("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in cells)
+        return f"<p>{html.escape(repr(self))}</p><table>{''.join(rows)}</table>"
+
+    def __repr__(self) -> str:
+        best = self.best
+        if best is None:
+            return "Recommendation(no cluster keeps to the limits)"
+        times = best.times
+        money = "" if times.money is None else f", costs {times.money:.4g}"
+        where = f"{best.nodes} nodes of {best.cluster_type} ({best.n_gpus} GPUs), {best.strategy}"
+        return f"Recommendation({where}: {times.wall_hours:.4g} h, {times.gpu_days:.4g} GPU-days{money})"
+
+
+def recommend(
+    scenario: str | os.PathLike[str] | Mapping[str, Any],
+    gpus: Mapping[str, float | None] | Sequence[str],
+    *,
+    deadline_hours: float | None = None,
+    budget: float | None = None,
+    most_gpus: int | None = None,
+    nodes: Sequence[int] | None = None,
+    goal: str | None = None,
+    set: Mapping[str, Any] | None = None,
+    lengths: Any = None,
+    simulate_all: bool = False,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> Recommendation:
+    """The cheapest or fastest cluster that keeps to limits with 90 % confidence: what `packsim recommend` finds.
+
+    Parameters
+    ----------
+    scenario, set
+        As of `load_scenario()`.
+    gpus
+        Types of clusters with the price of a GPU-hour, `{"h100-sxm-80gb": 2.5}`, or without prices.
+    deadline_hours, budget, most_gpus
+        Limits, at least one.
+    nodes
+        Numbers of nodes to try; None for 1 to 128.
+    goal
+        "cheapest" or "fastest"; None for the cheapest with a deadline, else the fastest.
+    lengths
+        Token lengths in place of the scenario's files, as of `Scenario.with_lengths()`.
+    simulate_all
+        Whether clusters are simulated that cannot be the answer.
+    threads
+        Number of clusters to simulate at the same time. The answer does not depend on it.
+    progress
+        As of `compare()`.
+
+    Raises
+    ------
+    ScenarioError
+        Where the scenario is refused on every cluster.
+    ValueError
+        For a question without limits, GPUs or sense.
+    OSError
+        Where a file cannot be read.
+    """
+    simulator = native()
+    limits = {
+        "deadline_hours": _positive("deadline_hours", deadline_hours),
+        "budget": _positive("budget", budget),
+        "most_gpus": None if most_gpus is None else _count("most_gpus", most_gpus, 2**31 - 1),
+    }
+    if all(limit is None for limit in limits.values()):
+        raise ValueError("expected at least one of deadline_hours, budget and most_gpus, got none")
+    if goal is not None and goal not in _GOALS:
+        raise ValueError(f"goal: expected one of {', '.join(_GOALS)}, got {described(goal)}")
+    is_fastest = goal == "fastest" or (goal is None and deadline_hours is None)
+    source, name = scenario_source(scenario)
+    settings = given_settings(set)
+    arrays = [] if lengths is None else named_lengths(lengths)
+    text, files, moves = simulator.recommend(
+        source,
+        name,
+        settings,
+        simulator.__file__,
+        arrays,
+        _offers(gpus),
+        sorted({_count("nodes", n, _MOST_NODES) for n in nodes or ()}),
+        limits["most_gpus"],
+        limits["deadline_hours"],
+        limits["budget"],
+        is_fastest,
+        bool(simulate_all),
+        _count("threads", threads, _MOST_THREADS),
+        progress,
+    )
+    return Recommendation(
+        json.loads(text), _moved(source, name, [*settings, *moves], arrays) if moves else None, dict(files)
+    )
+
+
+def _moved(source: str, name: str, settings: list[str], arrays: list[Any]) -> Scenario:
+    simulator = native()
+    if name:
+        scenario = Scenario(simulator.scenario_of_text(source, name, settings, simulator.__file__), None)
+    else:
+        words = (source, *(word for setting in settings for word in ("--set", setting)))
+        scenario = Scenario(simulator.load_scenario(source, settings, simulator.__file__), words)
+    return Scenario(scenario._core.with_lengths(arrays), None) if arrays else scenario
+
+
+def _offers(gpus: Any) -> list[tuple[str, float | None]]:
+    pairs = gpus.items() if isinstance(gpus, Mapping) else [(each, None) for each in gpus]
+    offers = []
+    for cluster_type, price in pairs:
+        if not isinstance(cluster_type, str):
+            raise ValueError(f"gpus: expected types of clusters, got {described(cluster_type)}")
+        offers.append((cluster_type, _positive(f"gpus[{cluster_type!r}]", price)))
+    return offers
+
+
+def _positive(what: str, value: Any) -> float | None:
+    if value is None:
+        return None
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or value <= 0:
+        raise ValueError(f"{what}: expected a number above 0, got {described(value)}")
+    return float(value)
+
+
+def _count(what: str, value: Any, most: int) -> int:
+    count = index_of(what, value)
+    if not 1 <= count <= most:
+        raise ValueError(f"{what}: expected integer in 1..{most}, got {count}")
+    return count

@@ -41,6 +41,7 @@ std::string axolotl_settings(const TrainerJob& job) {
 
 std::vector<std::string> axolotl_unsaid(const TrainerJob& job) {
   std::vector<std::string> unsaid = all_or_none_layers(job);
+  if (!is_fsdp(job)) unsaid.push_back(fmt::format("ZeRO {} is said by deepspeed.json.", job.plan.zero_stage));
   if (job.plan.sequence.ulysses > 1)
     unsaid.push_back(fmt::format("Ulysses over {} GPUs: axolotl's context parallelism is ring attention.",
                                  job.plan.sequence.ulysses));

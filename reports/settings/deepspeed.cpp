@@ -23,7 +23,9 @@ std::string deepspeed_settings(const TrainerJob& job) {
 }
 
 std::vector<std::string> deepspeed_unsaid(const TrainerJob& job) {
-  std::vector<std::string> unsaid = no_model_parallelism(job);
+  std::vector<std::string> unsaid = {fmt::format(
+      "Packs of up to {} tokens are the data loader's (trl.yaml, axolotl.yaml).", job.capacity_tokens)};
+  for (const std::string& sentence : no_model_parallelism(job)) unsaid.push_back(sentence);
   if (job.plan.sequence.ring > 1)
     unsaid.push_back(
         fmt::format("Ring attention over {} GPUs: DeepSpeed has Ulysses alone.", job.plan.sequence.ring));

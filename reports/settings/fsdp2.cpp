@@ -37,7 +37,10 @@ std::string fsdp2_settings(const TrainerJob& job) {
 }
 
 std::vector<std::string> fsdp2_unsaid(const TrainerJob& job) {
-  std::vector<std::string> unsaid = all_or_none_layers(job);
+  std::vector<std::string> unsaid = {fmt::format(
+      "Packs of up to {} tokens, {} of them for each rank in a step, are the training loop's (trl.yaml).",
+      job.capacity_tokens, job.micro_batches_per_rank)};
+  for (const std::string& sentence : all_or_none_layers(job)) unsaid.push_back(sentence);
   if (job.plan.zero_stage < 2)
     unsaid.push_back(
         fmt::format("ZeRO {}: FSDP2 shards gradients too, and exchanges them after every micro-batch.",

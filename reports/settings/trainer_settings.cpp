@@ -24,12 +24,11 @@ const std::array kFormats = {
     TrainerFormat{"axolotl", "axolotl.yaml", axolotl_settings, axolotl_unsaid},
 };
 
-// The mean of an iteration, where the run does not say one number for all.
-int micro_batches(const PlannedGroup& group) {
-  if (group.micro_batches_per_rank) return *group.micro_batches_per_rank;
-  const double n_iterations = static_cast<double>(std::max<std::int64_t>(group.iterations, 1));
-  const double per_rank = static_cast<double>(group.packs) / n_iterations / std::max(group.n_dp_ranks, 1);
-  return std::max(1, static_cast<int>(std::ceil(per_rank)));
+// Micro-batches of full packs that have as many tokens as an iteration of the job, rounded up.
+int full_micro_batches(const RunManifest& manifest, std::int64_t capacity_tokens, int n_ranks) {
+  const double tokens = static_cast<double>(capacity_tokens) * std::max(n_ranks, 1);
+  return std::max(1,
+                  static_cast<int>(std::ceil(static_cast<double>(manifest.tokens_per_iteration) / tokens)));
 }
 
 bool differs(const PlannedGroup& one, const PlannedGroup& other) {
@@ -63,7 +62,7 @@ TrainerJob trainer_job(const RunManifest& manifest, const StrategyResult& run, i
                  .n_gpus = manifest.n_gpus,
                  .epochs = manifest.epochs,
                  .capacity_tokens = group.capacity_tokens,
-                 .micro_batches_per_rank = micro_batches(group),
+                 .micro_batches_per_rank = group.micro_batches_per_rank.value_or(1),
                  .plan = run.plan,
                  .remarks = {}};
   job.plan.sequence = group.sequence;
@@ -78,10 +77,13 @@ TrainerJob trainer_job(const RunManifest& manifest, const StrategyResult& run, i
         "than the plan. A loop that reads schedule.plan (packsim.torch) takes every group as it is.",
         run.groups.size(), grouped(group.capacity_tokens)));
   }
-  if (!group.micro_batches_per_rank) {
+  if (n_others > 0 || !group.micro_batches_per_rank) {
+    job.micro_batches_per_rank = full_micro_batches(manifest, group.capacity_tokens, job.plan.dp_degree());
     job.remarks.push_back(fmt::format(
-        "Iterations have different numbers of micro-batches; {} for each rank is the mean, rounded up.",
-        job.micro_batches_per_rank));
+        "Steps of the plan have different packs. {} micro-batches of full packs for each of {} ranks are "
+        "what an "
+        "iteration of {} tokens needs, rounded up.",
+        job.micro_batches_per_rank, job.plan.dp_degree(), grouped(manifest.tokens_per_iteration)));
   }
   add_unsaid_parts(job.plan, job.remarks);
   return job;

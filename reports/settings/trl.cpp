@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "reports/settings/formats.hpp"
 
 namespace packsim::settings_detail {
@@ -24,10 +22,11 @@ std::string trl_settings(const TrainerJob& job) {
 
 std::vector<std::string> trl_unsaid(const TrainerJob& job) {
   std::vector<std::string> unsaid = all_or_none_layers(job);
-  const std::vector<std::string> others = is_fsdp(job) ? fsdp2_unsaid(job) : no_model_parallelism(job);
-  for (const std::string& other : others) {
-    if (std::ranges::find(unsaid, other) == unsaid.end()) unsaid.push_back(other);
-  }
+  unsaid.push_back(fmt::format(
+      "ZeRO {}, Ulysses over {} and ring attention over {} GPUs are said by {}, as far as it can.",
+      job.plan.zero_stage, job.plan.sequence.ulysses, job.plan.sequence.ring,
+      is_fsdp(job) ? "fsdp2.yaml" : "deepspeed.json"));
+  for (const std::string& sentence : no_model_parallelism(job)) unsaid.push_back(sentence);
   return unsaid;
 }
 

@@ -33,6 +33,7 @@ RunManifest manifest() {
   manifest.model = "llama3.1-8b";
   manifest.n_gpus = 32;
   manifest.epochs = 2;
+  manifest.tokens_per_iteration = 32 * 4 * 65536;
   return manifest;
 }
 
@@ -67,14 +68,16 @@ TEST_CASE("A plain plan is said in full by DeepSpeed, and each trainer gets its 
   CHECK(json["zero_optimization"]["stage"] == 1);
   CHECK(json["bf16"]["enabled"] == true);
   CHECK_FALSE(json.contains("sequence_parallel_size"));
-  CHECK(format_of("deepspeed.json").unsaid(job_of(run)).empty());
+  CHECK(format_of("deepspeed.json").unsaid(job_of(run)) ==
+        std::vector<std::string>{
+            "Packs of up to 65536 tokens are the data loader's (trl.yaml, axolotl.yaml)."});
   CHECK(job_of(run).remarks.empty());
   // 32 data-parallel ranks of 4 micro-batches.
   CHECK_THAT(format_of("megatron.sh").settings(job_of(run)), Contains("--global-batch-size 128\n"));
   CHECK_THAT(format_of("megatron.sh").settings(job_of(run)), Contains("--nnodes 4 --nproc-per-node 8"));
   CHECK_THAT(format_of("trl.yaml").settings(job_of(run)), Contains("max_length: 65536\n"));
   CHECK_THAT(format_of("axolotl.yaml").settings(job_of(run)), Contains("gradient_accumulation_steps: 4\n"));
-  CHECK_THAT(settings_readme(job_of(run)), Contains("## What deepspeed.json cannot say\n\nNothing"));
+  CHECK_THAT(settings_readme(job_of(run)), Contains("## What megatron.sh cannot say\n\nNothing"));
 }
 
 TEST_CASE("Nothing of a plan is lost: it is in the settings, or said not to be") {
@@ -124,22 +127,24 @@ TEST_CASE("Groups of packs: the settings are of the longest packs, and say so") 
   const TrainerJob job = job_of(run);
   CHECK(job.capacity_tokens == 65536);
   CHECK(job.plan.sequence.ulysses == 8);
-  REQUIRE(job.remarks.size() == 1);
+  REQUIRE(job.remarks.size() == 2);
   CHECK_THAT(job.remarks[0], Contains("2 groups of packs"));
   CHECK(deepspeed(run)["sequence_parallel_size"] == 8);
-  // 4 data-parallel ranks of 8 GPUs.
+  // 4 data-parallel ranks of 8 GPUs; the job's 8 Mi tokens are 32 packs of 64 Ki for each.
   CHECK_THAT(format_of("megatron.sh").settings(job), Contains("--context-parallel-size 8\n"));
-  CHECK_THAT(format_of("megatron.sh").settings(job), Contains("--global-batch-size 16\n"));
+  CHECK_THAT(format_of("megatron.sh").settings(job), Contains("--global-batch-size 128\n"));
+  CHECK(job.micro_batches_per_rank == 32);
   CHECK_THAT(format_of("megatron.sh").settings(job), Contains("--recompute-num-layers 20\n"));
-  CHECK_THAT(format_of("fsdp2.yaml").unsaid(job)[0], Contains("20 of 32 layers"));
+  CHECK_THAT(format_of("fsdp2.yaml").unsaid(job).at(1), Contains("20 of 32 layers"));
 }
 
-TEST_CASE("Iterations that differ get the mean number of micro-batches, rounded up") {
+TEST_CASE("Where iterations differ, a step has the job's tokens in full packs, rounded up") {
   StrategyResult run = plain_run();
   run.groups[0].micro_batches_per_rank.reset();
-  run.groups[0].packs = 1000;  // over 10 iterations and 32 ranks: 3.1
   CHECK(job_of(run).micro_batches_per_rank == 4);
-  CHECK_THAT(job_of(run).remarks.at(0), Contains("the mean, rounded up"));
+  CHECK_THAT(job_of(run).remarks.at(0), Contains("an iteration of 8,388,608 tokens needs, rounded up"));
+  run.groups[0].capacity_tokens = 60000;  // 4.4 packs for each of 32 ranks
+  CHECK(job_of(run).micro_batches_per_rank == 5);
   run.groups.clear();
   CHECK_THROWS_WITH(job_of(run), Contains("groups of packs, got ffd"));
 }
@@ -152,6 +157,6 @@ TEST_CASE("ZeRO 3 within nodes is FSDP2's shards of 8 with 4 replicas") {
   CHECK_THAT(yaml, Contains("dp_replicate_size: 4\n"));
   CHECK_THAT(yaml, Contains("dp_shard_size: 8\n"));
   CHECK_THAT(yaml, Contains("fsdp_reshard_after_forward: true\n"));
-  CHECK(format_of("fsdp2.yaml").unsaid(job_of(run)).empty());
+  CHECK(format_of("fsdp2.yaml").unsaid(job_of(run)).size() == 1);  // packs and micro-batches alone
   CHECK_THAT(format_of("megatron.sh").settings(job_of(run)), Contains("optim_grads_params"));
 }

@@ -31,7 +31,7 @@ const std::map<std::string, std::set<std::string>> kAllowed = {
     {"calibration", {"files", "packing", "models", "scenarios"}},
     {"validation",
      {"files", "packing", "models", "sim", "scenarios", "experiment", "reports", "calibration"}},
-    {"python", {"files", "packing", "plan_files", "scenarios", "experiment", "reports"}},
+    {"python", {"files", "packing", "plan_files", "scenarios", "experiment", "reports", "recommend"}},
     {"cli",
      {"files", "packing", "plan_files", "models", "sim", "planning", "scenarios", "experiment", "reports",
       "sweep", "recommend", "validation", "calibration"}},

@@ -13,6 +13,7 @@ from simulated import LENGTHS, PROGRAM, small_job
 
 import packsim
 
+JOB = small_job(strategies=[{"strategy": "isf"}, {"strategy": "bfd"}])
 GPUS = {"h100-sxm-80gb": 2.5, "h200-sxm-141gb": 30.0}
 
 
@@ -20,7 +21,7 @@ GPUS = {"h100-sxm-80gb": 2.5, "h200-sxm-141gb": 30.0}
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     np.save("lengths.npy", LENGTHS)
-    Path("job.json").write_text(json.dumps(small_job()))
+    Path("job.json").write_text(json.dumps(JOB))
     return tmp_path
 
 
@@ -35,7 +36,7 @@ def test_the_answer_is_the_programs() -> None:
     expected = by_program("--deadline", "100")
     found = packsim.recommend("job.json", GPUS, deadline_hours=100, nodes=[2, 1])
     assert found.to_dict() == expected
-    assert packsim.recommend(small_job(), GPUS, deadline_hours=100, nodes=[1, 2]).to_dict() == expected
+    assert packsim.recommend(JOB, GPUS, deadline_hours=100, nodes=[1, 2]).to_dict() == expected
     assert found.best is not None
     assert found.best.to_dict() == expected["candidates"][expected["best"]]
     assert found.ranking[0].to_dict() == found.best.to_dict()

@@ -63,7 +63,7 @@ profile: build ## Fit the shipped framework profile again from its data
 	@cmake --build --preset release -j $(JOBS) --target packsim_fit_steps
 	build/packsim_fit_steps calibration/data/hbp_step_times.csv > calibration/profiles/deepspeed-ulysses-h100.json
 
-hardware-profiles: build ## Fit the shipped hardware profiles again from published measurements
+hardware-profiles: build ## Fit the shipped hardware profiles, and PyTorch's, again from their measurements
 	calibration/data/fit_profiles.sh build/packsim
 
 plans: build ## Write the shipped measurement plans again

@@ -17,27 +17,33 @@ std::string deepspeed_settings(const TrainerJob& job) {
                                  {"gradient_accumulation_steps", job.micro_batches_per_rank},
                                  {"bf16", {{"enabled", true}}},
                                  {"zero_optimization", zero}};
-  if (plan.execution.fp32_gradients) json["data_types"] = {{"grad_accum_dtype", "fp32"}};
-  if (plan.sequence.ulysses > 1) json["sequence_parallel_size"] = plan.sequence.ulysses;
+  const std::string gradients = plan.execution.fp32_gradients ? "fp32" : "bf16";
+  json["data_types"] = {{"grad_accum_dtype", gradients}};
+  json["communication_data_type"] = gradients;
+  json["seq_parallel_communication_data_type"] = gradients;
   return json.dump(2) + "\n";
 }
 
-std::vector<std::string> deepspeed_unsaid(const TrainerJob& job) {
-  std::vector<std::string> unsaid = {fmt::format(
-      "Packs of up to {} tokens are the data loader's (trl.yaml, axolotl.yaml).", job.capacity_tokens)};
-  for (const std::string& sentence : no_model_parallelism(job)) unsaid.push_back(sentence);
-  if (job.plan.sequence.ring > 1)
-    unsaid.push_back(
-        fmt::format("Ring attention over {} GPUs: DeepSpeed has Ulysses alone.", job.plan.sequence.ring));
-  if (job.plan.gc_layers > 0)
-    unsaid.push_back(fmt::format("Checkpointing {} of {} layers is the model's to switch on.",
-                                 job.plan.gc_layers, job.n_layers));
-  if (job.plan.shard_degree > 0 && job.plan.zero_stage > 0)
-    unsaid.push_back(
-        fmt::format("Shards over {} GPUs with replicas: DeepSpeed shards over all (zero_hpz_partition_size "
-                    "is for weights "
-                    "of stage 3 alone).",
-                    job.plan.shard_degree));
+Sentences deepspeed_unsaid(const TrainerJob& job) {
+  const ParallelPlan& plan = job.plan;
+  Sentences unsaid = {fmt::format("Packs of up to {} tokens are the data loader's.", job.capacity_tokens)};
+  for (const std::string& sentence : beyond_hugging_face(job)) unsaid.push_back(sentence);
+  add_sequence(
+      job,
+      fmt::format(
+          "Ulysses is set up in code, or by Accelerate (distributed_type: DEEPSPEED, "
+          "parallelism_config_sp_size: {}, parallelism_config_sp_backend: deepspeed); DeepSpeed has no "
+          "ring attention.",
+          plan.sequence.ulysses),
+      unsaid);
+  add_if(
+      plan.gc_layers > 0,
+      fmt::format("Checkpointing {} of {} layers is the model's to switch on.", plan.gc_layers, job.n_layers),
+      unsaid);
+  add_if(plan.shard_degree > 0 && plan.zero_stage > 0,
+         fmt::format("Shards over {} GPUs with replicas are not said: DeepSpeed shards over all.",
+                     plan.shard_degree),
+         unsaid);
   return unsaid;
 }
 

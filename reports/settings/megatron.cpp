@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "reports/settings/formats.hpp"
 
 namespace packsim::settings_detail {
@@ -20,6 +22,28 @@ std::string recompute_arguments(const TrainerJob& job) {
   const int per_chunk = (plan.gc_layers + plan.n_chunks() - 1) / plan.n_chunks();
   return fmt::format(
       "  --recompute-granularity full\n  --recompute-method block\n  --recompute-num-layers {}\n", per_chunk);
+}
+
+// Weights, gradients and optimizer states.
+std::string state_arguments(const ParallelPlan& plan) {
+  std::string text;
+  if (plan.zero_stage == 1) text += "  --use-distributed-optimizer\n";
+  if (plan.zero_stage == 1 && plan.shard_degree > 0)
+    text += fmt::format("  --num-distributed-optimizer-instances {}\n",
+                        std::max(1, plan.state_gpus() / plan.shard_degree));
+  if (plan.zero_stage >= 2)
+    text += fmt::format(
+        "  --use-megatron-fsdp --ckpt-format fsdp_dtensor  # and CUDA_DEVICE_MAX_CONNECTIONS other than 1\n"
+        "  --data-parallel-sharding-strategy {}\n",
+        plan.zero_stage == 2 ? "optim_grads" : "optim_grads_params");
+  if (plan.execution.overlaps_states) text += "  --overlap-grad-reduce\n";
+  if (plan.execution.overlaps_gather && plan.execution.overlaps_states && plan.zero_stage > 0)
+    text += "  --overlap-param-gather\n";
+  if (plan.execution.overlaps_tensor) text += "  --tp-comm-overlap\n";
+  text += plan.execution.fp32_gradients ? "  --accumulate-allreduce-grads-in-fp32\n"
+                                        : "  --grad-reduce-in-bf16\n";
+  if (plan.offload.optimizer) text += "  --optimizer-cpu-offload\n";
+  return text;
 }
 
 }  // namespace
@@ -49,31 +73,33 @@ std::string megatron_settings(const TrainerJob& job) {
   if (plan.virtual_stages > 1 && plan.chunk_layers.empty())
     text += fmt::format("  --num-layers-per-virtual-pipeline-stage {}\n", job.n_layers / plan.n_chunks());
   if (plan.ep_degree > 1) text += fmt::format("  --expert-model-parallel-size {}\n", plan.ep_degree);
-  if (plan.zero_stage == 1) text += "  --use-distributed-optimizer\n";
-  if (plan.zero_stage >= 2)
-    text += fmt::format("  --use-megatron-fsdp\n  --data-parallel-sharding-strategy {}\n",
-                        plan.zero_stage == 2 ? "optim_grads" : "optim_grads_params");
-  if (plan.execution.overlaps_states) text += "  --overlap-grad-reduce\n";
-  if (plan.execution.overlaps_gather) text += "  --overlap-param-gather\n";
-  if (plan.execution.overlaps_tensor) text += "  --tp-comm-overlap\n";
-  if (plan.execution.fp32_gradients) text += "  --accumulate-allreduce-grads-in-fp32\n";
+  text += state_arguments(plan);
   text += recompute_arguments(job);
   return text + ")\n";
 }
 
-std::vector<std::string> megatron_unsaid(const TrainerJob& job) {
-  std::vector<std::string> unsaid;
+Sentences megatron_unsaid(const TrainerJob& job) {
   const ParallelPlan& plan = job.plan;
-  if (plan.checkpointing == Checkpointing::full && plan.gc_layers % plan.n_chunks() != 0)
-    unsaid.push_back(
-        fmt::format("{} checkpointed layers are no multiple of {} chunks of a pipeline: each "
-                    "recomputes one more than the plan says.",
-                    plan.gc_layers, plan.n_chunks()));
-  if (plan.checkpointing == Checkpointing::operations && plan.gc_layers > 0)
-    unsaid.push_back("Checkpointing by operation is torchtitan's.");
-  if (!plan.chunk_layers.empty())
-    unsaid.push_back("Chunks of different sizes are said by --pipeline-model-parallel-layout, not here.");
-  if (plan.lora_rank > 0) unsaid.push_back("LoRA is Megatron-Bridge's to set up.");
+  Sentences unsaid = {
+      "Packs are the data's: --seq-length alone neither packs documents nor keeps them apart (--sft, or "
+      "packsim.trainers.MegatronBatches)."};
+  add_if(plan.checkpointing == Checkpointing::full && plan.gc_layers % plan.n_chunks() != 0,
+         fmt::format(
+             "{} checkpointed layers are no multiple of {} chunks of a pipeline: each recomputes one more "
+             "than the plan says.",
+             plan.gc_layers, plan.n_chunks()),
+         unsaid);
+  add_if(plan.checkpointing == Checkpointing::operations && plan.gc_layers > 0,
+         "Checkpointing by operation is torchtitan's.", unsaid);
+  add_if(!plan.chunk_layers.empty(),
+         "Chunks of different sizes are said by --pipeline-model-parallel-layout, not here.", unsaid);
+  add_if(plan.zero_stage != 1 && plan.shard_degree > 0,
+         fmt::format("Shards over {} GPUs with replicas are not said.", plan.shard_degree), unsaid);
+  add_if(plan.offload.weights, "Weights in host memory are not said.", unsaid);
+  add_if(plan.execution.overlaps_gather && (!plan.execution.overlaps_states || plan.zero_stage == 0),
+         "Gathers beside the next forward pass need gradients that are reduced beside the backward pass, and "
+         "ZeRO.",
+         unsaid);
   return unsaid;
 }
 

@@ -97,7 +97,9 @@ std::string settings_readme(const TrainerJob& job) {
   std::string text = fmt::format(
       "# Settings\n\nThe plan for {} on {} GPUs ({} nodes), as far as the settings of trainers can say it. A "
       "micro-batch is a pack of up "
-      "to\n{} tokens. Which samples are in which pack says ../schedule.plan, where it was written.\n\n"
+      "to\n{} tokens. ../schedule.plan, where it was written, lists the samples of each pack. None of these "
+      "files was run in "
+      "its trainer: try a step before you book the cluster.\n\n"
       "| file | trainer |\n|---|---|\n",
       job.model, grouped(job.n_gpus), grouped(job.nodes), grouped(job.capacity_tokens));
   for (const TrainerFormat& format : kFormats) text += fmt::format("| {} | {} |\n", format.file, format.name);
@@ -114,23 +116,40 @@ std::string settings_readme(const TrainerJob& job) {
 
 namespace settings_detail {
 
-std::vector<std::string> all_or_none_layers(const TrainerJob& job) {
-  if (job.plan.gc_layers == 0 || job.plan.gc_layers == job.n_layers) return {};
-  return {fmt::format(
-      "{} of {} layers are checkpointed. The setting knows all or none and says all, which is slower "
-      "and takes less memory.",
-      job.plan.gc_layers, job.n_layers)};
+void add_if(bool holds, std::string sentence, Sentences& sentences) {
+  if (holds) sentences.push_back(std::move(sentence));
 }
 
-std::vector<std::string> no_model_parallelism(const TrainerJob& job) {
-  std::vector<std::string> unsaid;
-  const auto add = [&](int degree, const char* what) {
-    if (degree > 1) unsaid.push_back(fmt::format("{} over {} GPUs is not said.", what, degree));
-  };
-  add(job.plan.tp_degree, "Tensor parallelism");
-  add(job.plan.pp_degree, "A pipeline");
-  add(job.plan.ep_degree, "Expert parallelism");
+Sentences beyond_hugging_face(const TrainerJob& job) {
+  const ParallelPlan& plan = job.plan;
+  Sentences unsaid;
+  add_if(plan.tp_degree > 1, fmt::format("Tensor parallelism over {} GPUs is not said.", plan.tp_degree),
+         unsaid);
+  add_if(plan.pp_degree > 1, fmt::format("A pipeline over {} GPUs is not said.", plan.pp_degree), unsaid);
+  add_if(plan.ep_degree > 1, fmt::format("Expert parallelism over {} GPUs is not said.", plan.ep_degree),
+         unsaid);
+  add_if(plan.gc_layers > 0 && plan.checkpointing != Checkpointing::full,
+         "Checkpointing of parts of a layer is not said; whole layers are recomputed.", unsaid);
+  add_if(plan.execution.overlaps_gather, "Gathers beside the next forward pass are not said.", unsaid);
+  add_if(plan.execution.overlaps_tensor, "Tensor-parallel communication beside products is not said.",
+         unsaid);
   return unsaid;
+}
+
+void add_all_layers(const TrainerJob& job, Sentences& sentences) {
+  add_if(job.plan.gc_layers > 0 && job.plan.gc_layers < job.n_layers,
+         fmt::format(
+             "{} of {} layers are checkpointed. The file says all, which is slower and takes less memory.",
+             job.plan.gc_layers, job.n_layers),
+         sentences);
+}
+
+void add_sequence(const TrainerJob& job, const std::string& how, Sentences& sentences) {
+  const SequenceParallelism& sequence = job.plan.sequence;
+  add_if(sequence.gpus_per_pack() > 1,
+         fmt::format("Packs over {} GPUs (Ulysses {}, ring attention {}) are not said: {}",
+                     sequence.gpus_per_pack(), sequence.ulysses, sequence.ring, how),
+         sentences);
 }
 
 const char* yes_no(bool value) {

@@ -19,9 +19,10 @@ struct TrainerJob {
   int n_gpus = 1;
   int epochs = 1;
   std::int64_t capacity_tokens = 0;  ///< of a pack, which is a micro-batch
-  /// In an iteration. Where groups or iterations differ, as many as make its tokens of full packs, rounded up.
+  /// In an iteration. Where groups or iterations differ, as many as make its tokens of full packs, rounded
+  /// up.
   int micro_batches_per_rank = 1;
-  ParallelPlan plan;                 ///< with the group's degrees, checkpointed layers and ZeRO stage
+  ParallelPlan plan;  ///< with the group's degrees, checkpointed layers and ZeRO stage
   /// What holds for every trainer: groups that were left out, iterations that differ.
   std::vector<std::string> remarks;
 };

@@ -5,28 +5,34 @@
 namespace packsim::settings_detail {
 
 std::string trl_settings(const TrainerJob& job) {
-  std::string text = fmt::format(
-      "# Arguments of SFTConfig, for packsim.trainers.PackedSFTTrainer (docs/trainers.md) or trl sft "
-      "--config trl.yaml.\n"
+  // Checkpointing is said once: by the file of FSDP2, or here beside DeepSpeed's.
+  return fmt::format(
+      "# Arguments of trl sft --config trl.yaml, beside a model and a data set. TRL packs by itself; "
+      "PackedSFTTrainer\n"
+      "# (docs/trainers.md) takes them without the two lines on packing.\n"
       "max_length: {}\n"
+      "packing: true\n"
+      "packing_strategy: bfd\n"
+      "attn_implementation: flash_attention_2\n"
       "per_device_train_batch_size: 1\n"
       "gradient_accumulation_steps: {}\n"
       "num_train_epochs: {}\n"
       "bf16: true\n"
-      "padding_free: true\n"
-      "gradient_checkpointing: {}\n",
-      job.capacity_tokens, job.micro_batches_per_rank, job.epochs, yes_no(job.plan.gc_layers > 0));
-  text += is_fsdp(job) ? "# accelerate launch --config_file fsdp2.yaml\n" : "deepspeed: deepspeed.json\n";
-  return text;
+      "gradient_checkpointing: {}\n"
+      "{}",
+      job.capacity_tokens, job.micro_batches_per_rank, job.epochs,
+      yes_no(!is_fsdp(job) && job.plan.gc_layers > 0),
+      is_fsdp(job) ? "# accelerate launch --config_file fsdp2.yaml\n" : "deepspeed: deepspeed.json\n");
 }
 
-std::vector<std::string> trl_unsaid(const TrainerJob& job) {
-  std::vector<std::string> unsaid = all_or_none_layers(job);
-  unsaid.push_back(fmt::format(
-      "ZeRO {}, Ulysses over {} and ring attention over {} GPUs are said by {}, as far as it can.",
-      job.plan.zero_stage, job.plan.sequence.ulysses, job.plan.sequence.ring,
-      is_fsdp(job) ? "fsdp2.yaml" : "deepspeed.json"));
-  for (const std::string& sentence : no_model_parallelism(job)) unsaid.push_back(sentence);
+Sentences trl_unsaid(const TrainerJob& job) {
+  Sentences unsaid = {
+      fmt::format("ZeRO {}, offloading and the precision of gradients are said by {}, as far as it can.",
+                  job.plan.zero_stage, is_fsdp(job) ? "fsdp2.yaml" : "deepspeed.json")};
+  const Sentences others = is_fsdp(job) ? fsdp2_unsaid(job) : deepspeed_unsaid(job);
+  if (!is_fsdp(job)) add_all_layers(job, unsaid);
+  // The first sentence of the others is that packs are the loop's, which this is.
+  unsaid.insert(unsaid.end(), others.begin() + 1, others.end());
   return unsaid;
 }
 

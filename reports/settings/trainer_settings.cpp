@@ -147,8 +147,10 @@ void add_all_layers(const TrainerJob& job, Sentences& sentences) {
 void add_sequence(const TrainerJob& job, const std::string& how, Sentences& sentences) {
   const SequenceParallelism& sequence = job.plan.sequence;
   add_if(sequence.gpus_per_pack() > 1,
-         fmt::format("Packs over {} GPUs (Ulysses {}, ring attention {}) are not said: {}",
-                     sequence.gpus_per_pack(), sequence.ulysses, sequence.ring, how),
+         fmt::format(
+             "Packs over {} GPUs (Ulysses {}, ring attention {}) are not said, and without them a pack may "
+             "not fit and a step trains {} times the tokens: {}",
+             sequence.gpus_per_pack(), sequence.ulysses, sequence.ring, sequence.gpus_per_pack(), how),
          sentences);
 }
 

@@ -118,8 +118,8 @@ class GpuWatch:
         return details | ({"throttle_reasons": reasons} if reasons else {})
 
     def flags(self) -> list[str]:
-        """throttled: for a reason that means trouble. A clock that moves at the power limit is none: steps and
-        large products run so, and times that drift are noisy."""
+        """throttled: for a reason that means trouble. A clock that moves at the power limit is none: steps
+        and large products run so, and times that drift are noisy."""
         return ["throttled"] if self._reason_bits() & _TROUBLE else []
 
     def _reason_bits(self) -> int:

@@ -27,7 +27,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def by_program(*options: str) -> dict[str, Any]:
     gpus = [f"{name}={price}" for name, price in GPUS.items()]
-    words = [PROGRAM, "recommend", "job.json", "--gpus", *gpus, "--nodes", "1,2", "--json", "--quiet", *options]
+    words = [
+        PROGRAM,
+        "recommend",
+        "job.json",
+        "--gpus",
+        *gpus,
+        "--nodes",
+        "1,2",
+        "--json",
+        "--quiet",
+        *options,
+    ]
     answer: dict[str, Any] = json.loads(subprocess.run(words, check=True, capture_output=True).stdout)
     return answer
 

@@ -154,7 +154,7 @@ def recommend(
     threads: int = 1,
     progress: Progress | None = None,
 ) -> Recommendation:
-    """The cheapest or fastest cluster that keeps to limits with 90 % confidence: what `packsim recommend` finds.
+    """The best cluster that keeps to limits with 90 % confidence: what `packsim recommend` finds.
 
     Parameters
     ----------

@@ -5,8 +5,8 @@
 >>> [samples.tolist() for samples in packing.groups[0]]
 [[3, 1], [0, 4], [2]]
 
-`compare()`, `simulate()`, `plan_of()` and `recommend()` run the simulator, in a package that was built with it
-(docs/python.md).
+`compare()`, `simulate()`, `plan_of()` and `recommend()` run the simulator, in a package that was built
+with it (docs/python.md).
 """
 
 from typing import TYPE_CHECKING, Any

@@ -13,7 +13,11 @@ from simulated import LENGTHS, PROGRAM, small_job
 
 import packsim
 
-JOB = small_job(strategies=[{"strategy": "isf"}, {"strategy": "bfd"}])
+# Two strategies that train the same job, in moments.
+JOB = small_job(
+    packing={"capacity_tokens": 32768, "sp_degree": 4, "last_iteration": "shorten"},
+    strategies=[{"strategy": "isf"}, {"strategy": "bfd"}],
+)
 GPUS = {"h100-sxm-80gb": 2.5, "h200-sxm-141gb": 30.0}
 
 

@@ -31,9 +31,9 @@ BENCH
 chmod +x "$folder/bench"
 export PACKSIM_MICROBENCH=$folder/bench PACKSIM_PYTHON=false CALLS=$folder/calls
 begin_s=$(date +%s)
-said=$("$script" "$folder/out" --seconds 7 --steps kernels,gradients,repeat)
+said=$("$script" "$folder/out" --seconds 9 --steps kernels,gradients,repeat)
 took_s=$(($(date +%s) - begin_s))
-[ "$took_s" -le 20 ] || wrong "a step that hangs was not ended: $took_s s"
+[ "$took_s" -le 30 ] || wrong "a step that hangs was not ended: $took_s s"
 [ -e "$folder/out/kernels.done" ] || wrong "kernels worked, but are not done: $said"
 [ ! -e "$folder/out/gradients.done" ] || wrong "gradients failed, but count as done"
 [ ! -e "$folder/out/repeat.done" ] || wrong "repeat hung, but counts as done"

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "reports/settings/formats.hpp"
 
 namespace packsim::settings_detail {

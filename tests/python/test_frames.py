@@ -59,3 +59,17 @@ def test_types_are_the_same_where_no_run_has_a_value(reports: list[packsim.Repor
     assert whole.to_pandas().dtypes.equals(too_large.to_pandas().dtypes)
     assert str(whole.to_pandas().dtypes["gpu_days"]) == "float64"
     assert str(whole.to_pandas().dtypes["packs"]) == "Int64"
+
+
+def test_candidates_of_a_recommendation_are_tables() -> None:
+    job = small_job(
+        lengths={"mix": [{"source": "gsm8k.csv"}]},
+        packing={"capacity_tokens": 32768, "sp_degree": 4, "last_iteration": "shorten"},
+        strategies=[{"strategy": "isf"}, {"strategy": "bfd"}],
+    )
+    found = packsim.recommend(job, ["h100-sxm-80gb"], most_gpus=16, nodes=[1, 2, 4], lengths=LENGTHS)
+    frame = found.to_pandas()
+    assert len(frame) == len(found.candidates)
+    assert str(frame["n_gpus"].dtype) == "Int64"
+    assert frame["gpu_days"].max() == max(each.times.gpu_days for each in found.candidates if each.times)
+    assert found.to_arrow().column_names == list(frame.columns) == found.to_polars().columns

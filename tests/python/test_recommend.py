@@ -75,15 +75,6 @@ def test_lengths_may_be_an_array() -> None:
     assert run.gpu_days == found.best.times.gpu_days
 
 
-def test_candidates_are_tables() -> None:
-    found = packsim.recommend("job.json", ["h100-sxm-80gb"], most_gpus=16, nodes=[1, 2, 4])
-    frame = found.to_pandas()
-    assert len(frame) == len(found.candidates)
-    assert str(frame["n_gpus"].dtype) == "Int64"
-    assert frame["gpu_days"].max() == max(each.times.gpu_days for each in found.candidates if each.times)
-    assert found.to_arrow().column_names == list(frame.columns)
-
-
 def test_no_cluster_may_keep_to_the_limits() -> None:
     found = packsim.recommend("job.json", GPUS, deadline_hours=1e-6, nodes=[1])
     assert found.best is None and found.scenario is None and found.settings == {}

@@ -46,7 +46,7 @@ mkdir -p "$out" || exit 2
 all_steps='smoke|100|does everything run: libraries, every kernel against the CPU, one case of each kind, one training step
 kernels|260|the kernels of the shipped scenarios, quick plan
 steps|240|36 training steps on packs of real lengths: those to fit and those held out
-pytorch|60|attention by the kernels of the training steps, and large products, to hold the others to
+pytorch|150|large products by both programs, in fp8 too, and attention by the kernels of the training steps
 gradients|40|gradients of weights that are added into fp32, as Megatron adds them
 repeat|40|forty cases a second time, by another process: how far do runs differ
 sanitizer|60|compute-sanitizer on every kernel at a small size
@@ -70,7 +70,9 @@ step_steps() {
                 --budget-total-s "$1"
 }
 step_pytorch() {
-  measure_steps --plan "$plans_folder/pytorch.txt" --out "$out/pytorch.jsonl" --only kernels --budget-total-s "$1"
+  "$bench" --plan "$plans_folder/products.txt" --out "$out/products.jsonl" --budget-s $(($1 / 4))
+  measure_steps --plan "$plans_folder/pytorch.txt" --out "$out/pytorch.jsonl" --only kernels \
+                --budget-total-s $(($1 - $1 / 4))
 }
 step_gradients() { "$bench" --plan "$plans_folder/gradients.txt" --out "$out/kernels.jsonl" --budget-s "$1"; }
 step_repeat() { "$bench" --plan "$plans_folder/repeat.txt" --out "$out/repeat.jsonl" --budget-s "$1"; }
@@ -97,10 +99,18 @@ for layers in 4 8 12 16; do
   paste -d '\n' <(grep "^step .* layers=$layers " $plans/steps-fit.txt) \
                 <(grep "^step .* layers=$layers " $plans/steps-held-out.txt) | grep -v '^$'
 done > "$plans_folder/steps.txt"
+# Large products as both programs run them, in bf16; then in fp8, with one scale for each operand and by blocks.
+grep -h '^gemm' $plans/quick.txt | grep layout=tn | grep -E ' m=(8192|16384|4096) n=[0-9]{4,} ' | grep -v cache=hot |
+  head -16 > "$plans_folder/products.txt"
+# FlashAttention as the training steps run it: few heads first, as ranks of a sequence-parallel group have them.
 {
+  cat "$plans_folder/products.txt"
+  sed 's/$/ dtype=fp8/' "$plans_folder/products.txt"
+  sed 's/$/ dtype=fp8_block/' "$plans_folder/products.txt" | head -10
+  one_gpu $plans/full.txt | grep '^attention' | grep ' heads=4 ' | head -28
+  one_gpu $plans/full.txt | grep '^attention' | grep -E ' docs=1x(296|2869|3963|14267|65536)[ +]' | grep ' heads=32 '
   grep -h '^attention' $plans/quick.txt
-  grep -h '^gemm' $plans/quick.txt | grep -E ' m=(4096|8192|16384) ' | grep 'layout=tn' | head -8
-} > "$plans_folder/pytorch.txt"
+} | awk '!seen[$0]++' > "$plans_folder/pytorch.txt"
 grep -hE '^gemm .*layout=nt' $plans/quick.txt | grep -E '=(4096|8192) ' | sed 's/$/ dtype=bf16_into_fp32/' | head -40 \
   > "$plans_folder/gradients.txt"
 one_gpu $plans/quick.txt | awk 'NR % 7 == 1' | head -40 > "$plans_folder/repeat.txt"

@@ -26,6 +26,8 @@ _COLD_CACHES = 3
 _MOST_SETS = 256
 # An embedding's case does not say how long the table is; Llama 3's.
 _EMBEDDING_ROWS = 128256
+# Blocks of values that share a scale in fp8_block, as DeepGEMM and torchao have them: of a token, of weights.
+_SCALE_BLOCK = 128
 
 
 @dataclass(frozen=True)
@@ -51,8 +53,11 @@ def _sets(case: KernelCase, toolbox: Toolbox, size_bytes: int, make: Callable[[]
 
 def _gemm(case: KernelCase, toolbox: Toolbox) -> PreparedKernel:
     m, n, k, layout = case.integer("m"), case.integer("n"), case.integer("k"), case.value("layout")
-    if case.value("dtype") != "bf16":
-        raise Unavailable(f'products of dtype {case.value("dtype")} are not measured here')
+    dtype = case.value("dtype")
+    if dtype.startswith("fp8"):
+        return _fp8_gemm(case, toolbox)
+    if dtype != "bf16":
+        raise Unavailable(f"products of dtype {dtype} are not measured here")
 
     def make() -> Call:
         left = _random(toolbox, k, m).t() if layout == "nt" else _random(toolbox, m, k)
@@ -62,6 +67,40 @@ def _gemm(case: KernelCase, toolbox: Toolbox) -> PreparedKernel:
 
     size_bytes = (m * k + k * n + m * n) * toolbox.dtype.itemsize
     return PreparedKernel(_sets(case, toolbox, size_bytes, make), "torch.mm")
+
+
+def _fp8_gemm(case: KernelCase, toolbox: Toolbox) -> PreparedKernel:
+    """e4m3 operands, a bf16 result: one scale for each operand, or in fp8_block one for each block of values."""
+    m, n, k = case.integer("m"), case.integer("n"), case.integer("k")
+    in_blocks = case.value("dtype") == "fp8_block"
+    if case.value("layout") != "tn":
+        raise Unavailable("in fp8 only layout=tn: Hopper's tensor cores read both operands along k")
+    # Rows of values and rows of scales are whole 16 bytes.
+    multiple_k, multiple_n = (4 * _SCALE_BLOCK, _SCALE_BLOCK) if in_blocks else (16, 16)
+    if k % multiple_k or n % multiple_n:
+        raise Unavailable(f"expected multiples of k={multiple_k} and n={multiple_n}, got k={k} and n={n}")
+
+    def fp8(rows: int) -> Tensor:
+        return torch.randn(rows, k, device=toolbox.device).to(torch.float8_e4m3fn)
+
+    def scale(*shape: int) -> Tensor:
+        return torch.rand(shape, device=toolbox.device) + 0.5
+
+    def make() -> Call:
+        left, right = fp8(m), fp8(n).t()
+        if in_blocks:
+            left_scale = scale(k // _SCALE_BLOCK, m).t()
+            right_scale = scale(n // _SCALE_BLOCK, k // _SCALE_BLOCK).t()
+        else:
+            left_scale, right_scale = scale(), scale()
+        out = torch.empty(m, n, device=toolbox.device, dtype=torch.bfloat16)
+        return lambda: torch._scaled_mm(
+            left, right, left_scale, right_scale, out_dtype=out.dtype, use_fast_accum=not in_blocks, out=out
+        )
+
+    size_bytes = m * k + k * n + 2 * m * n
+    how = "torch._scaled_mm, " + ("blocks of 1x128 and 128x128" if in_blocks else "fast accumulation")
+    return PreparedKernel(_sets(case, toolbox, size_bytes, make), how)
 
 
 def _attention(case: KernelCase, toolbox: Toolbox) -> PreparedKernel:

@@ -10,6 +10,7 @@ import torch
 from calibration.steps.documents import Documents
 from calibration.steps.kernel_case import KERNEL_KINDS, KernelCase
 from calibration.steps.kernel_cases import KERNELS
+from calibration.steps.measuring import Unavailable
 from calibration.steps.packs import label_count, make_part
 from calibration.steps.training.attention import IMPLEMENTATIONS, DocumentLayout, choose_attention
 from calibration.steps.training.model import PackPart
@@ -168,6 +169,26 @@ class KernelTest(unittest.TestCase):
             case = KernelCase.parse(f"gemm m=8 n=16 k=4 layout={layout} cache=hot")
             out = next(KERNELS["gemm"](case, reference.toolbox()).calls)()
             self.assertEqual(tuple(out.shape), (8, 16))
+
+    def test_a_product_in_fp8_multiplies_values_of_one_byte(self) -> None:
+        prepared = KERNELS["gemm"](
+            KernelCase.parse("gemm m=8 n=32 k=64 layout=tn cache=hot dtype=fp8"), reference.toolbox()
+        )
+        out = next(prepared.calls)()
+        self.assertEqual((tuple(out.shape), out.dtype), ((8, 32), torch.bfloat16))
+        # Normal operands with scales of 0.5 to 1.5 each: a standard deviation of 2 to 18 over k = 64.
+        self.assertTrue(2 <= float(out.float().std()) <= 18, out.float().std())
+
+    def test_products_in_fp8_that_no_kernel_takes_say_why(self) -> None:
+        for text, reason in {
+            "m=8 n=32 k=64 layout=nt cache=hot dtype=fp8": "only layout=tn",
+            "m=8 n=32 k=40 layout=tn cache=hot dtype=fp8": "multiples of k=16 and n=16, got k=40 and n=32",
+            "m=8 n=64 k=512 layout=tn cache=hot dtype=fp8_block": "k=512 and n=128, got k=512 and n=64",
+            "m=8 n=32 k=64 layout=nt cache=hot dtype=bf16_into_fp32": "bf16_into_fp32 are not measured",
+        }.items():
+            with self.subTest(case=text), self.assertRaises(Unavailable) as caught:
+                KERNELS["gemm"](KernelCase.parse(f"gemm {text}"), reference.toolbox())
+            self.assertIn(reason, str(caught.exception))
 
 
 if __name__ == "__main__":

@@ -72,15 +72,16 @@ def packed(parts: list[Tensor]) -> PackedBatch:
 
 def gradients(model: nn.Module, rows: list[list[Tensor]], inputs: Callable[[PackedBatch], Any]) -> Tensor:
     model.zero_grad()
+    device = next(model.parameters()).device
     for row in rows:
-        logits = model(**inputs(packed(row))).logits[0].split([len(part) for part in row])
+        logits = model(**inputs(packed(row).to(device))).logits[0].float().split([len(part) for part in row])
         losses = [
-            functional.cross_entropy(part[:-1], ids[1:], reduction="sum")
+            functional.cross_entropy(part[:-1], ids[1:].to(device), reduction="sum")
             for part, ids in zip(logits, row, strict=True)
         ]
         sum(losses).backward()  # type: ignore[union-attr]
     found = [p.grad if p.grad is not None else torch.zeros_like(p) for p in model.parameters()]
-    return torch.cat([gradient.flatten() for gradient in found])
+    return torch.cat([gradient.flatten().float() for gradient in found])
 
 
 def alone(batch: PackedBatch) -> dict[str, Any]:

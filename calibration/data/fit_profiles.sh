@@ -38,6 +38,12 @@ measured=calibration/measured
   --hardware $out/h100-measured.json \
   --description "One NVIDIA H100 SXM5 80GB as this project measured it at sustained clocks: cuBLASLt 13.1, cuDNN 9.19; collectives as published" \
   --library collective=nccl-2.27.3 --missing-from h200-network-public "${@:2}"
+"$packsim" calibrate fit $measured/h200-kernels.jsonl --name h200-measured --hardware $out/h200-measured.json \
+  --description "One NVIDIA H200 SXM 141GB as this project measured it at sustained clocks: cuBLASLt 13.1, cuDNN 9.19; collectives as published of H100s" \
+  --missing-from h100-measured "${@:2}"
 "$packsim" calibrate fit $measured/h100-steps-fit.jsonl --name pytorch-h100 --on h100-measured \
   --framework calibration/profiles/pytorch-h100.json \
   --description "PyTorch 2.11 on one H100: compiled pointwise kernels, FlashAttention-2 by varlen_attn, torch's own gradients, fused AdamW"
+"$packsim" calibrate fit $measured/h200-steps-fit.jsonl --name pytorch-h200 --on h200-measured --cluster h200-sxm-141gb \
+  --framework calibration/profiles/pytorch-h200.json \
+  --description "PyTorch 2.11 on one H200: compiled pointwise kernels, FlashAttention-2 by varlen_attn, torch's own gradients, fused AdamW"

@@ -15,6 +15,7 @@
 #include "cli/shared/print.hpp"
 #include "cli/shared/terminal.hpp"
 #include "models/coverage/step_kernels.hpp"
+#include "models/kernels/transfer_profile.hpp"
 #include "reports/text/display_width.hpp"
 #include "reports/text/text_table.hpp"
 #include "scenarios/loader/load_scenario.hpp"
@@ -206,16 +207,25 @@ void validate(const ValidateArguments& arguments, const CommandContext& context)
   }
   if (gpus.empty())
     throw std::invalid_argument("expected measured steps (lines with \"case\": \"step ...\"), got none");
-  warn_of_other_gpus(gpus, profile);
   const ModelByName model = models_by_name(data);
   StepValidationOptions options{.model = model, .cluster = load_cluster_type(arguments.cluster, data)};
+  if (profile.data_sheet && gpus == std::set{options.cluster.gpu.driver_name}) {
+    if (profile.gpu != options.cluster.gpu.driver_name) {
+      print_error("packsim: kernels of {}, measured on {}, are scaled to {}\n", profile.name, profile.gpu,
+                  options.cluster.gpu.driver_name);
+    }
+  } else {
+    warn_of_other_gpus(gpus, profile);
+  }
   if (arguments.gpus_per_node > 0) options.cluster.gpus_per_node = arguments.gpus_per_node;
   if (!arguments.framework.empty()) options.framework = load_framework(arguments, data);
   if (!arguments.fit_files.empty())
     options.is_fit_row = [&](const Measurement& row) { return fit_steps.contains(row.kernel.text()); };
   if (options.framework || options.is_fit_row) warn_of_other_gpus(gpus, arguments.cluster, options.cluster);
-  const StepValidation validation = validate_steps(
-      profile, file.measurements, kernels_of_steps(model, options.cluster.gpus_per_node), options);
+  // A cluster of another GPU gets the profile's kernels as a scenario there would.
+  const StepValidation validation =
+      validate_steps(profile.data_sheet ? profile_on(profile, options.cluster) : profile, file.measurements,
+                     kernels_of_steps(model, options.cluster.gpus_per_node), options);
   if (arguments.json) {
     print_exact(to_json(validation) + "\n");
   } else {

@@ -153,11 +153,23 @@ TEST_CASE("A hardware profile may name another one for the kernels that it has n
   CHECK(mine.stand_in->data_sheet.has_value());
   CHECK(load_hardware_profile("other", data).stand_in == nullptr);
 
-  write("chain", "GPU", "mine");
-  const std::string place = "/missing_kernels_from: expected a profile ";
-  CHECK(mistakes("chain") ==
-        std::vector<std::string>{place + "that names no other one, got mine, which names other",
-                                 place + "of a GPU with a file in models/gpus, got mine, measured on GPU"});
+  // A stand-in may have one of its own.
+  write("far", h100, "");
+  write("near", h100, "far");
+  write("chain", "GPU", "near");
+  const HardwareProfile chain = load_hardware_profile("chain", data);
+  REQUIRE(chain.stand_in != nullptr);
+  REQUIRE(chain.stand_in->stand_in != nullptr);
+  CHECK(chain.stand_in->stand_in->name == "far");
+  const std::string place = "/missing_kernels_from: expected a";
+  write("unknown", "GPU", "mine");
+  CHECK(mistakes("unknown") ==
+        std::vector<std::string>{place +
+                                 " profile of a GPU with a file in models/gpus, got mine, measured on GPU"});
+  write("round", h100, "about");
+  write("about", h100, "round");
+  CHECK(mistakes("round") ==
+        std::vector<std::string>{place + "nother profile, got round, which names this one"});
   write("lost", "GPU", "none-such");
   CHECK(mistakes("lost").size() == 1);
   write("self", h100, "self");

@@ -240,31 +240,36 @@ HardwareProfile read_alone(JsonReader& reader) {
   return profile;
 }
 
-std::shared_ptr<const HardwareProfile> read_stand_in(const std::string& name, JsonReader& reader,
-                                                     const DataPaths& data, Problems& problems) {
+// The profile that `profile` names, and those that this one names in turn. files: those on the way here.
+std::shared_ptr<const HardwareProfile> read_stand_in(const HardwareProfile& profile, JsonReader& reader,
+                                                     const DataPaths& data, Problems& problems,
+                                                     std::set<std::filesystem::path> files) {
   constexpr std::string_view kKey = "missing_kernels_from";
+  const std::string& name = profile.missing_kernels_from;
+  if (name.empty()) return nullptr;
   const std::string folder = std::filesystem::path(reader.file()).parent_path().string();
   const FoundFile file = find_named_file(kHardwareProfileFiles, name, folder, data);
   if (!file.found()) {
     reader.refuse(kKey, file.expected, file.got);
     return nullptr;
   }
-  if (std::error_code none; std::filesystem::equivalent(file.path, reader.file(), none)) {
-    reader.refuse(kKey, "another profile", name + ", which is this profile itself");
+  std::error_code none;
+  files.insert(std::filesystem::weakly_canonical(reader.file(), none));
+  if (files.contains(std::filesystem::weakly_canonical(file.path, none))) {
+    const std::string_view which =
+        files.size() == 1 ? "which is this profile itself" : "which names this one";
+    reader.refuse(kKey, "another profile", fmt::format("{}, {}", name, which));
     return nullptr;
   }
   const JsonDocument document = read_json(file.path, problems);
   JsonReader other(document, problems);
   HardwareProfile stand_in = read_alone(other);
   stand_in.data_sheet = find_gpu(stand_in.gpu, data);
-  if (!stand_in.missing_kernels_from.empty()) {
-    reader.refuse(kKey, "a profile that names no other one",
-                  fmt::format("{}, which names {}", name, stand_in.missing_kernels_from));
-  }
   if (!stand_in.data_sheet && !stand_in.gpu.empty()) {
     reader.refuse(kKey, fmt::format("a profile of a GPU with a file in {}", kGpuFiles.folder),
                   fmt::format("{}, measured on {}", name, stand_in.gpu));
   }
+  stand_in.stand_in = read_stand_in(stand_in, other, data, problems, files);
   return std::make_shared<const HardwareProfile>(std::move(stand_in));
 }
 
@@ -277,8 +282,7 @@ HardwareProfile read_hardware_profile(JsonReader reader) {
 HardwareProfile read_hardware_profile(JsonReader reader, const DataPaths& data, Problems& problems) {
   HardwareProfile profile = read_alone(reader);
   profile.data_sheet = find_gpu(profile.gpu, data);
-  if (!profile.missing_kernels_from.empty())
-    profile.stand_in = read_stand_in(profile.missing_kernels_from, reader, data, problems);
+  profile.stand_in = read_stand_in(profile, reader, data, problems, {});
   return profile;
 }
 

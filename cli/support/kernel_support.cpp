@@ -121,7 +121,7 @@ std::string kernel_table(const KernelSources& sources, const DataPaths& data) {
 std::string gpus_of(const std::vector<HardwareProfile>& profiles) {
   std::set<std::string> gpus;
   for (const HardwareProfile& profile : profiles) gpus.insert(profile.gpu);
-  return fmt::format("{}", fmt::join(gpus, ", "));
+  return fmt::format("{}", fmt::join(gpus, " or "));
 }
 
 std::string measured_text(const KernelSources& sources) {

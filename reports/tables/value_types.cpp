@@ -24,7 +24,7 @@ StrategyResult whole_run() {
   run.repacking.emplace();
   run.reordering.emplace();
   run.planning.emplace();
-  run.failures.emplace().losses.emplace();
+  run.failures.emplace().losses = FailureCost::Losses{};
   RunCost& cost = run.cost.emplace();
   for (std::optional<double> RunCost::*member : {&RunCost::money, &RunCost::money_low, &RunCost::money_high,
                                                  &RunCost::money_with_failures, &RunCost::energy_kwh})

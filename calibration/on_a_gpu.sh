@@ -54,7 +54,24 @@ more|1200|the full plan, as far as the time goes'
 
 plans_folder=$out/plans
 mkdir -p "$plans_folder"
-measure_steps() { "$python" calibration/steps/measure_steps.py "$@"; }
+measure_steps() { again "$python" calibration/steps/measure_steps.py "$@"; }
+
+# Runs a program again while it ends by a signal or its watchdog, as it passes by the case that it was in: a crash
+# costs one case, not those after it. A program that measured nothing new is not begun again.
+again() {
+  local results="" code before now arguments=("$@")
+  while [ $# -gt 0 ]; do [ "$1" != --out ] || results=$2; shift; done
+  n_begun() { grep -c '^{"began"' "$results" 2> /dev/null || [ -e "$results" ] || echo 0; }
+  while :; do
+    before=$(n_begun)
+    "${arguments[@]}"
+    code=$?
+    [ "$code" -ge 128 ] || [ "$code" -eq 3 ] || return "$code"
+    now=$(n_begun)
+    [ "$now" -gt "$before" ] || return "$code"
+    echo "on_a_gpu.sh: begun again after exit code $code"
+  done
+}
 
 step_smoke() {
   nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.max.sm,power.limit,temperature.gpu,ecc.mode.current \
@@ -64,24 +81,24 @@ step_smoke() {
   "$bench" --plan "$plans_folder/smoke.txt" --out "$out/smoke.jsonl"
   measure_steps --plan "$plans_folder/smoke-pytorch.txt" --out "$out/smoke-pytorch.jsonl"
 }
-step_kernels() { "$bench" --plan $plans/quick.txt --out "$out/kernels.jsonl" --budget-s "$1"; }
+step_kernels() { again "$bench" --plan $plans/quick.txt --out "$out/kernels.jsonl" --budget-s "$1"; }
 step_steps() {
   measure_steps --plan "$plans_folder/steps.txt" --out "$out/steps.jsonl" --warmup 2 --max-samples 8 --budget-s 6 \
                 --budget-total-s "$1"
 }
 step_pytorch() {
-  "$bench" --plan "$plans_folder/products.txt" --out "$out/products.jsonl" --budget-s $(($1 / 4))
+  again "$bench" --plan "$plans_folder/products.txt" --out "$out/products.jsonl" --budget-s $(($1 / 4))
   measure_steps --plan "$plans_folder/pytorch.txt" --out "$out/pytorch.jsonl" --only kernels \
                 --budget-total-s $(($1 - $1 / 4))
 }
-step_gradients() { "$bench" --plan "$plans_folder/gradients.txt" --out "$out/kernels.jsonl" --budget-s "$1"; }
-step_repeat() { "$bench" --plan "$plans_folder/repeat.txt" --out "$out/repeat.jsonl" --budget-s "$1"; }
+step_gradients() { again "$bench" --plan "$plans_folder/gradients.txt" --out "$out/kernels.jsonl" --budget-s "$1"; }
+step_repeat() { again "$bench" --plan "$plans_folder/repeat.txt" --out "$out/repeat.jsonl" --budget-s "$1"; }
 # NCCL asks for kernels that it does not have, and expects the error: errors of calls are not reported.
 step_sanitizer() { compute-sanitizer --tool memcheck --report-api-errors no --error-exitcode 9 "$bench" --verify; }
-step_more() { "$bench" --plan $plans/full.txt --out "$out/kernels.jsonl" --budget-s "$1"; }
+step_more() { again "$bench" --plan $plans/full.txt --out "$out/kernels.jsonl" --budget-s "$1"; }
 
 export out bench python plans plans_folder
-export -f measure_steps step_smoke step_kernels step_steps step_pytorch step_gradients step_repeat step_sanitizer step_more
+export -f again measure_steps step_smoke step_kernels step_steps step_pytorch step_gradients step_repeat step_sanitizer step_more
 
 # Plans made of the shipped ones.
 one_gpu() { grep -vE '^ *(#|$|collective|overlap)' "$1"; }

@@ -108,3 +108,5 @@ endif()
 enable_testing()
 add_test(NAME microbench_starts
          COMMAND ${packsim_root}/tests/microbench/starts.sh $<TARGET_FILE:packsim_microbench>)
+add_test(NAME microbench_libraries
+         COMMAND ${packsim_root}/tests/microbench/libraries.sh ${packsim_root} ${PACKSIM_NVCC})

@@ -40,6 +40,24 @@ took_s=$(($(date +%s) - begin_s))
 case $said in *"gradients: exit code 3"*"repeat: exit code 124"*) ;; *) wrong "expected what failed, got: $said" ;; esac
 ! pgrep -f "$folder/bench" > /dev/null || wrong "the process that hung is still there"
 
+# A program that crashes in its first two cases is begun again behind each; one that crashes at once is not.
+cat > "$folder/crashing" <<'BENCH'
+#!/bin/bash
+echo "called with $*" >> "$CALLS"
+out=$(echo "$*" | sed 's/.*--out \([^ ]*\).*/\1/')
+case "$*" in *repeat.txt*) kill -SEGV $$ ;; esac
+n=$(grep -c began "$out" 2> /dev/null)
+echo "{\"began\": \"case ${n:-0}\"}" >> "$out"
+[ "${n:-0}" -ge 2 ] || kill -SEGV $$
+BENCH
+chmod +x "$folder/crashing"
+: > "$CALLS"
+said=$(PACKSIM_MICROBENCH=$folder/crashing "$script" "$folder/crashed" --seconds 60 --steps kernels,repeat 2> /dev/null)
+[ "$(grep -c quick.txt "$CALLS")" = 3 ] || wrong "expected three starts: $(cat "$CALLS")"
+[ -e "$folder/crashed/kernels.done" ] || wrong "what came after two crashes was not measured: $said"
+[ "$(grep -c repeat.txt "$CALLS")" = 1 ] || wrong "expected one start of what crashes at once: $(cat "$CALLS")"
+[ ! -e "$folder/crashed/repeat.done" ] || wrong "what crashes at once counts as done"
+
 : > "$CALLS"
 "$script" "$folder/out" --seconds 30 --steps kernels,gradients > /dev/null
 grep -q quick.txt "$CALLS" && wrong "what was done is done again"

@@ -82,7 +82,7 @@ Scenario on_cluster(const RecommendArguments& arguments, const CommandContext& c
                     const std::vector<std::string>& settings) {
   ScenarioArgument changed = arguments.scenario;
   std::ranges::copy(settings, std::back_inserter(changed.settings));
-  return load_scenario(changed, context);
+  return load_scenario(changed, context, MistakenStrategies::leave_out);
 }
 
 // The plan of the best run in the words of each trainer.

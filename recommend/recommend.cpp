@@ -36,6 +36,7 @@ struct ClusterJob {
   int nodes = 0;
   int n_gpus = 0;
   LeastWork least;
+  std::vector<RefusedStrategy> refused = {};
   std::vector<Candidate> candidates;
 
   Candidate without_run(Standing standing, std::string reason) const {
@@ -72,8 +73,7 @@ Candidate candidate_of(const Question& question, const ClusterJob& job, const St
   return candidate;
 }
 
-Report report_of(const Load& load, const Question& question, const ClusterJob& job, SharedWork& shared) {
-  const Scenario scenario = load(settings_of(question.offers[job.offer], job.nodes));
+Report report_of(const Scenario& scenario, SharedWork& shared) {
   return compare_strategies(scenario, {.only_times = true, .keeps_failures = true, .shared = &shared});
 }
 
@@ -88,8 +88,13 @@ void simulate(const Load& load, const Question& question, const RecommendOptions
   options.progress(fmt::format("{} {} of {}", job.nodes, job.nodes == 1 ? "node" : "nodes",
                                question.offers[job.offer].type));
   try {
-    const Report report = report_of(load, question, job, shared);
+    const Scenario scenario = load(settings_of(question.offers[job.offer], job.nodes));
+    const Report report = report_of(scenario, shared);
     for (const StrategyResult& run : report.runs) job.candidates.push_back(candidate_of(question, job, run));
+    for (const RefusedStrategy& refused : scenario.refused_strategies) {
+      job.candidates.push_back(job.without_run(Standing::refused, without_file(refused.messages.front())));
+      job.candidates.back().strategy = refused.name;
+    }
   } catch (const ScenarioError& error) {
     job.candidates.push_back(job.without_run(Standing::refused, without_file(error.messages().front())));
   } catch (const std::invalid_argument& error) {
@@ -195,6 +200,18 @@ Scenario loaded(const Load& load, const Question& question, const ClusterOffer& 
   std::rethrow_exception(first);
 }
 
+// A strategy that no cluster allows is a mistake of the scenario.
+void throw_if_refused_everywhere(const std::vector<ClusterJob>& jobs) {
+  std::vector<std::string> messages;
+  for (const RefusedStrategy& refused : jobs.front().refused) {
+    const bool is_everywhere = std::ranges::all_of(jobs, [&](const ClusterJob& job) {
+      return std::ranges::find(job.refused, refused.name, &RefusedStrategy::name) != job.refused.end();
+    });
+    if (is_everywhere) std::ranges::copy(refused.messages, std::back_inserter(messages));
+  }
+  if (!messages.empty()) throw ScenarioError(messages);
+}
+
 // Round by round, the clusters in the order of what they may be at best. The others cannot be better.
 void simulate_until_best(const Load& load, const Question& question, const RecommendOptions& options,
                          std::span<ClusterJob* const> order, SharedWork& shared) {
@@ -254,11 +271,15 @@ Recommendation recommend(const Load& load, const Question& question, const Recom
     options.progress(
         fmt::format("bounds: {} nodes of {}", jobs[j].nodes, question.offers[jobs[j].offer].type));
     try {
-      jobs[j].least = least_work(load(settings_of(question.offers[jobs[j].offer], jobs[j].nodes)), shared);
+      const Scenario scenario = load(settings_of(question.offers[jobs[j].offer], jobs[j].nodes));
+      jobs[j].refused = scenario.refused_strategies;
+      jobs[j].least = least_work(scenario, shared);
     } catch (const ScenarioError&) {
       // The same is the result of the cluster's simulation.
     }
   });
+
+  throw_if_refused_everywhere(jobs);
 
   std::vector<ClusterJob*> order;
   for (ClusterJob& job : jobs) {
@@ -288,7 +309,7 @@ Recommendation recommend(const Load& load, const Question& question, const Recom
     const Candidate& winner = found.candidates[found.ranking.front()];
     const auto job = std::ranges::find_if(
         jobs, [&](const ClusterJob& of) { return of.offer == winner.offer && of.nodes == winner.nodes; });
-    found.report = report_of(load, question, *job, shared);
+    found.report = report_of(load(settings_of(question.offers[job->offer], job->nodes)), shared);
   }
   return found;
 }

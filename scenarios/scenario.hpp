@@ -103,6 +103,12 @@ struct TrainingSpec {
 /// The parallel plan of a group with this number of checkpointed layers.
 ParallelPlan group_plan(const ParallelPlan& plan, const GroupSpec& group, int gc_layers);
 
+/// A strategy with mistakes.
+struct RefusedStrategy {
+  std::string name;
+  std::vector<std::string> messages;
+};
+
 /// A whole scenario after reading and checking.
 struct Scenario {
   std::string path;
@@ -127,6 +133,9 @@ struct Scenario {
   bool ranks_wait = true;
   std::string baseline;  ///< the name of the strategy that speed-ups refer to
   std::vector<StrategySpec> strategies;
+  /// Strategies that were left out, as the cluster or the model does not allow them
+  /// (MistakenStrategies::leave_out).
+  std::vector<RefusedStrategy> refused_strategies;
 
   /// Hash of the bytes of the scenario file, or of what a command line has made of it.
   std::string scenario_hash;

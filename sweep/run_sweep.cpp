@@ -1,5 +1,8 @@
 #include "sweep/run_sweep.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <mutex>
 #include <stdexcept>
@@ -44,14 +47,34 @@ std::vector<PointRow> rows_without_run(const Grid& grid, const SweepJob& job, co
   return rows;
 }
 
+const RefusedStrategy* refusal_of(const Scenario& scenario, const std::string& strategy) {
+  const auto at = std::ranges::find(scenario.refused_strategies, strategy, &RefusedStrategy::name);
+  return at == scenario.refused_strategies.end() ? nullptr : &*at;
+}
+
+std::vector<PointRow> rows_of_refused(const SweepRun& run, const SweepJob& job, const Scenario& scenario) {
+  std::vector<PointRow> rows;
+  for (const JobPoint& point : job.points) {
+    if (const RefusedStrategy* refused = refusal_of(scenario, point.strategy))
+      rows.push_back(
+          row_without_run(run.grid, point, kRefused, fmt::format("{}", fmt::join(refused->messages, "\n"))));
+  }
+  return rows;
+}
+
 std::vector<PointRow> run_job(const SweepRun& run, const SweepJob& job, SharedWork& shared) {
   try {
-    Scenario scenario = load_scenario(run.grid.scenario, run.data, job.settings);
-    keep_strategies(scenario, strategies_of(job));
+    Scenario scenario =
+        load_scenario(run.grid.scenario, run.data, job.settings, MistakenStrategies::leave_out);
+    std::vector<PointRow> rows = rows_of_refused(run, job, scenario);
+    std::vector<std::string> names = strategies_of(job);
+    std::erase_if(names, [&](const std::string& name) { return refusal_of(scenario, name) != nullptr; });
+    if (names.empty()) return rows;
+    keep_strategies(scenario, names);
     const Report report =
         compare_strategies(scenario, {.only_times = true, .keeps_failures = true, .shared = &shared});
-    std::vector<PointRow> rows;
     for (const JobPoint& point : job.points) {
+      if (refusal_of(scenario, point.strategy) != nullptr) continue;
       const auto result = std::ranges::find(report.runs, point.strategy, &StrategyResult::name);
       rows.push_back(simulated_row(run.grid, point.point, report, *result));
     }

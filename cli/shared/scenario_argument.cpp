@@ -26,8 +26,9 @@ std::string shell_text(const ScenarioArgument& argument) {
   return text;
 }
 
-Scenario load_scenario(const ScenarioArgument& argument, const CommandContext& context) {
-  return load_scenario(argument.path, {.root = context.data_root}, argument.settings);
+Scenario load_scenario(const ScenarioArgument& argument, const CommandContext& context,
+                       MistakenStrategies mistaken) {
+  return load_scenario(argument.path, {.root = context.data_root}, argument.settings, mistaken);
 }
 
 }  // namespace packsim

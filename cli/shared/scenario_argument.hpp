@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cli/shared/command_context.hpp"
+#include "scenarios/loader/load_scenario.hpp"
 #include "scenarios/scenario.hpp"
 
 namespace CLI {
@@ -25,6 +26,7 @@ void add_scenario_argument(CLI::App& command, ScenarioArgument& argument);
 std::string shell_text(const ScenarioArgument& argument);
 
 /// Throws as load_scenario() does.
-Scenario load_scenario(const ScenarioArgument& argument, const CommandContext& context);
+Scenario load_scenario(const ScenarioArgument& argument, const CommandContext& context,
+                       MistakenStrategies mistaken = MistakenStrategies::refuse);
 
 }  // namespace packsim

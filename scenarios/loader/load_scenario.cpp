@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <ranges>
 #include <utility>
 
 #include "models/kernels/transfer_profile.hpp"
@@ -185,12 +188,59 @@ std::vector<ScenarioChange> change_document(JsonDocument& document, std::span<co
   return changes;
 }
 
+// The messages of the strategies with mistakes, by their place in the list; nothing if there are other
+// mistakes.
+std::map<std::size_t, std::vector<std::string>> mistaken_strategies(const Problems& problems,
+                                                                    const JsonDocument& document,
+                                                                    std::span<const ScenarioChange> changes) {
+  constexpr std::string_view kStrategies = "/strategies/";
+  std::map<std::size_t, std::vector<std::string>> messages;
+  for (const Problem& problem : problems.all()) {
+    const std::string_view place = problem.place;
+    std::size_t index = 0;
+    const char* const begin = place.data() + std::min(kStrategies.size(), place.size());
+    const auto [end, error] = std::from_chars(begin, place.data() + place.size(), index);
+    if (problem.file != document.file || !place.starts_with(kStrategies) || error != std::errc{}) return {};
+    Problems alone;
+    alone.add(problem);
+    messages[index].push_back(with_settings(alone, document.file, changes).all().front().message());
+  }
+  return messages;
+}
+
+// Takes the strategies with these indices out of the document.
+std::vector<RefusedStrategy> take_out(JsonDocument& document,
+                                      const std::map<std::size_t, std::vector<std::string>>& messages) {
+  Json changed = *document.root;
+  std::vector<RefusedStrategy> refused;
+  for (const auto& [index, lines] : std::views::reverse(messages)) {
+    Json& strategies = changed.at("strategies");
+    const Json& entry = strategies.at(index);
+    const std::string name = entry.value("name", entry.value("strategy", std::string()));
+    strategies.erase(index);
+    if (changed.value("baseline", std::string()) == name) changed.erase("baseline");
+    refused.insert(refused.begin(), {.name = name, .messages = lines});
+  }
+  document.hash = hash_of_scenario(changed);
+  document.root = std::make_shared<const Json>(std::move(changed));
+  return refused;
+}
+
 // problems: those of reading the document.
 Scenario scenario_of(JsonDocument document, const std::string& folder, const DataPaths& data,
-                     std::span<const std::string> settings, Problems& problems) {
+                     std::span<const std::string> settings, MistakenStrategies mistaken, Problems& problems) {
   const std::vector<ScenarioChange> changes = change_document(document, settings, problems);
   problems.throw_if_any();
   Scenario scenario = read_scenario(JsonReader(document, problems), folder, data, problems);
+  if (mistaken == MistakenStrategies::leave_out && problems.size() > 0) {
+    const auto messages = mistaken_strategies(problems, document, changes);
+    if (!messages.empty() && messages.size() < scenario.strategies.size()) {
+      const std::vector<RefusedStrategy> refused = take_out(document, messages);
+      problems = {};
+      scenario = read_scenario(JsonReader(document, problems), folder, data, problems);
+      scenario.refused_strategies = refused;
+    }
+  }
   with_settings(problems, document.file, changes).throw_if_any();
   scenario.path = document.file;
   scenario.json = document.root;
@@ -260,25 +310,25 @@ Scenario read_scenario(JsonReader reader, const std::string& folder, const DataP
   return scenario;
 }
 
-Scenario load_scenario(const std::string& path, const DataPaths& data,
-                       std::span<const std::string> settings) {
+Scenario load_scenario(const std::string& path, const DataPaths& data, std::span<const std::string> settings,
+                       MistakenStrategies mistaken) {
   const bool is_piped = path == kStandardInput;
   const std::string file = is_piped || is_path(path) ? path : path_or_throw(kScenarioFiles, path, data);
   Problems problems;
   JsonDocument document = read_json(file, problems, Comments::allowed);
   const std::string folder = is_piped ? "" : std::filesystem::path(file).parent_path().string();
-  return scenario_of(std::move(document), folder, data, settings, problems);
+  return scenario_of(std::move(document), folder, data, settings, mistaken, problems);
 }
 
 Scenario load_scenario_text(const std::string& text, const std::string& name, const DataPaths& data,
-                            std::span<const std::string> settings) {
+                            std::span<const std::string> settings, MistakenStrategies mistaken) {
   Problems problems;
   JsonDocument document{.file = name, .hash = {}, .root = nullptr};
   if (std::optional<Json> root = parse_json(name, text, problems)) {
     document.hash = hash_of_scenario(*root);
     document.root = std::make_shared<const Json>(std::move(*root));
   }
-  return scenario_of(std::move(document), "", data, settings, problems);
+  return scenario_of(std::move(document), "", data, settings, mistaken, problems);
 }
 
 Transformer load_model(const std::string& name_or_path, const DataPaths& data) {

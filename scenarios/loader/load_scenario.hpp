@@ -8,6 +8,13 @@
 
 namespace packsim {
 
+/// What is done with strategies that have mistakes where nothing else of the scenario has.
+enum class MistakenStrategies {
+  refuse,     ///< as every other mistake
+  leave_out,  ///< they go to Scenario::refused_strategies, unless all have mistakes: a degree may be too
+              ///< large for one of the clusters that are compared, and right for the others
+};
+
 /// Reads a scenario with the model, cluster, profile and strategies that it names. Length files are looked
 /// for but not read: see draw_lengths().
 ///
@@ -17,12 +24,14 @@ namespace packsim {
 /// ScenarioError with every mistake in it and in the files that it names, FileError where the machine will
 /// not read one of them.
 Scenario load_scenario(const std::string& path, const DataPaths& data,
-                       std::span<const std::string> settings = {});
+                       std::span<const std::string> settings = {},
+                       MistakenStrategies mistaken = MistakenStrategies::refuse);
 
 /// The same for a scenario that no file holds. name: for messages, and as the scenario's path. Relative paths
 /// are those of the current folder, and the hash is that of the scenario written on one line.
 Scenario load_scenario_text(const std::string& text, const std::string& name, const DataPaths& data,
-                            std::span<const std::string> settings = {});
+                            std::span<const std::string> settings = {},
+                            MistakenStrategies mistaken = MistakenStrategies::refuse);
 
 /// A model, GPU, cluster type or profile by name or path, with the same errors. The cluster has one node.
 Gpu load_gpu(const std::string& name_or_path, const DataPaths& data);

@@ -9,6 +9,7 @@
 #include "experiment/compare_strategies.hpp"
 #include "experiment/plans/keep_strategies.hpp"
 #include "recommend/sensitivity.hpp"
+#include "scenarios/loader/json/problems.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 #include "tests/paths.hpp"
 
@@ -28,8 +29,16 @@ struct Sample {
 Scenario loaded(const Sample& sample, const Settings& more) {
   Settings settings = sample.settings;
   std::ranges::copy(more, std::back_inserter(settings));
-  Scenario scenario = load_scenario(sample.scenario, DataPaths{.root = packsim_test::source_dir()}, settings);
-  keep_strategies(scenario, sample.strategies);
+  Scenario scenario = load_scenario(sample.scenario, DataPaths{.root = packsim_test::source_dir()}, settings,
+                                    MistakenStrategies::leave_out);
+  std::vector<std::string> kept = sample.strategies;
+  const auto is_kept = [&](const RefusedStrategy& one) {
+    return std::ranges::find(kept, one.name) != kept.end();
+  };
+  std::erase_if(scenario.refused_strategies, [&](const RefusedStrategy& one) { return !is_kept(one); });
+  for (const RefusedStrategy& refused : scenario.refused_strategies) std::erase(kept, refused.name);
+  if (kept.empty()) throw ScenarioError(scenario.refused_strategies.front().messages);
+  keep_strategies(scenario, kept);
   return scenario;
 }
 
@@ -216,6 +225,38 @@ TEST_CASE("a cluster on which the scenario is refused is a candidate with the re
   REQUIRE(found.candidates.size() == 2);
   CHECK(found.candidates[0].standing == Standing::refused);
   CHECK(found.candidates[0].reason.find("sp_degree") != std::string::npos);
+}
+
+TEST_CASE("a strategy that a small cluster does not allow leaves the others their answer there") {
+  // 16 GPUs that share a pack are more than one node has.
+  Sample sample = of_mixture({"isf", "hbp"});
+  sample.settings.emplace_back("strategies.isf.sp_degree=16");
+  Question question = two_offers({1, 2});
+  question.offers.pop_back();
+  question.limits.deadline_hours = 1000;
+  question.simulates_all = true;
+  const Recommendation found = answer(sample, question);
+  REQUIRE(found.candidates.size() == 4);
+  const auto of = [&](const std::string& strategy, int nodes) {
+    return *std::ranges::find_if(found.candidates, [&](const Candidate& candidate) {
+      return candidate.strategy == strategy && candidate.nodes == nodes;
+    });
+  };
+  CHECK(of("isf", 1).standing == Standing::refused);
+  CHECK_THAT(of("isf", 1).reason, Catch::Contains("sp_degree: expected 1..8, got 16"));
+  for (const int nodes : {1, 2}) CHECK(of("hbp", nodes).standing == Standing::meets);
+  CHECK(of("isf", 2).standing == Standing::meets);
+  // The same times as without the other strategy.
+  const Recommendation alone = answer(of_mixture({"hbp"}), question);
+  CHECK(alone.candidates.front().times->gpu_days == of("hbp", 1).times->gpu_days);
+}
+
+TEST_CASE("a strategy that no cluster allows is a mistake") {
+  Sample sample = of_mixture({"isf", "hbp"});
+  sample.settings.emplace_back("strategies.isf.sp_degree=3");
+  Question question = two_offers({1, 2});
+  question.limits.deadline_hours = 1000;
+  CHECK_THROWS_WITH(answer(sample, question), Catch::Contains("--set strategies.isf.sp_degree: expected"));
 }
 
 TEST_CASE("a type that does not exist and too few GPUs are errors") {

@@ -37,6 +37,40 @@ const std::string kIsf = R"({"strategy": "isf", "capacity_tokens": 131072})";
 
 }  // namespace
 
+TEST_CASE("strategies with mistakes can be left out where nothing else has any") {
+  const TempFolder folder;
+  folder.write("lengths.csv", "tokens\n5\n");
+  const auto load = [&](const std::string& strategies, const std::string& more = "",
+                        const Messages& settings = {}) {
+    return load_scenario(folder.write("test.json", scenario_text(strategies, more)), kData, settings,
+                         MistakenStrategies::leave_out);
+  };
+  const std::string too_many =
+      R"({"name": "wide", "strategy": "isf", "capacity_tokens": 131072, "sp_degree": 64})";
+  const std::string ffd = R"({"strategy": "ffd", "capacity_tokens": 131072, "sp_degree": 8})";
+  const std::string good = kIsf + ", " + too_many + ", " + ffd;
+  const Scenario scenario = load(good, R"("baseline": "wide",)");
+  REQUIRE(scenario.strategies.size() == 2);
+  CHECK(scenario.strategies[1].name == "ffd");
+  CHECK(scenario.baseline == "isf");
+  REQUIRE(scenario.refused_strategies.size() == 1);
+  CHECK(scenario.refused_strategies[0].name == "wide");
+  CHECK(scenario.refused_strategies[0].messages ==
+        Messages{folder.path() + "/test.json: /strategies/1/sp_degree: expected 1..32, got 64 (number)"});
+  // What is left is the scenario that was read.
+  CHECK(scenario.json->at("strategies").size() == 2);
+  CHECK(load(good).scenario_hash == load(kIsf + ", " + ffd, "", {"name=test"}).scenario_hash);
+  // A setting is named as one.
+  const Scenario changed = load(kIsf + ", " + ffd, "", {"strategies.ffd.sp_degree=3"});
+  REQUIRE(changed.refused_strategies.size() == 1);
+  CHECK_THAT(changed.refused_strategies[0].messages[0],
+             Catch::StartsWith("--set strategies.ffd.sp_degree: "));
+  // All of them, or mistakes elsewhere: nothing is left out.
+  CHECK_THROWS_AS(load(too_many), ScenarioError);
+  CHECK_THROWS_AS(load(good, R"("seed": -1,)"), ScenarioError);
+  CHECK_THROWS_AS(load_text(scenario_text(good)), ScenarioError);
+}
+
 TEST_CASE("a scenario with what is required has the documented defaults") {
   const Scenario scenario = load_text(scenario_text(kIsf));
   CHECK(scenario.name == "test");

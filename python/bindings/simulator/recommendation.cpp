@@ -37,8 +37,9 @@ struct ScenarioSource {
   Scenario load(const Settings& more) const {
     Settings all = settings;
     all.insert(all.end(), more.begin(), more.end());
-    const Scenario scenario = name.empty() ? load_scenario(text_or_path, data, all)
-                                           : load_scenario_text(text_or_path, name, data, all);
+    constexpr MistakenStrategies kLeftOut = MistakenStrategies::leave_out;
+    const Scenario scenario = name.empty() ? load_scenario(text_or_path, data, all, kLeftOut)
+                                           : load_scenario_text(text_or_path, name, data, all, kLeftOut);
     return lengths.empty() ? scenario : with_lengths(scenario, lengths);
   }
 };

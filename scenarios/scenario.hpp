@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -143,6 +144,8 @@ struct Scenario {
   std::shared_ptr<const nlohmann::ordered_json> json;  ///< what was read
   std::string profile_hash;
   std::string hardware_hash;
+  /// The files that it names, such as models, clusters and profiles, with the hash of their bytes.
+  std::map<std::string, std::string> files;
 };
 
 /// The parallel plan of the strategy's groups, except for what a GroupSpec says.

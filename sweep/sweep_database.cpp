@@ -20,7 +20,7 @@
 namespace packsim {
 namespace {
 
-constexpr const char* kFormat = "1";
+constexpr const char* kFormat = "2";
 constexpr int kMergedRows = 1000;
 
 std::string quoted_name(const std::string& name) {

@@ -1,10 +1,15 @@
 #include "sweep/sweep_facts.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "scenarios/loader/json/json_text.hpp"
+#include "scenarios/loader/json/problems.hpp"
 #include "scenarios/loader/lengths/draw_lengths.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 
@@ -28,20 +33,55 @@ std::string lengths_hash(const Scenario& scenario) {
   return hashes;
 }
 
+// The settings of the grid alone, and with each choice of one axis.
+std::vector<std::vector<std::string>> settings_of_axes(const Grid& grid) {
+  std::vector<std::vector<std::string>> all = {grid.settings};
+  for (const GridAxis& axis : grid.axes) {
+    for (std::size_t choice = 0; choice < axis.front().values.size(); ++choice) {
+      std::vector<std::string> settings = grid.settings;
+      for (const VariedKey& varied : axis) {
+        if (varied.key != kStrategyKey) settings.push_back(varied.key + "=" + varied.values[choice]);
+      }
+      if (settings.size() > grid.settings.size()) all.push_back(std::move(settings));
+    }
+  }
+  return all;
+}
+
+// Of every file that a scenario of the grid names: models, clusters, profiles, lengths. By name, as the
+// folders of two machines that share a grid may differ. Scenarios with mistakes have no numbers that could be
+// old.
+std::map<std::string, std::set<std::string>> hashes_of_files(const Grid& grid, const DataPaths& data) {
+  std::map<std::string, std::set<std::string>> hashes;
+  std::set<std::string> known_lengths;
+  for (const std::vector<std::string>& settings : settings_of_axes(grid)) {
+    try {
+      const Scenario scenario = load_scenario(grid.scenario, data, settings, MistakenStrategies::leave_out);
+      for (const auto& [path, hash] : scenario.files)
+        hashes[std::filesystem::path(path).filename().string()].insert(hash);
+      if (known_lengths.insert(scenario.json->at("lengths").dump()).second)
+        hashes["lengths"].insert(lengths_hash(scenario));
+    } catch (const ScenarioError&) {
+      if (settings == grid.settings) throw;
+    }
+  }
+  return hashes;
+}
+
 }  // namespace
 
 SweepFacts sweep_facts(const Grid& grid, const DataPaths& data, const std::string& version,
                        const std::string& shard) {
   const Scenario scenario = load_scenario(grid.scenario, data, grid.settings);
-  return {{"version of packsim", version},
-          {"grid", grid_text(grid)},
-          {"scenario", grid.scenario},
-          {"scenario hash", scenario.scenario_hash},
-          {"profile hash", scenario.profile_hash},
-          {"hardware profile hash", scenario.hardware_hash},
-          {"lengths hash", lengths_hash(scenario)},
-          {"points", fmt::format("{}", count_points(grid))},
-          {kShardFact, shard.empty() ? "1/1" : shard}};
+  SweepFacts facts = {{"version of packsim", version},
+                      {"grid", grid_text(grid)},
+                      {"scenario", grid.scenario},
+                      {"scenario hash", scenario.scenario_hash},
+                      {"points", fmt::format("{}", count_points(grid))},
+                      {kShardFact, shard.empty() ? "1/1" : shard}};
+  for (const auto& [name, of_name] : hashes_of_files(grid, data))
+    facts.emplace_back("hash of " + name, fmt::format("{}", fmt::join(of_name, " ")));
+  return facts;
 }
 
 }  // namespace packsim

@@ -8,8 +8,8 @@
 
 namespace packsim {
 
-/// What decides the points of a sweep: the grid, its scenario and profiles as they are now, packsim's
-/// version, and the shard. Throws what load_scenario() and
+/// What decides the points of a sweep: the grid, its scenario and every file that this names for some value
+/// of the grid, as they are now, packsim's version, and the shard. Throws what load_scenario() and
 /// draw_lengths() throw.
 SweepFacts sweep_facts(const Grid& grid, const DataPaths& data, const std::string& version,
                        const std::string& shard);

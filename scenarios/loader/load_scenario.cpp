@@ -246,6 +246,8 @@ Scenario scenario_of(JsonDocument document, const std::string& folder, const Dat
   scenario.json = document.root;
   scenario.scenario_hash = document.hash;
   scenario.scenario_text = scenario_text_of(*document.root);
+  scenario.files = problems.files();
+  scenario.files.erase(document.file);
   return scenario;
 }
 

@@ -186,7 +186,17 @@ TEST_CASE("a database is of one sweep, and one sweep at a time writes to it") {
   const ProgramRun edited =
       run_shell(folder, "packsim sweep s.json --out o.db --set 'lengths.mix.0.source=\"own.csv\"'");
   CHECK(edited.exit_code == 2);
-  CHECK_THAT(edited.err, Contains("its lengths hash is"));
+  CHECK_THAT(edited.err, Contains("its hash of lengths is"));
+  // A file that only some points name counts, too.
+  must_run(folder, "cp $PACKSIM_DATA/models/clusters/h200-sxm-141gb.json mine.json");
+  const std::string clusters =
+      "packsim sweep s.json --out c.db --vary cluster.type=h100-sxm-80gb,./mine.json";
+  must_run(folder, clusters + " --quiet");
+  must_run(folder, clusters);
+  must_run(folder, "sed -i 's/50e9/40e9/' mine.json");
+  const ProgramRun slower = run_shell(folder, clusters);
+  CHECK(slower.exit_code == 2);
+  CHECK_THAT(slower.err, Contains("its hash of mine.json is"));
   const ProgramRun locked =
       run_shell(folder, "exec 9>>s.db; flock 9; packsim sweep s.json --out s.db --vary cluster.nodes=2");
   CHECK(locked.exit_code == 2);

@@ -207,6 +207,7 @@ std::optional<Json> parse_json(const std::string& file, std::string_view text, P
 JsonDocument read_json(const std::string& path, Problems& problems, Comments comments) {
   const std::string text = read_file(path == "-" ? "/dev/stdin" : path);
   JsonDocument document{.file = path, .hash = hash_of(text), .root = nullptr};
+  problems.add_file(path, document.hash);
   if (std::optional<Json> root = parse_json(path, text, problems, std::nullopt, comments)) {
     document.root = std::make_shared<const Json>(std::move(*root));
   }

@@ -49,6 +49,11 @@ Sample of_mixture(std::vector<std::string> strategies) {
       .settings = {"lengths.mix.0.count=1500", "lengths.mix.1.count=30", "packing.last_iteration=shorten"}};
 }
 
+Sample of_scenario(const std::string& scenario, std::vector<std::string> strategies, Settings settings) {
+  settings.emplace_back("packing.last_iteration=shorten");
+  return {.scenario = scenario, .strategies = std::move(strategies), .settings = std::move(settings)};
+}
+
 Question two_offers(std::vector<int> node_counts) {
   return {.offers = {{"h100-sxm-80gb", 2.5}, {"h200-sxm-141gb", 3.2}},
           .node_counts = std::move(node_counts),
@@ -156,6 +161,26 @@ TEST_CASE("the best cluster and the fewest GPUs are those of simulating all clus
 TEST_CASE("a planner's best cluster is that of simulating all clusters", "[slow]") {
   check_against_all(of_mixture({"isf", "planner"}), two_offers({1, 2, 4}), {Goal::cheapest, Goal::fastest},
                     5);
+}
+
+// Fewer samples of shipped scenarios; a deadline, a budget, both, a deadline that none keeps, and a GPU
+// limit.
+TEST_CASE("a model that memory binds has the best of all clusters", "[slow]") {
+  check_against_all(of_scenario("llama3.1-70b-hybrid-128k", {"isf-sp8", "hbp-sp8"},
+                                {"lengths.mix.0.count=4000", "lengths.mix.1.count=40"}),
+                    two_offers({2, 4, 8}), {Goal::cheapest, Goal::fastest}, 5);
+}
+
+TEST_CASE("a model with experts has the best of all clusters", "[slow]") {
+  check_against_all(
+      of_scenario("deepseek-v2-tulu3-32k", {"isf-sp8", "hbp-sp8"}, {"lengths.mix.0.count=12000"}),
+      two_offers({16, 32, 64}), {Goal::cheapest, Goal::fastest}, 3);
+}
+
+TEST_CASE("a job of long contexts has the best of all clusters", "[slow]") {
+  check_against_all(
+      of_scenario("llama3.1-8b-long-requests-128k", {"isf", "planner"}, {"lengths.mix.0.count=300"}),
+      two_offers({1, 2, 4}), {Goal::cheapest}, 3);
 }
 
 TEST_CASE("limits are kept to by the upper ends of intervals") {

@@ -18,8 +18,10 @@
 #include "experiment/compare_strategies.hpp"
 #include "files/text/printable.hpp"
 #include "files/write_file.hpp"
+#include "recommend/recommendation_points.hpp"
 #include "recommend/recommendation_text.hpp"
 #include "recommend/sensitivity.hpp"
+#include "reports/planning/planning_page.hpp"
 #include "reports/settings/trainer_settings.hpp"
 
 namespace packsim {
@@ -101,8 +103,12 @@ std::string write_answer(const RecommendArguments& arguments, const CommandConte
                          const Recommendation& found, const std::vector<Sensitivity>& sensitivities) {
   const std::string folder = arguments.out + "/";
   const WholeOutputs whole;
-  write_file(folder + "recommendation.json", recommendation_json(found, sensitivities));
-  std::string text = fmt::format("\nWritten: {}recommendation.json", printable(folder));
+  const std::string answer = recommendation_json(found, sensitivities);
+  write_file(folder + "recommendation.json", answer);
+  PlanningData planning = recommendation_points(folder + "recommendation.json", answer);
+  if (!found.ranking.empty()) planning.title = found.report.manifest.scenario_name;
+  write_file(folder + "planning.html", planning_page(planning));
+  std::string text = fmt::format("\nWritten: {}recommendation.json, planning.html", printable(folder));
   if (found.ranking.empty()) return text + "\n";
   const Candidate& best = found.candidates[found.ranking.front()];
   const Scenario scenario =
@@ -180,9 +186,10 @@ void add_recommend_command(CLI::App& app, const CommandContext& context) {
       ->add_option("--threads", arguments->threads,
                    "Clusters simulated at the same time; default: one a core")
       ->check(CLI::Range(1, 1024));
-  CLI::Option* out = command->add_option(
-      "--out", arguments->out,
-      "Folder for the answer: recommendation.json, scenario.json, schedule.plan, and settings for trainers");
+  CLI::Option* out = command->add_option("--out", arguments->out,
+                                         "Folder for the answer: recommendation.json, planning.html, "
+                                         "scenario.json, schedule.plan, and settings for "
+                                         "trainers");
   add_normaliser_option(*command, arguments->normaliser)->needs(out);
   command->add_flag("--all", arguments->all, "Simulate also the clusters that cannot be the answer");
   command->add_flag("--json", arguments->json, "Print JSON");

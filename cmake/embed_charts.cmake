@@ -26,7 +26,7 @@ add_custom_command(
   COMMENT "Writing the Vega JavaScript bundle" VERBATIM)
 
 file(GLOB embed_files CONFIGURE_DEPENDS ${embed_root}/reports/charts/*.json ${embed_root}/reports/page/*
-     ${embed_root}/reports/charts/draw_charts.py)
+     ${embed_root}/reports/charts/draw_charts.py ${embed_root}/reports/planning/page/*)
 list(APPEND embed_files ${embed_dir}/vega_bundle.js ${embed_dir}/vega_versions.txt)
 
 set(embed_data "")

@@ -75,18 +75,26 @@ constexpr BadArguments kBadArguments[] = {
     {"plan few.csv", 2, false,
      "packsim: few.csv: header: expected a plan file, got a file of 9 other bytes\n"},
     {"", 2, true,
-     "packsim: expected a command, got none (known: new, compare, run, sweep, recommend, advise, explain, "
+     "packsim: expected a command, got none (known: new, compare, run, sweep, recommend, page, advise, "
+     "explain, "
      "diff, plot, "
      "trace, "
      "pack, plan, list, check, calibrate, "
      "tune, validate, schema, completion, man)\n"},
     {"compre few.json", 2, true, "packsim: unknown command \"compre\" (did you mean compare?)\n"},
     {"few.json", 2, true,
-     "packsim: unknown command \"few.json\" (known: new, compare, run, sweep, recommend, advise, explain, "
+     "packsim: unknown command \"few.json\" (known: new, compare, run, sweep, recommend, page, advise, "
+     "explain, "
      "diff, plot, "
      "trace, "
      "pack, plan, list, check, calibrate, "
      "tune, validate, schema, completion, man)\n"},
+    {"page", 2, false, "packsim: expected a database of packsim sweep, --recommendation, or both\n"},
+    {"page missing.db", 3, false, "packsim: missing.db: cannot read the sweep: No such file or directory\n"},
+    {"page few.csv", 2, false,
+     "packsim: few.csv: expected a database of packsim sweep, got file is not a database\n"},
+    {"page --recommendation few.json", 2, false,
+     "packsim: few.json: : expected the key \"candidates\", got none\n"},
     {"calibrate", 2, true,
      "packsim: expected a command, got none (known: plan, run, fit, validate, compare, coverage)\n"},
     {"calibrate fitt", 2, true, "packsim: unknown command \"fitt\" (did you mean fit?)\n"},

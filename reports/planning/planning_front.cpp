@@ -1,0 +1,80 @@
+#include "reports/planning/planning_front.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+namespace packsim {
+namespace {
+
+struct PlacedPoint {
+  double hours = 0;
+  double cost = 0;
+  std::size_t index = 0;
+};
+
+std::vector<PlacedPoint> placed_points(const PlanningData& data) {
+  const CostKind kind = cost_of(data);
+  std::vector<PlacedPoint> placed;
+  for (std::size_t i = 0; i < data.points.size(); ++i) {
+    const PlanningPoint& point = data.points[i];
+    const std::optional<double> cost = cost_of(point, kind);
+    if (point.standing == PointStanding::compared && point.hours && cost)
+      placed.push_back({point.hours->value, *cost, i});
+  }
+  return placed;
+}
+
+template <typename Key>
+std::optional<std::size_t> least(const PlanningData& data, const Key& key) {
+  const std::vector<PlacedPoint> placed = placed_points(data);
+  const auto found = std::ranges::min_element(placed, {}, key);
+  return found == placed.end() ? std::nullopt : std::optional(found->index);
+}
+
+}  // namespace
+
+CostKind cost_of(const PlanningData& data) {
+  bool has_any = false;
+  for (const PlanningPoint& point : data.points) {
+    if (point.standing != PointStanding::compared || !point.gpu_days) continue;
+    if (!point.money) return CostKind::gpu_days;
+    has_any = true;
+  }
+  return has_any ? CostKind::money : CostKind::gpu_days;
+}
+
+std::optional<double> cost_of(const PlanningPoint& point, CostKind cost) {
+  const auto& amount = cost == CostKind::money ? point.money : point.gpu_days;
+  return amount ? std::optional(amount->value) : std::nullopt;
+}
+
+std::vector<std::size_t> pareto_front(const PlanningData& data) {
+  std::vector<PlacedPoint> placed = placed_points(data);
+  const auto key = [](const PlacedPoint& point) { return std::tuple(point.hours, point.cost, point.index); };
+  std::ranges::sort(placed, {}, key);
+  std::vector<std::size_t> front;
+  double least_cost = std::numeric_limits<double>::infinity();
+  double hours_at_least = 0;
+  for (const PlacedPoint& point : placed) {
+    const bool is_cheaper = point.cost < least_cost;
+    const bool is_equal = point.cost == least_cost && point.hours == hours_at_least;
+    if (!is_cheaper && !is_equal) continue;
+    front.push_back(point.index);
+    least_cost = point.cost;
+    hours_at_least = point.hours;
+  }
+  return front;
+}
+
+std::optional<std::size_t> cheapest_point(const PlanningData& data) {
+  return least(data,
+               [](const PlacedPoint& point) { return std::tuple(point.cost, point.hours, point.index); });
+}
+
+std::optional<std::size_t> fastest_point(const PlanningData& data) {
+  return least(data,
+               [](const PlacedPoint& point) { return std::tuple(point.hours, point.cost, point.index); });
+}
+
+}  // namespace packsim

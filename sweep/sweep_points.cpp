@@ -1,0 +1,295 @@
+#include "sweep/sweep_points.hpp"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+#include "files/file_error.hpp"
+#include "sweep/grid.hpp"
+#include "sweep/point_columns.hpp"
+
+namespace packsim {
+namespace {
+
+constexpr double kBytesPerGibibyte = 1024.0 * 1024.0 * 1024.0;
+
+// A database that is only read. SQLite lets its writer go on meanwhile.
+class ReadDatabase {
+ public:
+  explicit ReadDatabase(const std::string& path) : path_(path) {
+    if (!std::filesystem::exists(path)) throw FileError(path, ENOENT, "cannot read the sweep");
+    sqlite3* opened = nullptr;
+    const int code = sqlite3_open_v2(path.c_str(), &opened, SQLITE_OPEN_READONLY, nullptr);
+    database_.reset(opened);
+    if (code != SQLITE_OK) fail();
+    sqlite3_busy_timeout(opened, 10'000);
+  }
+
+  std::vector<std::vector<Value>> select(const std::string& sql) const {
+    sqlite3_stmt* prepared = nullptr;
+    if (sqlite3_prepare_v2(database_.get(), sql.c_str(), -1, &prepared, nullptr) != SQLITE_OK) fail();
+    const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> statement(prepared, sqlite3_finalize);
+    std::vector<std::vector<Value>> rows;
+    int code = SQLITE_ROW;
+    while ((code = sqlite3_step(prepared)) == SQLITE_ROW) {
+      std::vector<Value>& row = rows.emplace_back();
+      for (int c = 0; c < sqlite3_column_count(prepared); ++c) row.push_back(read_value(prepared, c));
+    }
+    if (code != SQLITE_DONE) fail();
+    return rows;
+  }
+
+  const std::string& path() const { return path_; }
+
+ private:
+  static Value read_value(sqlite3_stmt* statement, int column) {
+    switch (sqlite3_column_type(statement, column)) {
+      case SQLITE_INTEGER:
+        return std::int64_t{sqlite3_column_int64(statement, column)};
+      case SQLITE_FLOAT:
+        return sqlite3_column_double(statement, column);
+      case SQLITE_NULL:
+        return {};
+      default: {
+        const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement, column));
+        const int n_bytes = sqlite3_column_bytes(statement, column);
+        return text == nullptr ? std::string() : std::string(text, static_cast<std::size_t>(n_bytes));
+      }
+    }
+  }
+
+  [[noreturn]] void fail() const {
+    const int code = database_ == nullptr ? SQLITE_NOMEM : sqlite3_errcode(database_.get());
+    const char* says = database_ == nullptr ? "no memory" : sqlite3_errmsg(database_.get());
+    if (code == SQLITE_CANTOPEN || code == SQLITE_IOERR || code == SQLITE_PERM) {
+      const int number = database_ == nullptr ? 0 : sqlite3_system_errno(database_.get());
+      throw FileError(path_, number == 0 ? EIO : number, "cannot read the sweep");
+    }
+    throw UnusableFileError(path_, "a database of packsim sweep", says);
+  }
+
+  std::string path_;
+  std::unique_ptr<sqlite3, int (*)(sqlite3*)> database_{nullptr, sqlite3_close_v2};
+};
+
+// The table `points`, a list of values for each column.
+class PointTable {
+ public:
+  explicit PointTable(const ReadDatabase& database) {
+    for (const std::vector<Value>& row : database.select("SELECT name FROM pragma_table_info('points')"))
+      names_.push_back(std::get<std::string>(row.front()));
+    check_size(database);
+    columns_.resize(names_.size());
+    for (const std::vector<Value>& row : database.select("SELECT * FROM points ORDER BY point")) {
+      for (std::size_t c = 0; c < row.size(); ++c) columns_[c].push_back(row[c]);
+    }
+    for (std::size_t c = 0; c < names_.size(); ++c) index_of_.try_emplace(names_[c], c);
+  }
+
+  const std::vector<std::string>& names() const { return names_; }
+  std::size_t n_points() const { return columns_.front().size(); }
+
+  // Null where the table has no such column.
+  const std::vector<Value>* column(const std::string& name) const {
+    const auto found = index_of_.find(name);
+    return found == index_of_.end() ? nullptr : &columns_[found->second];
+  }
+  std::optional<double> number(const std::string& name, std::size_t point) const {
+    const std::vector<Value>* values = column(name);
+    if (values == nullptr) return std::nullopt;
+    if (const auto* integer = std::get_if<std::int64_t>(&(*values)[point]))
+      return static_cast<double>(*integer);
+    const auto* number = std::get_if<double>(&(*values)[point]);
+    return number == nullptr ? std::nullopt : std::optional(*number);
+  }
+  std::string text(const std::string& name, std::size_t point) const {
+    const std::vector<Value>* values = column(name);
+    const auto* text = values == nullptr ? nullptr : std::get_if<std::string>(&(*values)[point]);
+    return text == nullptr ? std::string() : *text;
+  }
+
+ private:
+  void check_size(const ReadDatabase& database) const {
+    for (const char* needed : {"point", "status", "name", "gpu_days", "wall_hours"}) {
+      if (std::ranges::find(names_, needed) == names_.end())
+        throw UnusableFileError(database.path(), "a database of packsim sweep",
+                                "one without the column points." + std::string(needed));
+    }
+    const auto n = std::get<std::int64_t>(database.select("SELECT count(*) FROM points").front().front());
+    if (n < 1 || n > kMostPagePoints)
+      throw std::invalid_argument(fmt::format("{}: expected a sweep of 1 to {} points for a page, got {}",
+                                              database.path(), kMostPagePoints, n));
+  }
+
+  std::vector<std::string> names_;
+  std::vector<std::vector<Value>> columns_;
+  std::map<std::string, std::size_t> index_of_;
+};
+
+PointStanding standing_of(const PointTable& table, std::size_t point) {
+  const std::string status = table.text("status", point);
+  if (status == kDoesNotFit) return PointStanding::does_not_fit;
+  if (status == kFailed) return PointStanding::failed;
+  if (status != kSimulated) return PointStanding::refused;
+  return table.text("differences", point).empty() ? PointStanding::compared : PointStanding::other_job;
+}
+
+// With failures the expected time, and an interval that is as far off in its failures as in its prices, as
+// times_of() in recommend/ has it.
+void add_times(const PointTable& table, std::size_t i, PlanningPoint& point) {
+  const auto gpu_days = table.number("gpu_days", i);
+  const auto hours = table.number("wall_hours", i);
+  if (!gpu_days || !hours || *gpu_days <= 0) return;
+  double low = table.number("gpu_days_low", i).value_or(*gpu_days) / *gpu_days;
+  double high = table.number("gpu_days_high", i).value_or(*gpu_days) / *gpu_days;
+  const double expected = table.number("gpu_days_with_failures", i).value_or(*gpu_days);
+  const double expected_hours = table.number("wall_hours_with_failures", i).value_or(*hours);
+  low *= table.number("gpu_days_with_failures_p05", i).value_or(expected) / expected;
+  high *= table.number("gpu_days_with_failures_p95", i).value_or(expected) / expected;
+  point.gpu_days = PlanningAmount{expected, low * expected, high * expected};
+  point.hours = PlanningAmount{expected_hours, low * expected_hours, high * expected_hours};
+  if (const auto cost = table.number("cost", i)) {
+    const double money = table.number("cost_with_failures", i).value_or(*cost);
+    point.money = PlanningAmount{money, low * money, high * money};
+  }
+}
+
+std::vector<PlanningPoint> points_of(const PointTable& table) {
+  std::vector<PlanningPoint> points(table.n_points());
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    PlanningPoint& point = points[i];
+    point.number = static_cast<std::int64_t>(table.number("point", i).value_or(0));
+    point.strategy = table.text("name", i);
+    point.standing = standing_of(table, i);
+    point.reason = table.text(point.standing == PointStanding::other_job ? "differences" : "reason", i);
+    point.n_gpus = table.number("n_gpus", i);
+    add_times(table, i, point);
+  }
+  return points;
+}
+
+// The keys of the grid are the columns between the number of the point and its status.
+std::vector<PlanningColumn> settings_of(const PointTable& table) {
+  std::vector<PlanningColumn> settings;
+  for (const std::string& name : table.names()) {
+    if (name == "status") break;
+    if (name != "point")
+      settings.push_back({.key = name, .title = name, .unit = "", .values = *table.column(name)});
+  }
+  return settings;
+}
+
+// Of the groups "capacity_tokens:sp_degree:gc_layers;...", the number at this place in that of the longest
+// packs.
+Value of_longest_packs(const std::string& groups, int place) {
+  const std::size_t start = groups.rfind(';');
+  std::string group = start == std::string::npos ? groups : groups.substr(start + 1);
+  for (; place > 0; --place) {
+    const std::size_t colon = group.find(':');
+    if (colon == std::string::npos) return {};
+    group = group.substr(colon + 1);
+  }
+  char* end = nullptr;
+  const std::int64_t number = std::strtoll(group.c_str(), &end, 10);
+  return end == group.c_str() ? Value() : Value(number);
+}
+
+PlanningColumn group_column(const PointTable& table, const char* key, const char* title, int place) {
+  PlanningColumn column{.key = key, .title = title, .unit = "", .values = {}};
+  for (std::size_t i = 0; i < table.n_points(); ++i)
+    column.values.push_back(of_longest_packs(table.text("groups", i), place));
+  return column;
+}
+
+struct ShownColumn {
+  const char* name;
+  const char* title;
+  const char* unit;
+  double scale = 1;
+};
+
+// What the page shows of a point beside its amounts. The database has more; a page of 10 000 points would
+// grow by 70 KB with each.
+constexpr std::array kShownColumns = {
+    ShownColumn{"zero_stage", "ZeRO stage", ""},
+    ShownColumn{"groups", "groups (tokens:SP:GC)", ""},
+    ShownColumn{"peak_memory_bytes", "peak memory", "GiB", 1 / kBytesPerGibibyte},
+    ShownColumn{"gpu_memory_bytes", "GPU memory", "GiB", 1 / kBytesPerGibibyte},
+    ShownColumn{"step_mean_s", "mean step time", "s"},
+    ShownColumn{"step_p99_s", "99th percentile of step times", "s"},
+    ShownColumn{"tokens_per_s_per_gpu", "tokens a second and GPU", "1/s"},
+    ShownColumn{"mfu_fraction", "MFU", "%", 100},
+    ShownColumn{"idle_fraction", "GPU time idle", "%", 100},
+    ShownColumn{"abr", "ABR", ""},
+    ShownColumn{"cr", "CR", ""},
+    ShownColumn{"energy_kwh", "energy", "kWh"},
+    ShownColumn{"expected_failures", "expected failures", ""},
+    ShownColumn{"dropped_tokens", "dropped tokens", ""},
+    ShownColumn{"truncated_tokens", "truncated tokens", ""},
+    ShownColumn{"extrapolated_fraction", "extrapolated prices", "%", 100},
+    ShownColumn{"unmeasured_fraction", "prices without measurement", "%", 100},
+    ShownColumn{"warnings", "warnings", ""},
+};
+
+bool has_values(const std::vector<Value>& values) {
+  return !std::ranges::all_of(
+      values, [](const Value& value) { return std::holds_alternative<std::monostate>(value); });
+}
+
+std::vector<PlanningColumn> further_columns(const PointTable& table) {
+  std::vector<PlanningColumn> further = {group_column(table, "@sp", "SP degree", 1),
+                                         group_column(table, "@gc", "GC layers", 2)};
+  for (const ShownColumn& shown : kShownColumns) {
+    const std::vector<Value>* values = table.column(shown.name);
+    if (values == nullptr) continue;
+    PlanningColumn column{
+        .key = std::string("@") + shown.name, .title = shown.title, .unit = shown.unit, .values = *values};
+    if (shown.scale != 1) {
+      for (std::size_t i = 0; i < column.values.size(); ++i) {
+        const auto number = table.number(shown.name, i);
+        column.values[i] = number ? Value(*number * shown.scale) : Value();
+      }
+    }
+    further.push_back(std::move(column));
+  }
+  std::erase_if(further, [](const PlanningColumn& column) { return !has_values(column.values); });
+  return further;
+}
+
+std::string fact_of(const ReadDatabase& database, const char* fact) {
+  const auto rows = database.select(fmt::format("SELECT value FROM sweep WHERE fact = '{}'", fact));
+  const auto* value = rows.empty() ? nullptr : std::get_if<std::string>(&rows.front().front());
+  return value == nullptr ? std::string() : *value;
+}
+
+}  // namespace
+
+PlanningData read_sweep_points(const std::string& path) {
+  const ReadDatabase database(path);
+  const PointTable table(database);
+  const std::string scenario = fact_of(database, "scenario");
+  const std::string n_asked = fact_of(database, "points");
+  PlanningData data{.title = scenario.empty() ? path : scenario,
+                    .source = {},
+                    .points = points_of(table),
+                    .settings = settings_of(table),
+                    .further = further_columns(table),
+                    .question = {},
+                    .changes = {}};
+  data.source = fmt::format("A sweep of {} points", data.points.size());
+  if (!n_asked.empty() && n_asked != fmt::format("{}", data.points.size()))
+    data.source += fmt::format(" out of the {} of its grid", n_asked);
+  data.source += fmt::format(", by packsim {}.", fact_of(database, "version of packsim"));
+  return data;
+}
+
+}  // namespace packsim

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "files/file_error.hpp"
+#include "reports/text/numbers.hpp"
 #include "sweep/grid.hpp"
 #include "sweep/point_columns.hpp"
 
@@ -285,10 +286,12 @@ PlanningData read_sweep_points(const std::string& path) {
                     .further = further_columns(table),
                     .question = {},
                     .changes = {}};
-  data.source = fmt::format("A sweep of {} points", data.points.size());
-  if (!n_asked.empty() && n_asked != fmt::format("{}", data.points.size()))
+  const auto n_points = static_cast<std::int64_t>(data.points.size());
+  data.source = fmt::format("A sweep of {} points", formats_detail::grouped(n_points));
+  if (!n_asked.empty() && n_asked != fmt::format("{}", n_points))
     data.source += fmt::format(" out of the {} of its grid", n_asked);
-  data.source += fmt::format(", by packsim {}.", fact_of(database, "version of packsim"));
+  const std::string version = fact_of(database, "version of packsim");
+  data.source += version.empty() ? "." : fmt::format(", by packsim {}.", version);
   return data;
 }
 

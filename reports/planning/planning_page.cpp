@@ -49,6 +49,7 @@ std::string verdict_cards(const PlanningData& data) {
   else
     text += amount_card("Fewest GPU-days", cheap, cheap.gpu_days, "");
   text += amount_card("in hours", cheap, cheap.hours, " h");
+  if (cheapest == fastest) return fmt::format("<div class=\"cards\">\n{}</div>\n", text);
   text += amount_card("Fewest hours", fast, fast.hours, " h");
   if (cost_of(data) == CostKind::money)
     text += amount_card("for money", fast, fast.money, "");
@@ -75,11 +76,11 @@ std::string verdict_html(const PlanningData& data) {
 constexpr std::string_view kSections = R"(
 <noscript><p class="warnings">The filters, charts and tables below need JavaScript.</p></noscript>
 <div class="planning">
-<aside aria-label="Filters"><details id="filters" open><summary>Filters: <output id="shown"></output></summary>
-<form></form></details></aside>
+<div class="scroll side" tabindex="0" role="region" aria-label="Filters"><details id="filters" open><summary>Filters: <output id="shown"></output></summary>
+<form></form></details></div>
 <div class="views">
 <section id="front"><h2>Time against {cost}</h2>
-<p class="note">Every point that the filters leave; the line joins those that no other point beats in both. Ringed points: their 90% intervals. Hollow points, marked ! in the table, train another job and are not compared. Hover shows all values of a point; a click takes it for the comparison.</p>
+<p class="note">Every point that the filters leave; the line joins those that no other point beats in both. Round points are on that line; crosses are their 90% intervals. Hollow points, marked ! in the table, train another job and are not compared. Hover shows all values of a point; a click takes it for the comparison.</p>
 <div class="choices"><label>Colour <select id="colour"></select></label></div>
 <ul class="legend" id="front_legend"></ul>
 <figure data-chart="front"><div class="stage"><canvas aria-hidden="true"></canvas><div class="plot"></div></div></figure></section>

@@ -27,10 +27,10 @@ std::string setting_text(const Value& value) {
 }
 
 std::string amount_text(const PlanningAmount& amount, const char* unit) {
-  std::string text = quantity(amount.value);
+  std::string text = quantity(amount.value) + unit;
   if (amount.low && amount.high)
     text += fmt::format(" (90%: {} to {})", quantity(*amount.low), quantity(*amount.high));
-  return text + unit;
+  return text;
 }
 
 // "takes 0.63 h and 0.84 GPU-days, and costs 50.4 (90%: 42.2 to 60.2)"
@@ -55,13 +55,18 @@ std::string best_text(const PlanningData& data) {
   return sentence(least, *cheapest) + " " + sentence("The fastest", *fastest);
 }
 
+const char* plural_text(PointStanding standing) {
+  if (standing == PointStanding::other_job) return "train another job";
+  return standing == PointStanding::does_not_fit ? "do not fit in memory" : standing_text(standing);
+}
+
 std::string counts_of(const PlanningData& data) {
   std::map<PointStanding, std::size_t> counts;
   for (const PlanningPoint& point : data.points) ++counts[point.standing];
   std::string text;
   for (const auto& [standing, n] : counts)
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", grouped(static_cast<std::int64_t>(n)),
-                        standing_text(standing));
+                        n == 1 ? standing_text(standing) : plural_text(standing));
   return fmt::format("{} point{}: {}.", grouped(static_cast<std::int64_t>(data.points.size())),
                      data.points.size() == 1 ? "" : "s", text.empty() ? "none" : text);
 }

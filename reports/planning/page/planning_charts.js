@@ -28,10 +28,15 @@ function theme() {
   return { ...planning.theme, axis: { ...planning.theme.axis, labelLimit: 96 } };
 }
 
+function mark_empty(name) {
+  figure_of(name).toggleAttribute("data-empty", charts[name].is_empty?.() ?? false);
+}
+
 async function draw_chart(name) {
   const chart = charts[name];
   const plot = figure_of(name).querySelector(".plot");
   stale.delete(name);
+  mark_empty(name);
   try {
     const spec = structuredClone(planning.specs[name]);
     chart.adapt?.(spec);
@@ -39,6 +44,7 @@ async function draw_chart(name) {
     const { view } = await window.vegaEmbed(plot, { ...spec, datasets: chart.rows() }, {
       config: theme(),
       renderer: "svg",
+      logLevel: 1, // errors: it warns of charts without rows, which mark_empty() hides
       tooltip: false,
       actions: { export: true, source: false, compiled: false, editor: false },
     });
@@ -62,6 +68,7 @@ function show_chart(name) {
   stale.delete(name);
   const view = drawn.get(name);
   if (!view) return;
+  mark_empty(name);
   for (const [set, rows] of Object.entries(charts[name].rows())) view.data(set, rows);
   view.run();
   charts[name].after?.(view);
@@ -82,7 +89,7 @@ function legend(list, entries) {
   list.replaceChildren(...entries.map(([text, colour]) => {
     const swatch = element("i", { class: "swatch" });
     swatch.style.background = colour;
-    return element("li", {}, swatch, text);
+    return element("li", {}, swatch, shortened(text, kLongestLabel));
   }));
 }
 
@@ -100,5 +107,15 @@ if (planning.changes.length > 0) {
       }
     }
   }
-  charts.tornado = { rows: () => ({ changes: rows.map((row) => ({ ...row })) }) };
+  const kLabel_px = 130; // what stands beside a bar
+  charts.tornado = {
+    rows: () => ({ changes: rows.map((row) => ({ ...row })) }),
+    adapt: (spec) => {
+      const least = Math.min(0, ...rows.map((row) => row.change));
+      const most = Math.max(0, ...rows.map((row) => row.change));
+      const width_px = Math.max(figure_of("tornado").clientWidth - (narrow.matches ? 110 : 220), 280);
+      const per_px = Math.max(most - least, 0.01) / Math.max(width_px - 2 * kLabel_px, 40);
+      spec.layer[0].encoding.x.scale.domain = [least - kLabel_px * per_px, most + kLabel_px * per_px];
+    },
+  };
 }

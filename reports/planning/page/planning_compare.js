@@ -60,7 +60,8 @@ function show_comparison() {
     if (shown(a) === "-" && shown(b) === "-") continue;
     if (shown(a) === shown(b) && !is_always_shown) continue;
     const title = column.unit && !is_amount(column) ? `${column.title}, ${column.unit}` : column.title;
-    const has_ratio = !column.is_text && (column.role === "result" || column.role === "further" || column === n_gpus);
+    const is_choice = ["@sp", "@gc", "@zero_stage"].includes(column.key);
+    const has_ratio = !column.is_text && !is_choice && (column.role === "result" || column.role === "further" || column === n_gpus);
     rows.push(element("tr", {}, element("th", { scope: "row" }, title), element("td", { class: "text" }, shown(a)),
                       element("td", { class: "text" }, shown(b)), element("td", {}, has_ratio ? ratio_text(column, a, b) : "")));
   }

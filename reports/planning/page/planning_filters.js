@@ -1,6 +1,7 @@
 // The filters: which points the page shows. The form holds the state; the address holds what differs from the
 // start, so that a view can be shared.
 const kMostChoices = 16;
+const kLongestLabel = 60; // characters
 const filters_form = document.querySelector("#filters form");
 const filters = [];
 // Each writes itself into the parameters of an address where it is not as at the start, and takes itself from them.
@@ -35,7 +36,7 @@ function add_choices(column) {
   const codes = column.values.map((_, code) => code).sort((a, b) => column.compare_values(column.values[a], column.values[b]));
   const boxes = codes.map((code) => element("input", { type: "checkbox", checked: true, value: String(code) }));
   const all = element("button", { type: "button", class: "all" }, "all / none");
-  const set = fieldset(column.title, ...boxes.map((box, at) => element("label", {}, box, ` ${column.value_text(column.values[codes[at]])}`)));
+  const set = fieldset(column.title, ...boxes.map((box, at) => element("label", {}, box, ` ${shortened(column.value_text(column.values[codes[at]]), kLongestLabel)}`)));
   if (boxes.length > 2) set.append(all);
   all.addEventListener("click", () => {
     const checked = !boxes.every((box) => box.checked);
@@ -129,10 +130,9 @@ function add_limits() {
 // One reason that points are not compared for.
 function add_reason() {
   if (planning.reason_classes.length === 0) return null;
-  const shortened = (text) => (text.length > 60 ? `${text.slice(0, 60)}…` : text);
   const select = element("select", { "aria-label": "reason" }, element("option", { value: "" }, "any"));
   planning.reason_classes.forEach(({ standing, example }, at) => {
-    select.append(element("option", { value: String(at) }, shortened(`${standing}: ${example}`)));
+    select.append(element("option", { value: String(at) }, shortened(`${standing}: ${example}`, kLongestLabel)));
   });
   fieldset("Not compared because", select);
   keep("reason", select);

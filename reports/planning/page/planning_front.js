@@ -44,6 +44,7 @@ function extent(column, points) {
 
 charts.front = {
   has_own_tip: true,
+  is_empty: () => !current.points.some(is_placed),
   adapt: (spec) => { spec.encoding.y.title = cost.title + (cost.unit ? `, ${cost.unit}` : ""); },
   rows: () => {
     const [left, right] = extent(hours, current.points);
@@ -190,5 +191,10 @@ function scaling_rows() {
     efficiency: gpu_days.number(line[0]) / gpu_days.number(i),
   })));
 }
-charts.scaling_hours = { rows: () => ({ lines: scaling_rows() }) };
-charts.scaling_efficiency = { rows: () => ({ lines: scaling_rows() }) };
+// Clusters have few sizes: these are the ticks.
+function adapt_scaling(spec) {
+  spec.encoding.x.axis.values = [...new Set([...by_hours].map((i) => n_gpus.number(i)))].filter((number) => number > 0).sort((a, b) => a - b);
+}
+const has_no_line = () => !by_hours.some((i) => current.mask[i] && n_gpus.number(i) > 0);
+for (const name of ["scaling_hours", "scaling_efficiency"])
+  charts[name] = { rows: () => ({ lines: scaling_rows() }), adapt: adapt_scaling, is_empty: has_no_line };

@@ -58,7 +58,13 @@ const kScale = [[233, 238, 246], [120, 168, 219], [29, 72, 133]];
 function shade(position) {
   const at = Math.min(position, 1) * (kScale.length - 1);
   const k = Math.min(Math.floor(at), kScale.length - 2);
-  return `rgb(${kScale[k].map((value, c) => Math.round(value + (at - k) * (kScale[k + 1][c] - value))).join(",")})`;
+  return kScale[k].map((value, c) => Math.round(value + (at - k) * (kScale[k + 1][c] - value)));
+}
+
+// What is read best on a colour: contrast by the rule of WCAG.
+function ink_on(rgb) {
+  const [r, g, b] = rgb.map((value) => (value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? "#10151c" : "#ffffff";
 }
 
 // The best point of each cell, and how many points have their place there.
@@ -96,7 +102,7 @@ function heat_rows() {
     rows.push({
       x: x.labels[cell % x.labels.length], x_at: cell % x.labels.length,
       y: y.labels[Math.floor(cell / x.labels.length)], y_at: Math.floor(cell / x.labels.length),
-      colour: i < 0 ? "transparent" : shade(position), ink: i < 0 ? kOtherColour : position > 0.45 ? "#ffffff" : "#10151c",
+      colour: i < 0 ? "transparent" : `rgb(${shade(position).join(",")})`, ink: i < 0 ? kOtherColour : ink_on(shade(position)),
       label: i < 0 ? "–" : is_wide ? measure.text(i) : "", ...(i < 0 ? {} : { point: i }),
     });
   }
@@ -108,6 +114,7 @@ function heat_rows() {
 
 charts.heat = {
   rows: () => ({ cells: heat_rows() }),
+  is_empty: () => current.points.length === 0,
   adapt: (spec) => {
     const across = columns.get(heat_x.value);
     const { labels } = cells_of(across);

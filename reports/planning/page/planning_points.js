@@ -7,7 +7,7 @@ function quantity(value) {
   if (!Number.isFinite(value)) return "-";
   if (value === 0) return "0";
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString("en-US");
-  return String(Number(value.toPrecision(3)));
+  return Math.abs(value) >= 0.001 ? value.toPrecision(3) : String(Number(value.toPrecision(3)));
 }
 
 // Of settings and counts no digit may get lost.
@@ -25,15 +25,16 @@ class Column {
       const known = Float64Array.from(values, (value) => value ?? NaN);
       this.values_at = Float64Array.from(this.codes, (code) => known[code]);
     }
+    this.counts = !this.is_text && this.values_at.every((value) => Number.isNaN(value) || Number.isInteger(value));
   }
 
   // NaN where the point has none.
   number(i) { return this.is_text ? NaN : this.values_at[i]; }
 
   value_text(value) {
-    if (value === null || value === undefined || Number.isNaN(value)) return "-";
+    if (value === null || value === undefined || value === "" || Number.isNaN(value)) return "-";
     if (typeof value !== "number") return String(value);
-    return this.role === "result" || this.role === "further" ? quantity(value) : exact(value);
+    return this.role === "result" || (this.role === "further" && !this.counts) ? quantity(value) : exact(value);
   }
 
   text(i) {
@@ -137,6 +138,8 @@ function front_of(mask) {
   }
   return front;
 }
+
+const shortened = (text, most) => (text.length > most ? `${text.slice(0, most)}…` : text);
 
 function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);

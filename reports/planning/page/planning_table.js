@@ -1,5 +1,6 @@
 // The points as a table: a page of rows at a time, sorted by any column.
 const kRowsOfPage = 25;
+const kLongText = 28; // characters; longer ones are broken
 const points_body = document.querySelector("#points_section .body");
 const table_columns = [columns.get("@point"), ...settings, n_gpus, hours, columns.get("@money"), gpu_days,
                        columns.get("@peak_memory_bytes"), columns.get("@standing")]
@@ -71,7 +72,8 @@ function choice_button(which, point) {
 }
 
 function cell_of(column, point) {
-  const cell = element("td", { class: column.is_text ? "text" : "" }, column.text(point));
+  const text = column.text(point);
+  const cell = element("td", { class: column.is_text ? `text${text.length > kLongText ? " long" : ""}` : "" }, text);
   if (column === strategy && is_other_job[point])
     cell.append(" ", element("span", { class: "tag", title: columns.get("@reason").text(point) }, "!"));
   if (is_amount(column) && cell.textContent !== "-") cell.title = amount_text(column, point);

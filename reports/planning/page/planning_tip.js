@@ -7,8 +7,7 @@ const kMostTipCharacters = 160;
 function show_tip(point, x, y) {
   const list = element("dl");
   for (const [title, text] of described(point)) {
-    const shown = text.length > kMostTipCharacters ? `${text.slice(0, kMostTipCharacters)}…` : text;
-    list.append(element("dt", {}, title), element("dd", {}, shown));
+    list.append(element("dt", {}, title), element("dd", {}, shortened(text, kMostTipCharacters)));
   }
   tip.replaceChildren(list);
   tip.hidden = false;

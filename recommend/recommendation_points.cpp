@@ -18,7 +18,8 @@ namespace {
 // A member of a JSON file, with its place for messages.
 class SavedJson {
  public:
-  SavedJson(const Json& value, std::string place) : value_(&value), place_(std::move(place)) {}
+  SavedJson(const Json& value, std::string place, bool is_root = false)
+      : value_(&value), place_(std::move(place)), is_root_(is_root) {}
 
   [[noreturn]] void refuse(const std::string& expected) const {
     throw std::invalid_argument(
@@ -30,7 +31,7 @@ class SavedJson {
     const auto found = value_->find(key);
     if (found == value_->end())
       throw std::invalid_argument(fmt::format("{}: expected the key {}, got none", place_, quote(key)));
-    return {*found, place_ + "/" + key};
+    return {*found, place_ + (is_root_ ? ": /" : "/") + key};
   }
   std::vector<SavedJson> elements() const {
     if (!value_->is_array()) refuse("an array");
@@ -53,6 +54,7 @@ class SavedJson {
  private:
   const Json* value_;
   std::string place_;
+  bool is_root_;  // whose place is the file
 };
 
 PointStanding point_standing(const SavedJson& standing) {
@@ -183,7 +185,7 @@ PlanningData recommendation_points(const std::string& path, std::string_view tex
   Problems problems;
   const std::optional<Json> json = parse_json(path, text, problems);
   problems.throw_if_any();
-  const SavedJson root(*json, path + ": ");
+  const SavedJson root(*json, path, true);
   if (root.at("format").number() != 1) root.at("format").refuse("1");
   const std::vector<SavedJson> candidates = root.at("candidates").elements();
   if (candidates.empty()) root.at("candidates").refuse("one or more candidates");

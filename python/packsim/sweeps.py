@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import tempfile
+from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from packsim._frames import Column, arrow_table, pandas_frame, polars_frame
 from packsim._optional import import_optional
+from packsim._program import run_program
 from packsim._whole_file import whole_file
 
 if TYPE_CHECKING:
@@ -15,9 +19,38 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-__all__ = ["Sweep", "read_sweep"]
+__all__ = ["Sweep", "SweepPage", "read_sweep"]
 
 _TYPES = {"INTEGER": "int", "REAL": "float", "TEXT": "str"}
+
+
+class SweepPage:
+    """A page on which to pick a cluster: `packsim page` (docs/planning.md). A notebook shows it.
+
+    Attributes
+    ----------
+    html : str
+        The whole page, which loads nothing.
+    """
+
+    def __init__(self, html: str) -> None:
+        self.html = html
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file, which is replaced when it is whole."""
+        with whole_file(path) as file:
+            file.write(self.html.encode())
+
+    def _repr_html_(self) -> str:
+        # A frame of its own, whose scripts reach nothing of the notebook.
+        return (
+            '<iframe sandbox="allow-scripts" title="Which cluster"'
+            ' style="width: 100%; height: 800px; border: 0"'
+            f' srcdoc="{escape(self.html)}"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        return f"SweepPage of {len(self.html)} characters"
 
 
 class Sweep:
@@ -31,8 +64,9 @@ class Sweep:
         Number of points that are in the database.
     """
 
-    def __init__(self, facts: dict[str, str], columns: list[Column]) -> None:
+    def __init__(self, facts: dict[str, str], columns: list[Column], path: str) -> None:
         self.facts = facts
+        self._path = path
         self._columns = columns
         self.n_points = len(columns[0][2])
 
@@ -59,6 +93,27 @@ class Sweep:
         parquet = import_optional("pyarrow.parquet", "write_parquet()", "frames")
         with whole_file(path) as file:
             parquet.write_table(self.to_arrow(), file)
+
+    def page(self, recommendation: str | os.PathLike[str] | None = None) -> SweepPage:
+        """The page of the database as it is now, on which to pick a cluster; a notebook shows it.
+
+        Parameters
+        ----------
+        recommendation : path-like, optional
+            A recommendation.json, of which the page shows what the answer depends on.
+
+        Raises
+        ------
+        RuntimeError
+            Where the package was built without the program, or this fails.
+        ValueError
+            With the message of the program, for files that it refuses.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            page = Path(folder) / "planning.html"
+            words = [] if recommendation is None else ["--recommendation", os.fspath(recommendation)]
+            run_program("Sweep.page()", "page", self._path, *words, "--out", str(page))
+            return SweepPage(page.read_text(encoding="utf-8"))
 
     def __repr__(self) -> str:
         return f"Sweep of {self.n_points} points and {len(self._columns)} columns"
@@ -102,4 +157,5 @@ def read_sweep(path: str | os.PathLike[str]) -> Sweep:
             (key, _TYPES.get(kind, "str"), list(of_key))
             for (key, kind), of_key in zip(described, values, strict=True)
         ],
+        os.path.abspath(name),
     )

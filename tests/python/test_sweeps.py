@@ -88,3 +88,24 @@ def test_what_is_no_sweep_is_refused(tmp_path: Path) -> None:
     sqlite3.connect(tmp_path / "other.db").execute("CREATE TABLE a (b)")
     with pytest.raises(ValueError, match=r"other\.db: expected a database of packsim sweep"):
         read_sweep(tmp_path / "other.db")
+
+
+def test_the_page_is_that_of_the_program_in_a_frame_of_its_own(
+    sweep: Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = sweep.page()
+    assert page.html.startswith("<!DOCTYPE html>")
+    page.save(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text() == page.html
+    frame = page._repr_html_()
+    assert 'sandbox="allow-scripts"' in frame
+    assert "<script" not in frame  # all of the page is in an attribute
+    with pytest.raises(RuntimeError, match="none.json: No such file or directory"):
+        sweep.page(tmp_path / "none.json")
+    (tmp_path / "empty.json").write_text("{}")
+    with pytest.raises(ValueError, match="empty.json: expected the key"):
+        sweep.page(tmp_path / "empty.json")
+    monkeypatch.setattr("packsim._program.which", lambda name: None)
+    monkeypatch.setattr("packsim._program.sys.executable", str(tmp_path / "python"))
+    with pytest.raises(RuntimeError, match="needs the simulator"):
+        sweep.page()

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from shutil import rmtree, which
+from shutil import rmtree
 from typing import Any
 
 from packsim._arguments import Problems
+from packsim._program import run_program
 from packsim._whole_file import whole_file
 from packsim.ray._ray import import_ray
 from packsim.sweeps import Sweep, read_sweep
@@ -82,7 +81,7 @@ def sweep(
     missing = [shard for shard, file in enumerate(files, start=1) if not file.exists()]
     _run_shards(ray, words, files, missing, retries, cpus_per_shard, progress)
     merged = [word for file in files for word in ("--merge", str(file))]
-    _run_program([*words, "--out", os.fspath(out), *merged])
+    _run_sweep([*words, "--out", os.fspath(out), *merged])
     rmtree(folder)
     return read_sweep(out)
 
@@ -139,19 +138,11 @@ def _shard(words: list[str], shard: int, n_shards: int) -> tuple[bytes, Exceptio
         database = Path(folder) / "shard.db"
         chosen = ["--shard", f"{shard}/{n_shards}", "--threads", "1"]
         try:
-            _run_program([*words, "--out", str(database), *chosen])
+            _run_sweep([*words, "--out", str(database), *chosen])
         except (ValueError, RuntimeError) as mistake:
             return b"", mistake
         return database.read_bytes(), None
 
 
-def _run_program(words: list[str]) -> None:
-    beside = Path(sys.executable).parent / "packsim"
-    program = str(beside) if beside.exists() else which("packsim")
-    if program is None:
-        raise RuntimeError("packsim.ray.sweep() needs the simulator: PACKSIM_PROGRAM=1 pip install .")
-    done = subprocess.run([program, "sweep", *words, "--quiet"], capture_output=True, text=True)
-    if done.returncode == 0:
-        return
-    kind = ValueError if done.returncode == 2 else RuntimeError
-    raise kind(done.stderr.strip() or f"packsim sweep ended with {done.returncode}")
+def _run_sweep(words: list[str]) -> None:
+    run_program("packsim.ray.sweep()", "sweep", *words)

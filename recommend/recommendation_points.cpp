@@ -100,8 +100,8 @@ Value number_or_none(const SavedJson& value) {
 }
 
 void add_columns(const std::vector<SavedJson>& candidates, PlanningData& data) {
-  PlanningColumn type{.key = "cluster.type", .title = "cluster.type", .unit = "", .values = {}};
-  PlanningColumn nodes{.key = "cluster.nodes", .title = "cluster.nodes", .unit = "", .values = {}};
+  PlanningColumn type{.key = "cluster.type", .title = "type", .unit = "", .values = {}};
+  PlanningColumn nodes{.key = "cluster.nodes", .title = "nodes", .unit = "", .values = {}};
   PlanningColumn zero{.key = "@zero_stage", .title = "ZeRO stage", .unit = "", .values = {}};
   PlanningColumn groups{.key = "@groups", .title = "groups (tokens:SP:GC)", .unit = "", .values = {}};
   PlanningColumn standing{.key = "@limits", .title = "limits of the question", .unit = "", .values = {}};

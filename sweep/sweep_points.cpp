@@ -178,6 +178,16 @@ std::vector<PlanningPoint> points_of(const PointTable& table) {
   return points;
 }
 
+// The end of each key that no other one has: "nodes" for "cluster.nodes".
+void shorten_titles(std::vector<PlanningColumn>& settings) {
+  const auto end_of = [](const PlanningColumn& column) {
+    return column.key.substr(column.key.rfind('.') + 1);
+  };
+  for (PlanningColumn& column : settings) {
+    if (std::ranges::count(settings, end_of(column), end_of) == 1) column.title = end_of(column);
+  }
+}
+
 // The keys of the grid are the columns between the number of the point and its status.
 std::vector<PlanningColumn> settings_of(const PointTable& table) {
   std::vector<PlanningColumn> settings;
@@ -186,6 +196,7 @@ std::vector<PlanningColumn> settings_of(const PointTable& table) {
     if (name != "point")
       settings.push_back({.key = name, .title = name, .unit = "", .values = *table.column(name)});
   }
+  shorten_titles(settings);
   return settings;
 }
 

@@ -85,7 +85,7 @@ constexpr std::string_view kSections = R"(
 <ul class="legend" id="front_legend"></ul>
 <figure data-chart="front"><div class="stage"><canvas aria-hidden="true"></canvas><div class="plot"></div></div></figure></section>
 <section id="compare"><h2>Two points side by side</h2>
-<p class="note">Choose A and B in the chart above or in the table below.</p><div class="body"></div></section>
+<p class="note">At first the cheapest and the fastest point that the filters leave. Others are chosen in the chart above or in the table below.</p><div class="body"></div></section>
 <section id="scaling"><h2>Scaling</h2>
 <p class="note">For each number of GPUs, the fastest compared point of each {series}. Efficiency: the GPU-days of the smallest cluster of a line over those of this one.</p>
 <ul class="legend" id="scaling_legend"></ul><div class="pair">
@@ -104,7 +104,7 @@ constexpr std::string_view kSections = R"(
 )";
 
 constexpr std::string_view kTornado = R"(
-<p class="note">What {cost} of the recommended run would be if one thing were otherwise, each planned anew.</p>
+<p class="note">How {cost} would change for the recommended run if one thing were otherwise; each case is planned anew.</p>
 <figure data-chart="tornado"><div class="plot"></div></figure><ul class="doubts" id="tornado_reasons"></ul>)";
 
 constexpr std::string_view kNoTornado =

@@ -67,7 +67,9 @@ def _point(draw: random.Random, strategy: str, nodes: int, kind: str, sp: int, g
     if draw.random() < 0.03:
         return row | {"status": "failed", "reason": "the strategy found no packs", "groups": None}
     if draw.random() < 0.05:
-        row["differences"] = "iterations train 1,047,776 tokens on average, not the 524,288 of tokens_per_iteration"
+        row["differences"] = (
+            "iterations train 1,047,776 tokens on average, not the 524,288 of tokens_per_iteration"
+        )
     days = (0.8 + 0.004 * n_gpus + 0.02 * gc + 0.05 * abs(sp - 4)) * draw.uniform(0.9, 1.4)
     spread = draw.uniform(0.03, 0.2)
     cost = 24 * days * price
@@ -95,7 +97,16 @@ def points(n_points: int, strategies: list[str] | None = None) -> list[Row]:
     """The first points of a grid of five keys; the same ones every time."""
     draw = random.Random(1)
     names = strategies or ["isf", "ffd", "hbp", "planner", "sorted"]
-    grid = list(product(names, [1, 2, 4, 8, 16, 32], ["h100-sxm-80gb", "h200-sxm-141gb"], [1, 2, 4, 8, 16], range(0, 33, 3), [1, 2, 3]))
+    grid = list(
+        product(
+            names,
+            [1, 2, 4, 8, 16, 32],
+            ["h100-sxm-80gb", "h200-sxm-141gb"],
+            [1, 2, 4, 8, 16],
+            range(0, 33, 3),
+            [1, 2, 3],
+        )
+    )
     draw.shuffle(grid)
     while len(grid) < n_points:
         grid += grid[: n_points - len(grid)]
@@ -108,7 +119,9 @@ def write_sweep(path: Path, rows: list[Row], scenario: str = "made-up") -> None:
     columns = {**varied, **_COLUMNS}
     with sqlite3.connect(path) as database:
         database.execute("CREATE TABLE sweep (fact TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID")
-        database.executemany("INSERT INTO sweep VALUES (?, ?)", [("scenario", scenario), ("points", str(len(rows)))])
+        database.executemany(
+            "INSERT INTO sweep VALUES (?, ?)", [("scenario", scenario), ("points", str(len(rows)))]
+        )
         typed = ", ".join(f'"{name}" {kind}' for name, kind in columns.items())
         database.execute(f"CREATE TABLE points (point INTEGER PRIMARY KEY, {typed})")
         marks = ", ".join("?" * (len(columns) + 1))
@@ -130,7 +143,12 @@ def recommendation() -> Row:
 
     def case(what: str, hours: float | None) -> Row:
         reason = "" if hours else f"{SCRIPT} does not fit"
-        return {"what": what, "settings": [], "reason": reason or None, "times": times(hours) if hours else None}
+        return {
+            "what": what,
+            "settings": [],
+            "reason": reason or None,
+            "times": times(hours) if hours else None,
+        }
 
     def candidate(nodes: int, standing: str, hours: float | None) -> Row:
         return {
@@ -149,14 +167,26 @@ def recommendation() -> Row:
     changes = [("samples of long.csv", 0.5, 2.0), ("network cards", 1.3, None), (SCRIPT, 0.9, 1.1)]
     return {
         "format": 1,
-        "question": {"goal": "cheapest", "deadline_hours": 4.0, "budget": None, "most_gpus": None, "gpus": [], "nodes": []},
+        "question": {
+            "goal": "cheapest",
+            "deadline_hours": 4.0,
+            "budget": None,
+            "most_gpus": None,
+            "gpus": [],
+            "nodes": [],
+        },
         "best": 1,
         "ranking": [1],
         "pareto": [1],
         "fewest_gpus": 16,
-        "candidates": [candidate(1, "misses", 5.0), candidate(2, "meets", 1.0), candidate(4, "ruled_out", None)],
+        "candidates": [
+            candidate(1, "misses", 5.0),
+            candidate(2, "meets", 1.0),
+            candidate(4, "ruled_out", None),
+        ],
         "sensitivity": [
-            {"what": what, "less": case("x 0.5", less), "more": case("x 2", more)} for what, less, more in changes
+            {"what": what, "less": case("x 0.5", less), "more": case("x 2", more)}
+            for what, less, more in changes
         ],
         "warnings": [],
     }
@@ -173,7 +203,9 @@ def write_page(program: Path, name: str, folder: Path) -> Path:
         "hostile": points(200, [SCRIPT, LONG, TURNED, QUOTED]),
     }
     if name in sweeps:
-        write_sweep(folder / "sweep.db", sweeps[name], f"{SCRIPT} {TURNED} {LONG}" if name == "hostile" else name)
+        write_sweep(
+            folder / "sweep.db", sweeps[name], f"{SCRIPT} {TURNED} {LONG}" if name == "hostile" else name
+        )
         command.append(str(folder / "sweep.db"))
     if name in ("recommended", "small"):
         (folder / "recommendation.json").write_text(json.dumps(recommendation()))

@@ -98,6 +98,8 @@ TEST_CASE("points of a database have their settings, amounts with intervals, and
   CHECK(data.points[2].money->high == Approx(150.0 * (2.4 / 2.0) * (3.6 / 3.0)));
   REQUIRE(data.settings.size() == 1);
   CHECK(data.settings[0].values[2] == Value(std::int64_t{4}));
+  CHECK(data.settings[0].key == "cluster.nodes");
+  CHECK(data.settings[0].title == "nodes");
   // SP degree and GC layers of the longest packs; memory in GiB.
   CHECK(data.further[0].values[0] == Value(std::int64_t{8}));
   CHECK(data.further[1].values[0] == Value(std::int64_t{12}));

@@ -102,20 +102,21 @@ if (planning.changes.length > 0) {
       if (changed.ratio === null) {
         reasons.append(element("li", {}, `${what}, ${changed.what}: ${changed.reason}`));
       } else {
-        rows.push({ what, side, change: changed.ratio - 1, text: `${changed.what}: ${percent(changed.ratio)}`,
+        rows.push({ what, side, change: changed.ratio - 1, percent: percent(changed.ratio), text: `${changed.what}: ${percent(changed.ratio)}`,
                     colour: side === "less" ? kPalette[0] : kPalette[1] });
       }
     }
   }
-  const kLabel_px = 130; // what stands beside a bar
+  const label_px = () => (narrow.matches ? 60 : 130); // what stands beside a bar
   charts.tornado = {
-    rows: () => ({ changes: rows.map((row) => ({ ...row })) }),
+    rows: () => ({ changes: rows.map((row) => ({ ...row, text: narrow.matches ? row.percent : row.text })) }),
     adapt: (spec) => {
+      if (narrow.matches) spec.encoding.y.axis = { labelLimit: 130 };
       const least = Math.min(0, ...rows.map((row) => row.change));
       const most = Math.max(0, ...rows.map((row) => row.change));
-      const width_px = Math.max(figure_of("tornado").clientWidth - (narrow.matches ? 110 : 220), 280);
-      const per_px = Math.max(most - least, 0.01) / Math.max(width_px - 2 * kLabel_px, 40);
-      spec.layer[0].encoding.x.scale.domain = [least - kLabel_px * per_px, most + kLabel_px * per_px];
+      const width_px = Math.max(figure_of("tornado").clientWidth - (narrow.matches ? 150 : 220), 160);
+      const per_px = Math.max(most - least, 0.01) / Math.max(width_px - 2 * label_px(), 40);
+      spec.layer[0].encoding.x.scale.domain = [least - label_px() * per_px, most + label_px() * per_px];
     },
   };
 }

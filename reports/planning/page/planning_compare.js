@@ -49,7 +49,7 @@ function comparison_sentence(a, b) {
 function show_comparison() {
   const { a, b } = current;
   if (a === null || b === null) {
-    compare_body.replaceChildren(element("p", { class: "note" }, "Fewer than two points are on the front: choose A and B in the table."));
+    compare_body.replaceChildren(element("p", { class: "note" }, "Only one point is on the front: choose A and B in the table."));
     return;
   }
   const rows = [];

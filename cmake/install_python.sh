@@ -12,7 +12,7 @@ hash_of() { find "$@" -type f ! -name '*.pyc' -print0 | sort -z | xargs -0 sha25
 
 requirements=$(hash_of tests/python/requirements.txt pyproject.toml cmake/install_python.sh)
 sources=$(hash_of pyproject.toml CMakeLists.txt README.md LICENSE cmake files packing c_api plan_files models sim planning scenarios \
-          experiment reports cli python calibration/CMakeLists.txt calibration/fit calibration/steps calibration/plans \
+          experiment reports sweep recommend cli python calibration/CMakeLists.txt calibration/fit calibration/steps calibration/plans \
           calibration/profiles validation)
 
 if [ "$(cat "$venv/.packsim-wheel" 2>/dev/null)" = "$requirements $sources" ]; then exit 0; fi

@@ -17,7 +17,7 @@ using packsim_test::write_text;
 namespace {
 
 // A small job whose schedule fits a data set in the order of its file.
-const char* const kScenario = R"({"format": 1, "name": "small", "model": "llama3.1-8b",
+const char* const kSmallScenario = R"({"format": 1, "name": "small", "model": "llama3.1-8b",
     "cluster": {"type": "h100-sxm-80gb", "nodes": 1}, "profile": "deepspeed-ulysses-h100",
     "training": {"tokens_per_iteration": 262144}, "lengths": {"mix": [{"source": "qmsum.csv"}], "shuffle": false},
     "packing": {"last_iteration": "shorten"}, "strategies": [
@@ -25,7 +25,7 @@ const char* const kScenario = R"({"format": 1, "name": "small", "model": "llama3
       {"strategy": "ffd", "capacity_tokens": 65536, "sp_degree": 8}]})";
 
 struct ScenarioFolder : TemporaryFolder {
-  ScenarioFolder() { write_text(*this / "s.json", kScenario); }
+  ScenarioFolder() { write_text(*this / "s.json", kSmallScenario); }
 };
 
 }  // namespace

@@ -49,7 +49,7 @@ def recommend(
     name: str,
     settings: Sequence[str],
     library: str,
-    lengths: Sequence[tuple[str, NDArray[np.int32]]],
+    lengths: Sequence[tuple[str, NDArray[np.int32]]] | None,
     offers: Sequence[tuple[str, float | None]],
     nodes: Sequence[int],
     most_gpus: int | None,

@@ -1,8 +1,5 @@
 #include "recommend/recommend.hpp"
 
-#include <pybind11/numpy.h>
-
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -11,45 +8,15 @@
 
 #include "python/bindings/simulator/bindings.hpp"
 #include "python/bindings/simulator/interruptible.hpp"
+#include "python/bindings/simulator/scenario_source.hpp"
 #include "recommend/recommendation_text.hpp"
 #include "recommend/sensitivity.hpp"
 #include "reports/settings/trainer_settings.hpp"
-#include "scenarios/loader/data_root.hpp"
-#include "scenarios/loader/lengths/with_lengths.hpp"
-#include "scenarios/loader/load_scenario.hpp"
 
 namespace packsim::python {
 namespace {
 
-using Settings = std::vector<std::string>;
-using Int32Array = py::array_t<std::int32_t, py::array::c_style>;
-using NamedArrays = std::vector<std::pair<std::string, Int32Array>>;
 using Offers = std::vector<std::pair<std::string, std::optional<double>>>;
-
-// Where a scenario is from, so that it can be read again with other settings, on any thread.
-struct ScenarioSource {
-  std::string text_or_path;
-  std::string name;  // of the text; empty: it is a path
-  DataPaths data;
-  Settings settings;
-  std::vector<NamedLengths> lengths;  // in place of the scenario's, if there are any
-
-  Scenario load(const Settings& more) const {
-    Settings all = settings;
-    all.insert(all.end(), more.begin(), more.end());
-    constexpr MistakenStrategies kLeftOut = MistakenStrategies::leave_out;
-    const Scenario scenario = name.empty() ? load_scenario(text_or_path, data, all, kLeftOut)
-                                           : load_scenario_text(text_or_path, name, data, all, kLeftOut);
-    return lengths.empty() ? scenario : with_lengths(scenario, lengths);
-  }
-};
-
-std::vector<NamedLengths> copied(const NamedArrays& sources) {
-  std::vector<NamedLengths> lengths;
-  for (const auto& [name, array] : sources)
-    lengths.push_back({.name = name, .lengths_tokens = {array.data(), array.data() + array.size()}});
-  return lengths;
-}
 
 // What trainers are told of the best run, by file; and the settings that put the scenario on its cluster.
 using Answer = std::tuple<std::string, std::vector<std::pair<std::string, std::string>>, Settings>;
@@ -64,7 +31,8 @@ Answer answer_of(const ScenarioSource& source, const Recommendation& found,
   for (const StrategyResult& run : found.report.runs) {
     if (run.name != best.strategy) continue;
     const TrainerJob job =
-        trainer_job(found.report.manifest, run, source.load(settings).model.n_layers, best.nodes);
+        trainer_job(found.report.manifest, run,
+                    source.load(settings, MistakenStrategies::leave_out).model.n_layers, best.nodes);
     for (const TrainerFormat& format : trainer_formats())
       files.emplace_back(std::string(format.file), format.settings(job));
     files.emplace_back("README.md", settings_readme(job));
@@ -73,15 +41,16 @@ Answer answer_of(const ScenarioSource& source, const Recommendation& found,
 }
 
 Answer recommend_cluster(const std::string& text_or_path, const std::string& name, const Settings& settings,
-                         const std::string& library, const NamedArrays& lengths, const Offers& offers,
-                         const std::vector<int>& node_counts, std::optional<int> most_gpus,
-                         std::optional<double> deadline_hours, std::optional<double> budget, bool fastest,
-                         bool simulates_all, int n_threads, const py::object& progress) {
+                         const std::string& library, const std::optional<NamedArrays>& lengths,
+                         const Offers& offers, const std::vector<int>& node_counts,
+                         std::optional<int> most_gpus, std::optional<double> deadline_hours,
+                         std::optional<double> budget, bool fastest, bool simulates_all, int n_threads,
+                         const py::object& progress) {
   const ScenarioSource source{.text_or_path = text_or_path,
                               .name = name,
-                              .data = {.root = find_data_root(library)},
+                              .data = data_paths(library),
                               .settings = settings,
-                              .lengths = copied(lengths)};
+                              .lengths = sources_of(lengths)};
   Question question{.offers = {},
                     .node_counts = node_counts.empty() ? usual_node_counts() : node_counts,
                     .limits = {.most_gpus = most_gpus, .deadline_hours = deadline_hours, .budget = budget},
@@ -90,7 +59,7 @@ Answer recommend_cluster(const std::string& text_or_path, const std::string& nam
   for (const auto& [type, price] : offers) question.offers.push_back({.type = type, .gpu_hour_price = price});
   Answer answer;
   run_interruptibly(progress, [&](const Say& say) {
-    const auto load = [&](const Settings& more) { return source.load(more); };
+    const auto load = [&](const Settings& more) { return source.load(more, MistakenStrategies::leave_out); };
     const RecommendOptions options{.n_threads = n_threads, .progress = say};
     const Recommendation found = recommend(load, question, options);
     answer = answer_of(source, found, sensitivity_of(load, found, options));

@@ -1,35 +1,20 @@
 #include "scenarios/scenario.hpp"
 
-#include <pybind11/numpy.h>
-
-#include <cstdint>
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "python/bindings/simulator/bindings.hpp"
-#include "scenarios/loader/data_root.hpp"
+#include "python/bindings/simulator/scenario_source.hpp"
 #include "scenarios/loader/lengths/with_lengths.hpp"
 #include "scenarios/loader/load_scenario.hpp"
 
 namespace packsim::python {
 namespace {
 
-using Settings = std::vector<std::string>;
-using Int32Array = py::array_t<std::int32_t, py::array::c_style>;
-using NamedArrays = std::vector<std::pair<std::string, Int32Array>>;
-
-DataPaths data_paths(const std::string& library) {
-  return {.root = find_data_root(library)};
-}
-
-Scenario with_arrays(const Scenario& scenario, const NamedArrays& sources) {
-  std::vector<NamedLengths> lengths;
-  for (const auto& [name, array] : sources)
-    lengths.push_back({.name = name, .lengths_tokens = {array.data(), array.data() + array.size()}});
+Scenario with_arrays(const Scenario& scenario, const NamedArrays& arrays) {
+  const std::vector<LengthSource> given = sources_of(arrays);
   const py::gil_scoped_release others_may_run;
-  return with_lengths(scenario, std::move(lengths));
+  return with_sources(scenario, given);
 }
 
 std::vector<std::string> strategy_names(const Scenario& scenario) {
@@ -51,7 +36,6 @@ void add_scenario(py::module_& module) {
       .def_readonly("text", &Scenario::scenario_text)
       .def_readonly("baseline", &Scenario::baseline);
 
-  // library: the path of this module, beside which an installed package has its data.
   module.def(
       "load_scenario",
       [](const std::string& path, const Settings& settings, const std::string& library) {

@@ -199,7 +199,7 @@ def recommend(
     is_fastest = goal == "fastest" or (goal is None and deadline_hours is None)
     source, name = scenario_source(scenario)
     settings = given_settings(set)
-    arrays = [] if lengths is None else named_lengths(lengths)
+    arrays = None if lengths is None else named_lengths(lengths)
     text, files, moves = simulator.recommend(
         source,
         name,
@@ -221,14 +221,14 @@ def recommend(
     )
 
 
-def _moved(source: str, name: str, settings: list[str], arrays: list[Any]) -> Scenario:
+def _moved(source: str, name: str, settings: list[str], arrays: list[Any] | None) -> Scenario:
     simulator = native()
     if name:
         scenario = Scenario(simulator.scenario_of_text(source, name, settings, simulator.__file__), None)
     else:
         words = (source, *(word for setting in settings for word in ("--set", setting)))
         scenario = Scenario(simulator.load_scenario(source, settings, simulator.__file__), words)
-    return Scenario(scenario._core.with_lengths(arrays), None) if arrays else scenario
+    return Scenario(scenario._core.with_lengths(arrays), None) if arrays is not None else scenario
 
 
 def _offers(gpus: Any) -> list[tuple[str, float | None]]:

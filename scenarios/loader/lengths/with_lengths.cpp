@@ -39,39 +39,48 @@ void check_sources(const std::vector<NamedLengths>& sources, Problems& problems)
 }
 
 // "lengths" of the scenario, with these names in place of the sources.
-Json changed_lengths(const Json& before, const std::vector<NamedLengths>& sources) {
+Json changed_lengths(const Json& before, std::span<const LengthSource> given) {
   Json lengths = before;
   lengths.erase("count");  // is shared out by the weights of files
   lengths.erase("with_replacement");
   lengths["mix"] = Json::array();
-  for (const NamedLengths& source : sources) lengths["mix"].push_back({{"source", source.name}});
+  for (const LengthSource& source : given) lengths["mix"].push_back({{"source", source.source}});
   return lengths;
 }
 
 }  // namespace
 
-Scenario with_lengths(const Scenario& scenario, std::vector<NamedLengths> sources) {
+std::vector<LengthSource> given_sources(std::vector<NamedLengths> sources) {
   Problems problems;
   check_sources(sources, problems);
   problems.throw_if_any();
-  Scenario changed = scenario;
-  Json json = *scenario.json;
-  json["lengths"] = changed_lengths(json["lengths"], sources);
-  changed.scenario_hash = hash_of_scenario(json);
-  changed.scenario_text = scenario_text_of(json);
-  changed.json = std::make_shared<const Json>(std::move(json));
-  changed.lengths = {.mix = {}, .count = {}, .shuffle = scenario.lengths.shuffle};
+  std::vector<LengthSource> given;
   for (NamedLengths& source : sources) {
     const auto* const bytes = reinterpret_cast<const char*>(source.lengths_tokens.data());
     std::string hash = hash_of({bytes, source.lengths_tokens.size() * sizeof(std::int32_t)});
-    changed.lengths.mix.push_back({.path = {},
-                                   .source = std::move(source.name),
-                                   .count = {},
-                                   .weight = {},
-                                   .given = std::make_shared<const SourceLengths>(
-                                       SourceLengths{std::move(hash), std::move(source.lengths_tokens)})});
+    given.push_back({.path = {},
+                     .source = std::move(source.name),
+                     .count = {},
+                     .weight = {},
+                     .given = std::make_shared<const SourceLengths>(
+                         SourceLengths{std::move(hash), std::move(source.lengths_tokens)})});
   }
+  return given;
+}
+
+Scenario with_sources(const Scenario& scenario, std::span<const LengthSource> given) {
+  Scenario changed = scenario;
+  Json json = *scenario.json;
+  json["lengths"] = changed_lengths(json["lengths"], given);
+  changed.scenario_hash = hash_of_scenario(json);
+  changed.scenario_text = scenario_text_of(json);
+  changed.json = std::make_shared<const Json>(std::move(json));
+  changed.lengths = {.mix = {given.begin(), given.end()}, .count = {}, .shuffle = scenario.lengths.shuffle};
   return changed;
+}
+
+Scenario with_lengths(const Scenario& scenario, std::vector<NamedLengths> sources) {
+  return with_sources(scenario, given_sources(std::move(sources)));
 }
 
 }  // namespace packsim

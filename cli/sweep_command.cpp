@@ -1,11 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <memory>
-#include <numeric>
-#include <stdexcept>
 #include <string>
-#include <thread>
 
 #include "cli/commands.hpp"
 #include "cli/shared/interrupts.hpp"
@@ -14,10 +10,10 @@
 #include "cli/shared/terminal.hpp"
 #include "experiment/plans/stopwatch.hpp"
 #include "files/text/printable.hpp"
-#include "scenarios/loader/json/json_text.hpp"
 #include "sweep/point_columns.hpp"
 #include "sweep/read_grid.hpp"
 #include "sweep/run_sweep.hpp"
+#include "sweep/shard.hpp"
 #include "sweep/sweep_database.hpp"
 #include "sweep/sweep_facts.hpp"
 #include "sweep/sweep_summary.hpp"
@@ -36,57 +32,19 @@ struct SweepArguments {
   bool quiet = false;
 };
 
-// Every n_shards-th job.
-struct Shard {
-  std::size_t index = 1;
-  std::size_t n_shards = 1;
-};
-
-Shard shard_of(const std::string& text) {
-  if (text.empty()) return {};
-  Shard shard;
-  int n_read = 0;
-  const bool is_read = std::sscanf(text.c_str(), "%zu/%zu%n", &shard.index, &shard.n_shards, &n_read) == 2 &&
-                       static_cast<std::size_t>(n_read) == text.size();
-  if (!is_read || text.front() == '-' || shard.index < 1 || shard.index > shard.n_shards ||
-      shard.n_shards > kMostGridPoints)
-    throw std::invalid_argument("--shard: expected I/N with I from 1 to N, such as 2/8, got " + quote(text));
-  return shard;
-}
-
-// The jobs of a shard. Their points are compared with each other, so a job is never divided.
-std::vector<SweepJob> jobs_of(const Grid& grid, const Shard& shard) {
-  std::vector<std::size_t> points(count_points(grid));
-  std::iota(points.begin(), points.end(), std::size_t{0});
-  const std::vector<SweepJob> all = jobs_of(grid, points);
-  std::vector<SweepJob> jobs;
-  for (std::size_t j = shard.index - 1; j < all.size(); j += shard.n_shards) jobs.push_back(all[j]);
-  return jobs;
-}
-
-std::size_t count_points(const std::vector<SweepJob>& jobs) {
-  std::size_t n = 0;
-  for (const SweepJob& job : jobs) n += job.points.size();
-  return n;
-}
-
 std::string rate_text(std::size_t n_done, std::size_t n_left, double elapsed_s) {
   const double rate = static_cast<double>(n_done) / std::max(elapsed_s, 1e-9);
   return fmt::format("{} of {} points, {:.3g} a second, {:.0f} s left", n_done, n_done + n_left, rate,
                      static_cast<double>(n_left) / rate);
 }
 
-int threads_of(const SweepArguments& arguments) {
-  if (arguments.threads > 0) return arguments.threads;
-  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-}
-
 void sweep(const SweepArguments& arguments, const CommandContext& context) {
   const Stopwatch watch;
-  const int n_threads = threads_of(arguments);
+  const int n_threads = usable_threads(arguments.threads);
   const Shard shard = shard_of(arguments.shard);
   const DataPaths data{.root = context.data_root};
-  const Grid grid = read_grid(arguments.grid, arguments.varied, arguments.settings, data);
+  const Grid grid =
+      read_grid({.path = arguments.grid, .varied = arguments.varied, .settings = arguments.settings}, data);
   SweepDatabase database(arguments.out, sweep_facts(grid, data, context.version, arguments.shard),
                          point_columns(grid));
   for (const std::string& path : arguments.merged) {

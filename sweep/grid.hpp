@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "scenarios/scenario.hpp"
 
 namespace packsim {
 
@@ -21,9 +24,11 @@ using GridAxis = std::vector<VariedKey>;
 
 /// Scenarios that differ in some keys. A point is one strategy of one of them.
 struct Grid {
-  std::string scenario;               ///< as load_scenario() takes it
-  std::vector<std::string> settings;  ///< "KEY=VALUE", of every point
-  std::vector<GridAxis> axes;         ///< are crossed
+  std::string scenario;                           ///< as load_scenario() takes it
+  std::optional<std::string> scenario_text = {};  ///< of a scenario that no file holds, with its name above
+  std::vector<LengthSource> lengths = {};         ///< in place of the scenario's, if there are any
+  std::vector<std::string> settings;              ///< "KEY=VALUE", of every point
+  std::vector<GridAxis> axes;                     ///< are crossed
 };
 
 /// The most points of a grid.

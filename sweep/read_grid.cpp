@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -13,11 +14,13 @@
 #include "scenarios/loader/json/json_document.hpp"
 #include "scenarios/loader/json/json_reader.hpp"
 #include "scenarios/loader/json/suggest.hpp"
-#include "scenarios/loader/load_scenario.hpp"
+#include "sweep/scenario_of_grid.hpp"
 #include "sweep/value_range.hpp"
 
 namespace packsim {
 namespace {
+
+constexpr const char* kAxesName = "sweep()";  // where axes from Python code are, in messages
 
 std::string setting_text(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -98,6 +101,15 @@ std::string scenario_path(const std::string& name, const std::string& grid_file)
   return std::filesystem::exists(beside) ? beside.string() : name;
 }
 
+// An axis for each object of a list.
+void add_file_axes(std::vector<JsonReader> readers, const Json& axes, Grid& grid) {
+  for (std::size_t a = 0; a < readers.size(); ++a) {
+    if (readers[a].silent()) continue;
+    GridAxis axis = read_axis(std::move(readers[a]), axes[a]);
+    if (!axis.empty()) grid.axes.push_back(std::move(axis));
+  }
+}
+
 Grid read_grid_file(const JsonDocument& document, Problems& problems) {
   JsonReader reader(document, problems);
   reader.describe_as({.text = "a grid"});
@@ -106,12 +118,7 @@ Grid read_grid_file(const JsonDocument& document, Problems& problems) {
   grid.scenario = scenario_path(reader.string("scenario"), document.file);
   grid.settings = read_settings(reader.optional_object("set"), reader.value("set"));
   const Json* axes = reader.value("vary");
-  std::vector<JsonReader> readers = reader.objects("vary");
-  for (std::size_t a = 0; a < readers.size(); ++a) {
-    if (readers[a].silent()) continue;
-    GridAxis axis = read_axis(std::move(readers[a]), (*axes)[a]);
-    if (!axis.empty()) grid.axes.push_back(std::move(axis));
-  }
+  add_file_axes(reader.objects("vary"), *axes, grid);
   return grid;
 }
 
@@ -142,31 +149,63 @@ void check_strategies_of(const Grid& grid, const std::vector<std::string>& names
   }
 }
 
+// The axes that Python code gives: those of "vary", each key by itself, and those of "zipped".
+void add_axes(const std::string& text, Grid& grid, Problems& problems) {
+  const std::optional<Json> root = parse_json(kAxesName, text, problems);
+  problems.throw_if_any();
+  const JsonDocument document{
+      .file = kAxesName, .hash = {}, .root = std::make_shared<const Json>(*root), .records = nullptr};
+  JsonReader reader(document, problems);
+  if (root->contains("vary")) {
+    JsonReader varied = reader.object("vary");
+    varied.allow_any_keys();
+    for (const auto& [key, value] : root->at("vary").items()) {
+      VariedKey axis = read_varied(varied, key);
+      if (!axis.values.empty()) grid.axes.push_back({std::move(axis)});
+    }
+  }
+  if (root->contains("zipped")) add_file_axes(reader.objects("zipped"), root->at("zipped"), grid);
+}
+
+std::optional<JsonDocument> document_of(const GridSource& source, Problems& problems) {
+  if (source.text) {
+    const std::optional<Json> root = parse_json(source.path, *source.text, problems);
+    problems.throw_if_any();
+    return JsonDocument{
+        .file = source.path, .hash = {}, .root = std::make_shared<const Json>(*root), .records = nullptr};
+  }
+  if (!is_path(source.path)) return std::nullopt;
+  return read_json(source.path, problems, Comments::allowed);
+}
+
 }  // namespace
 
-Grid read_grid(const std::string& path, const std::vector<std::string>& varied,
-               const std::vector<std::string>& settings, const DataPaths& data) {
+Grid read_grid(const GridSource& source, const DataPaths& data) {
+  const std::string& path = source.path;
   Problems problems;
-  Grid grid{.scenario = path, .settings = {}, .axes = {}};
-  if (is_standard_input(path)) {
+  Grid grid{
+      .scenario = path, .scenario_text = source.text, .lengths = source.lengths, .settings = {}, .axes = {}};
+  if (!source.text && is_standard_input(path)) {
     problems.add({"", "grid", "a file, which can be read again", quote(path)});
     problems.throw_if_any();
   }
-  if (is_path(path)) {
-    const JsonDocument document = read_json(path, problems, Comments::allowed);
+  if (const std::optional<JsonDocument> document = document_of(source, problems)) {
     problems.throw_if_any();
-    if (document.root->is_object() && document.root->contains("vary"))
-      grid = read_grid_file(document, problems);
+    if (document->root->is_object() && document->root->contains("vary")) {
+      grid = read_grid_file(*document, problems);
+      grid.lengths = source.lengths;
+    }
   }
-  std::ranges::copy(settings, std::back_inserter(grid.settings));
-  for (const std::string& text : varied) {
+  std::ranges::copy(source.settings, std::back_inserter(grid.settings));
+  for (const std::string& text : source.varied) {
     if (std::optional<GridAxis> axis = axis_of(text, problems)) grid.axes.push_back(std::move(*axis));
   }
+  if (!source.axes.empty()) add_axes(source.axes, grid, problems);
   check_keys(grid, path, problems);
   problems.throw_if_any();
 
   std::vector<std::string> names;
-  for (const StrategySpec& spec : load_scenario(grid.scenario, data, grid.settings).strategies)
+  for (const StrategySpec& spec : scenario_of(grid, data, grid.settings).strategies)
     names.push_back(spec.name);
   check_strategies_of(grid, names, path, problems);
   if (const std::vector<std::string> keys = varied_keys(grid);

@@ -1,22 +1,32 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "scenarios/loader/data_paths.hpp"
+#include "scenarios/scenario.hpp"
 #include "sweep/grid.hpp"
 
 namespace packsim {
 
-/// Reads a grid file (docs/sweep.md) or a scenario, which is a grid without axes.
-///
-/// path: a file, or the name of a shipped scenario. varied: "KEY=VALUE,VALUE..." of a
-/// command line, each an axis after those of the file; settings: "KEY=VALUE" of all points. A grid without
-/// kStrategyKey gets an axis with all strategies of its scenario, before the others.
+/// What a grid is read from.
+struct GridSource {
+  std::string path;  ///< a file, or the name of a shipped scenario; of a text, its name in messages
+  std::optional<std::string> text = {};    ///< of a grid or scenario that no file holds
+  std::vector<LengthSource> lengths = {};  ///< in place of the scenario's, if there are any
+  std::vector<std::string> varied;         ///< "KEY=VALUE,VALUE..." of a command line, each an axis
+  /// Further axes as JSON: {"vary": {KEY: VALUES, ...}, "zipped": [AXIS, ...]}, of which each key of "vary"
+  /// is an axis. Empty: none.
+  std::string axes = {};
+  std::vector<std::string> settings;  ///< "KEY=VALUE" of all points
+};
+
+/// Reads a grid file (docs/sweep.md) or a scenario, which is a grid without axes. The axes of the file come
+/// first. A grid without kStrategyKey gets an axis with all strategies of its scenario, before the others.
 ///
 /// Throws ScenarioError with all mistakes of the grid, and what load_scenario() throws where the scenario has
 /// mistakes without the values of the axes.
-Grid read_grid(const std::string& path, const std::vector<std::string>& varied,
-               const std::vector<std::string>& settings, const DataPaths& data);
+Grid read_grid(const GridSource& source, const DataPaths& data);
 
 }  // namespace packsim

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "experiment/compare_strategies.hpp"
@@ -14,8 +15,9 @@
 #include "experiment/plans/keep_strategies.hpp"
 #include "experiment/shared_work.hpp"
 #include "scenarios/loader/json/problems.hpp"
-#include "scenarios/loader/load_scenario.hpp"
+#include "sweep/parts.hpp"
 #include "sweep/point_columns.hpp"
+#include "sweep/scenario_of_grid.hpp"
 
 namespace packsim {
 namespace {
@@ -26,18 +28,6 @@ std::vector<std::string> strategies_of(const SweepJob& job) {
     if (std::ranges::find(names, point.strategy) == names.end()) names.push_back(point.strategy);
   }
   return names;
-}
-
-// The settings that decide prices. Jobs that have these in common run one after another, so that prices are
-// known and few of them are kept.
-std::vector<std::string> price_settings(const SweepJob& job) {
-  std::vector<std::string> settings;
-  for (const std::string& setting : job.settings) {
-    for (const char* key : {"model", "cluster", "profile", "hardware", "what_if"}) {
-      if (setting.starts_with(key)) settings.push_back(setting);
-    }
-  }
-  return settings;
 }
 
 std::vector<PointRow> rows_without_run(const Grid& grid, const SweepJob& job, const char* status,
@@ -64,15 +54,15 @@ std::vector<PointRow> rows_of_refused(const SweepRun& run, const SweepJob& job, 
 
 std::vector<PointRow> run_job(const SweepRun& run, const SweepJob& job, SharedWork& shared) {
   try {
-    Scenario scenario =
-        load_scenario(run.grid.scenario, run.data, job.settings, MistakenStrategies::leave_out);
+    if (run.progress) run.progress("reading the scenario");
+    Scenario scenario = scenario_of(run.grid, run.data, job.settings, MistakenStrategies::leave_out);
     std::vector<PointRow> rows = rows_of_refused(run, job, scenario);
     std::vector<std::string> names = strategies_of(job);
     std::erase_if(names, [&](const std::string& name) { return refusal_of(scenario, name) != nullptr; });
     if (names.empty()) return rows;
     keep_strategies(scenario, names);
-    const Report report =
-        compare_strategies(scenario, {.only_times = true, .keeps_failures = true, .shared = &shared});
+    const Report report = compare_strategies(
+        scenario, {.only_times = true, .keeps_failures = true, .shared = &shared, .progress = run.progress});
     for (const JobPoint& point : job.points) {
       if (refusal_of(scenario, point.strategy) != nullptr) continue;
       const auto result = std::ranges::find(report.runs, point.strategy, &StrategyResult::name);
@@ -88,9 +78,14 @@ std::vector<PointRow> run_job(const SweepRun& run, const SweepJob& job, SharedWo
 
 }  // namespace
 
+int usable_threads(int n_threads) {
+  return n_threads > 0 ? n_threads : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
 void run_sweep(const SweepRun& run, const std::function<void(std::vector<PointRow>)>& finished) {
   std::vector<const SweepJob*> jobs;
   for (const SweepJob& job : run.jobs) jobs.push_back(&job);
+  // Jobs that have prices in common run one after another, so that prices are known and few of them are kept.
   std::ranges::stable_sort(jobs, {}, [](const SweepJob* job) { return price_settings(*job); });
   SharedWork shared;
   std::mutex mutex;

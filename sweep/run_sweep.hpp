@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "scenarios/loader/data_paths.hpp"
@@ -15,7 +16,12 @@ struct SweepRun {
   std::span<const SweepJob> jobs;
   const DataPaths& data;
   int n_threads = 1;
+  /// Called from any thread with what is going on. What it throws ends the sweep if it is no std::exception.
+  std::function<void(const std::string&)> progress = {};
 };
+
+/// As many threads as are asked for; for 0, one for each core.
+int usable_threads(int n_threads);
 
 /// Simulates the points of the jobs, with what they have in common computed once. A point equals the run of
 /// `packsim compare` on its scenario to the last bit, but for the lower bound, which it lacks.

@@ -11,7 +11,7 @@
 #include "scenarios/loader/json/json_text.hpp"
 #include "scenarios/loader/json/problems.hpp"
 #include "scenarios/loader/lengths/draw_lengths.hpp"
-#include "scenarios/loader/load_scenario.hpp"
+#include "sweep/scenario_of_grid.hpp"
 
 namespace packsim {
 namespace {
@@ -56,7 +56,7 @@ std::map<std::string, std::set<std::string>> hashes_of_files(const Grid& grid, c
   std::set<std::string> known_lengths;
   for (const std::vector<std::string>& settings : settings_of_axes(grid)) {
     try {
-      const Scenario scenario = load_scenario(grid.scenario, data, settings, MistakenStrategies::leave_out);
+      const Scenario scenario = scenario_of(grid, data, settings, MistakenStrategies::leave_out);
       for (const auto& [path, hash] : scenario.files)
         hashes[std::filesystem::path(path).filename().string()].insert(hash);
       if (known_lengths.insert(scenario.json->at("lengths").dump()).second)
@@ -72,7 +72,7 @@ std::map<std::string, std::set<std::string>> hashes_of_files(const Grid& grid, c
 
 SweepFacts sweep_facts(const Grid& grid, const DataPaths& data, const std::string& version,
                        const std::string& shard) {
-  const Scenario scenario = load_scenario(grid.scenario, data, grid.settings);
+  const Scenario scenario = scenario_of(grid, data, grid.settings);
   SweepFacts facts = {{"version of packsim", version},
                       {"grid", grid_text(grid)},
                       {"scenario", grid.scenario},

@@ -5,8 +5,8 @@
 >>> [samples.tolist() for samples in packing.groups[0]]
 [[3, 1], [0, 4], [2]]
 
-`compare()`, `simulate()`, `plan_of()` and `recommend()` run the simulator, in a package that was built
-with it (docs/python.md).
+`compare()`, `simulate()`, `plan_of()`, `recommend()` and `sweep()` run the simulator, in a package that was
+built with it (docs/python.md).
 """
 
 from typing import TYPE_CHECKING, Any
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         plan_of,
         recommend,
         simulate,
+        sweep,
     )
 else:
     _OF_SIMULATOR = frozenset(
@@ -55,6 +56,7 @@ else:
             "plan_of",
             "recommend",
             "simulate",
+            "sweep",
         }
     )
 
@@ -110,5 +112,6 @@ __all__ = [
     "simulate",
     "strategies",
     "stream_packs",
+    "sweep",
     "window_quality",
 ]

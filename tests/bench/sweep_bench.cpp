@@ -29,7 +29,7 @@ Grid grid_of_1000() {
                                          "cluster.nic_bytes_per_s=5e10,1e11,1.5e11,2e11,2.5e11,3e11,3.5e11,"
                                          "4e11,4.5e11,5e11",
                                          "training.zero_stage=0,1,2,3"};
-  return packsim::read_grid("llama3.1-8b-hybrid-128k", axes, {}, data());
+  return packsim::read_grid({.path = "llama3.1-8b-hybrid-128k", .varied = axes, .settings = {}}, data());
 }
 
 std::vector<std::size_t> points_of(const Grid& grid, std::size_t step) {

@@ -5,6 +5,9 @@
 #include <numeric>
 #include <set>
 
+#include "sweep/parts.hpp"
+#include "sweep/shard.hpp"
+
 using namespace packsim;
 
 namespace {
@@ -76,4 +79,41 @@ TEST_CASE("the number of points does not overflow") {
   const std::vector<std::string> many(5000, "1");
   for (int axis = 0; axis < 8; ++axis) grid.axes.push_back({{"key" + std::to_string(axis), many}});
   CHECK(count_points(grid) == kMostGridPoints + 1);
+}
+
+TEST_CASE("parts have every job once, and those with the same packs next to each other") {
+  Grid grid = grid_of_three_axes();
+  // The axis that decides packs changes last, so that its jobs are far from each other in the grid.
+  grid.axes.push_back({{"packing.capacity_tokens", {"32768", "65536"}}});
+  const std::vector<SweepJob> jobs = jobs_of(grid);
+  REQUIRE(jobs.size() == 12);
+  for (const std::size_t n_parts : {1U, 4U, 5U, 12U, 100U}) {
+    CAPTURE(n_parts);
+    const std::vector<std::vector<std::size_t>> parts = parts_of(jobs, n_parts);
+    CHECK(parts.size() == std::min<std::size_t>(n_parts, 12));
+    std::vector<std::size_t> in_order;
+    for (const std::vector<std::size_t>& part : parts) {
+      CHECK(!part.empty());
+      in_order.insert(in_order.end(), part.begin(), part.end());
+    }
+    CHECK(std::set<std::size_t>(in_order.begin(), in_order.end()).size() == 12);
+    CHECK(in_order.size() == 12);
+  }
+  // ZeRO stages are not among the settings of prices. 2 x 2 kinds of packs, of 3 jobs each.
+  for (const std::vector<std::size_t>& part : parts_of(jobs, 4)) {
+    std::set<std::string> packs;
+    for (const std::size_t j : part) packs.insert(jobs[j].settings[3] + jobs[j].settings[4]);
+    CHECK(packs.size() == 1);
+  }
+  CHECK(parts_of({}, 3).empty());
+}
+
+TEST_CASE("a shard has every n-th job") {
+  const Grid grid = grid_of_three_axes();
+  const std::vector<SweepJob> jobs = jobs_of(grid, shard_of("2/4"));
+  REQUIRE(jobs.size() == 2);  // of 6: the second and the sixth
+  CHECK(jobs[0].settings == jobs_of(grid)[1].settings);
+  CHECK(jobs[1].settings == jobs_of(grid)[5].settings);
+  CHECK(count_points(jobs) == 4);
+  CHECK(jobs_of(grid, shard_of("")).size() == 6);
 }

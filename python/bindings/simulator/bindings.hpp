@@ -22,6 +22,9 @@ void add_runs(py::module_& module);
 /// recommend().
 void add_recommendation(py::module_& module);
 
+/// read_grid(), and the classes of grids and of their databases.
+void add_sweep(py::module_& module);
+
 /// The class of reports, which makes every format.
 void add_report(py::module_& module);
 

@@ -20,12 +20,12 @@ struct Ended {};
 
 class Work {
  public:
-  Work(bool is_heard, const std::function<void(const Say&)>& work) : is_heard_(is_heard), work_(work) {}
+  Work(bool is_heard, const std::function<void(const Tell&)>& work) : is_heard_(is_heard), work_(work) {}
 
   // On the work's thread.
   void run() {
     try {
-      work_([this](const std::string& what) { say(what); });
+      work_([this](Told told) { tell(std::move(told)); });
     } catch (...) {
       failure_ = std::current_exception();
     }
@@ -34,12 +34,12 @@ class Work {
     news_.notify_one();
   }
 
-  // On the calling thread: what was said since the last time, after at most kLookForSignals, and whether the
+  // On the calling thread: what was told since the last time, after at most kLookForSignals, and whether the
   // work goes on.
-  std::pair<std::deque<std::string>, bool> wait() {
+  std::pair<std::deque<Told>, bool> wait() {
     std::unique_lock lock(mutex_);
-    news_.wait_for(lock, kLookForSignals, [&] { return is_done_ || !said_.empty(); });
-    return {std::exchange(said_, {}), !is_done_};
+    news_.wait_for(lock, kLookForSignals, [&] { return is_done_ || !told_.empty(); });
+    return {std::exchange(told_, {}), !is_done_};
   }
 
   void end() { is_to_end_ = true; }
@@ -50,40 +50,46 @@ class Work {
   }
 
  private:
-  void say(const std::string& what) {
+  void tell(Told told) {
     if (is_to_end_) throw Ended();
-    if (!is_heard_) return;
+    if (!is_heard_ || !told) return;
     const std::lock_guard lock(mutex_);
-    said_.push_back(what);
+    told_.push_back(std::move(told));
     news_.notify_one();
   }
 
   const bool is_heard_;
-  const std::function<void(const Say&)>& work_;
+  const std::function<void(const Tell&)>& work_;
   std::atomic<bool> is_to_end_{false};
   std::mutex mutex_;
   std::condition_variable news_;
-  std::deque<std::string> said_;
+  std::deque<Told> told_;
   bool is_done_ = false;
   std::exception_ptr failure_;
 };
 
 // Whether Python has something to raise.
-bool listen(const py::object& progress, const std::deque<std::string>& said) {
+bool listen(const py::object& progress, const std::deque<Told>& told) {
   const py::gil_scoped_acquire lock;
-  for (const std::string& what : said) {
-    const auto text = py::reinterpret_steal<py::object>(
-        PyUnicode_DecodeUTF8(what.data(), static_cast<Py_ssize_t>(what.size()), "replace"));
-    if (!text) return true;
-    const auto answer = py::reinterpret_steal<py::object>(PyObject_CallOneArg(progress.ptr(), text.ptr()));
-    if (!answer) return true;
+  try {
+    for (const Told& arguments : told) progress(*arguments());
+  } catch (py::error_already_set& error) {
+    error.restore();
+    return true;
   }
   return PyErr_CheckSignals() != 0;
 }
 
+py::tuple text_of(const std::string& what) {
+  const auto text = py::reinterpret_steal<py::object>(
+      PyUnicode_DecodeUTF8(what.data(), static_cast<Py_ssize_t>(what.size()), "replace"));
+  if (!text) throw py::error_already_set();
+  return py::make_tuple(text);
+}
+
 }  // namespace
 
-void run_interruptibly(const py::object& progress, const std::function<void(const Say&)>& function) {
+void run_telling(const py::object& progress, const std::function<void(const Tell&)>& function) {
   const auto work = std::make_shared<Work>(!progress.is_none(), function);
   bool has_error = false;
   {
@@ -91,15 +97,21 @@ void run_interruptibly(const py::object& progress, const std::function<void(cons
     // Nobody waits for the thread's own end, where memory goes back to the system: 2 to 14 ms for 30 MB.
     std::thread([work] { work->run(); }).detach();
     for (bool goes_on = true; goes_on;) {
-      auto [said, still] = work->wait();
+      auto [told, still] = work->wait();
       goes_on = still;
-      if (has_error || (!still && said.empty())) continue;
-      has_error = listen(progress, said);
+      if (has_error || (!still && told.empty())) continue;
+      has_error = listen(progress, told);
       if (has_error) work->end();
     }
   }
   if (has_error) throw py::error_already_set();
   work->rethrow();
+}
+
+void run_interruptibly(const py::object& progress, const std::function<void(const Say&)>& work) {
+  run_telling(progress, [&](const Tell& tell) {
+    work([&](const std::string& what) { tell([what] { return text_of(what); }); });
+  });
 }
 
 }  // namespace packsim::python

@@ -6,4 +6,5 @@ PYBIND11_MODULE(_simulator, module) {
   packsim::python::add_report(module);
   packsim::python::add_runs(module);
   packsim::python::add_recommendation(module);
+  packsim::python::add_sweep(module);
 }

@@ -1,5 +1,6 @@
 #include "scenarios/scenario.hpp"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,17 @@ Scenario with_arrays(const Scenario& scenario, const NamedArrays& arrays) {
   return with_sources(scenario, given);
 }
 
+// Those of with_arrays(): name and lengths of each source.
+NamedArrays given_arrays(const Scenario& scenario) {
+  NamedArrays arrays;
+  for (const LengthSource& source : scenario.lengths.mix) {
+    if (source.given == nullptr) continue;
+    const std::vector<std::int32_t>& lengths = source.given->lengths_tokens;
+    arrays.emplace_back(source.source, Int32Array(static_cast<py::ssize_t>(lengths.size()), lengths.data()));
+  }
+  return arrays;
+}
+
 std::vector<std::string> strategy_names(const Scenario& scenario) {
   std::vector<std::string> names;
   for (const StrategySpec& spec : scenario.strategies) names.push_back(spec.name);
@@ -28,6 +40,7 @@ std::vector<std::string> strategy_names(const Scenario& scenario) {
 void add_scenario(py::module_& module) {
   py::class_<Scenario>(module, "Scenario")
       .def("with_lengths", with_arrays, py::arg("sources"))
+      .def("given_lengths", given_arrays)
       .def_property_readonly("strategies", strategy_names)
       .def_readonly("name", &Scenario::name)
       .def_readonly("description", &Scenario::description)

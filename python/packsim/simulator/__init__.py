@@ -1,4 +1,4 @@
-"""The simulator: what `packsim compare` and `packsim run` do, on values instead of files.
+"""The simulator: what `packsim compare`, `run`, `recommend` and `sweep` do, on values instead of files.
 
 Needs a package that was built with it: `PACKSIM_PROGRAM=1 pip install .`
 """
@@ -9,6 +9,7 @@ from packsim.simulator.records import Record
 from packsim.simulator.report import Report, Run
 from packsim.simulator.runs import compare, plan_of, simulate
 from packsim.simulator.scenario import Scenario, load_scenario
+from packsim.simulator.sweeping import sweep
 
 __all__ = [
     "Recommendation",
@@ -22,4 +23,5 @@ __all__ = [
     "plan_of",
     "recommend",
     "simulate",
+    "sweep",
 ]

@@ -228,7 +228,7 @@ def _moved(source: str, name: str, settings: list[str], arrays: list[Any] | None
     else:
         words = (source, *(word for setting in settings for word in ("--set", setting)))
         scenario = Scenario(simulator.load_scenario(source, settings, simulator.__file__), words)
-    return Scenario(scenario._core.with_lengths(arrays), None) if arrays is not None else scenario
+    return scenario if arrays is None else scenario._with_arrays(arrays)
 
 
 def _offers(gpus: Any) -> list[tuple[str, float | None]]:

@@ -7,6 +7,9 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from packsim._arguments import described, is_text
 from packsim.simulator.errors import ScenarioError
 from packsim.simulator.given_lengths import named_lengths
@@ -35,9 +38,12 @@ class Scenario:
         The strategy that speed-ups refer to.
     """
 
-    def __init__(self, core: _simulator.Scenario, words: tuple[str, ...] | None) -> None:
+    def __init__(
+        self, core: _simulator.Scenario, words: tuple[str, ...] | None, base: Scenario | None = None
+    ) -> None:
         self._core = core
         self._words = words  # that name it to the program; None: it has no file
+        self._base = base  # with the lengths of its files, where this one's are from memory
         self.name = core.name
         self.description = core.description
         self.path = core.path
@@ -70,7 +76,17 @@ class Scenario:
         ValueError
             For what is no array of integers, and as `measure_lengths()` raises it.
         """
-        return Scenario(self._core.with_lengths(named_lengths(lengths)), None)
+        return self._with_arrays(named_lengths(lengths))
+
+    def _with_arrays(self, arrays: list[tuple[str, NDArray[np.int32]]]) -> Scenario:
+        return Scenario(self._core.with_lengths(arrays), None, self._base or self)
+
+    def _source(self) -> tuple[str, str, list[str]]:
+        """From what it is read again: as of `scenario_source()`, and settings. Without given lengths."""
+        base = self._base or self
+        if base._words is None:
+            return base._core.text, base.path, []
+        return base._words[0], "", list(base._words[2::2])
 
     def _command(self, command: str, call: str, *options: str) -> str:
         """What a report says that it was made with: the program's command, or the Python call."""

@@ -4,50 +4,18 @@
 #include <fmt/ranges.h>
 
 #include <charconv>
-#include <cstdlib>
-#include <filesystem>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "cli/shared/child_process.hpp"
+#include "cli/shared/pythons.hpp"
 #include "files/shell_quoted.hpp"
 #include "reports/files/embedded.hpp"
-#include "scenarios/loader/json/json_text.hpp"
 
 namespace packsim {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr int kNoVlConvert = 75;  // as in reports/charts/draw_charts.py
 constexpr const char* kWheel = "vl-convert-python>=1.9";
-
-std::string existing_program(const char* what, const std::string& path) {
-  // A name without a folder is looked for as a shell does.
-  const bool is_name = path.find('/') == std::string::npos;
-  const std::string found = first_program(is_name ? places_on_path(path) : std::vector<std::string>{path});
-  if (!found.empty()) return found;
-  throw std::invalid_argument(fmt::format("{}: expected a Python interpreter, got {}", what, quote(path)));
-}
-
-// The interpreters that may have vl-convert, the first one to try first.
-std::vector<std::string> pythons(const std::string& given) {
-  if (!given.empty()) return {existing_program("--python", given)};
-  if (const char* set = std::getenv("PACKSIM_PYTHON"); set != nullptr && *set != '\0')
-    return {existing_program("PACKSIM_PYTHON", set)};
-  std::vector<std::string> found;
-  const auto add = [&](const std::vector<std::string>& places) {
-    if (const std::string python = first_program(places); !python.empty()) found.push_back(python);
-  };
-  std::error_code error;
-  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
-  if (!error) {
-    add({(folder / "python3").string()});
-    add({(folder.parent_path() / ".venv" / "bin" / "python3").string()});
-  }
-  add(places_on_path("python3"));
-  return found;
-}
 
 [[noreturn]] void refuse_pythons(const std::vector<std::string>& tried, bool is_chosen) {
   std::string install = fmt::format(
@@ -95,7 +63,7 @@ std::vector<std::string> pictures_in(std::string_view text, std::size_t n_pictur
 }  // namespace
 
 std::vector<std::string> draw_charts(const PictureRequest& request, const std::string& python) {
-  const std::vector<std::string> places = pythons(python);
+  const std::vector<std::string> places = python_interpreters(python);
   const std::string script(embedded_file("draw_charts.py"));
   const std::string input = request_text(request);
   for (const std::string& place : places) {
@@ -105,8 +73,7 @@ std::vector<std::string> draw_charts(const PictureRequest& request, const std::s
     if (child.exit_code != 0) throw std::runtime_error(failure(place, child));
     return pictures_in(child.out, request.specs.size());
   }
-  const char* const set = std::getenv("PACKSIM_PYTHON");
-  refuse_pythons(places, !python.empty() || (set != nullptr && *set != '\0'));
+  refuse_pythons(places, !python.empty() || is_python_set());
 }
 
 }  // namespace packsim

@@ -289,3 +289,54 @@ TEST_CASE("where the disk is full or read-only, what was computed stays") {
   CHECK(text.exit_code == 2);
   CHECK_THAT(text.err, Contains("text.db: expected a database of packsim sweep"));
 }
+
+TEST_CASE("--ray says which Python lacks what, and how to install it, before a database is made") {
+  const TemporaryFolder folder;
+  write_job(folder);
+  // What the program asks a Python is answered by a script.
+  const auto answer = [&](const std::string& script) {
+    write_text(folder / "python", "#!/bin/sh\n" + script + "\n");
+    const ProgramRun run =
+        run_shell(folder, "chmod +x python; PACKSIM_PYTHON=./python packsim sweep grid.json --ray auto");
+    CHECK(run.out.empty());
+    return run;
+  };
+  const ProgramRun lacking = answer("printf 'no simulator in packsim, no ray'");
+  CHECK(lacking.exit_code == 3);
+  CHECK(
+      lacking.err ==
+      "packsim: --ray: expected a Python with packsim, its simulator and ray, and ./python has no simulator "
+      "in packsim, no ray. Install them in the source folder of packsim with\n"
+      "  PACKSIM_PROGRAM=1 ./python -m pip install '.[ray]'\n");
+  CHECK_THAT(answer("exit 1").err, Contains("and ./python failed with 1. Install"));
+  const ProgramRun none = run_shell(folder, "PACKSIM_PYTHON=/none/python packsim sweep grid.json --ray auto");
+  CHECK(none.exit_code == 2);
+  CHECK(none.err == "packsim: PACKSIM_PYTHON: expected a Python interpreter, got \"/none/python\"\n");
+  CHECK(!std::filesystem::exists(folder / "sweep.db"));
+  // A mistake of the grid comes first, in the words that it has without --ray.
+  const ProgramRun grid =
+      run_shell(folder, "PACKSIM_PYTHON=/none/python packsim sweep s.json --vary seed --ray auto");
+  CHECK(grid.exit_code == 2);
+  CHECK_THAT(grid.err, Contains("--vary: expected KEY=VALUE,VALUE..."));
+}
+
+TEST_CASE("--ray hands Python the grid as it was given, and ends as Python does") {
+  const TemporaryFolder folder;
+  write_job(folder);
+  // It is asked what it lacks, which is nothing, and then to sweep.
+  write_text(folder / "python",
+             "#!/bin/sh\n[ $# -gt 2 ] || exit 0\nshift 2; printf '%s\\n' \"$@\" > words; exit 7\n");
+  const ProgramRun run = run_shell(
+      folder,
+      "chmod +x python; PACKSIM_PYTHON=./python packsim sweep s.json --vary 'seed=1, 2' --vary strategy=ffd "
+      "--set name='\"a b\"' --ray 10.0.0.1:6379 --out 'a b.db' --quiet");
+  CHECK(run.exit_code == 7);
+  CHECK(read_text(folder / "words") ==
+        "--address=10.0.0.1:6379\n--out=a b.db\n--vary=seed=1, 2\n--vary=strategy=ffd\n--set=name=\"a "
+        "b\"\n--quiet\n--\ns.json\n");
+  // Nothing is left to compute: no cluster is needed.
+  must_run(folder, "packsim sweep s.json --vary seed=1 --out all.db --quiet");
+  const ProgramRun again =
+      must_run(folder, "PACKSIM_PYTHON=./python packsim sweep s.json --vary seed=1 --out all.db --ray auto");
+  CHECK_THAT(again.out, Contains("0 points computed") && Contains("on the Ray cluster auto, 3 were there"));
+}

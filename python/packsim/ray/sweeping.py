@@ -4,145 +4,161 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from shutil import rmtree
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from packsim._arguments import Problems
-from packsim._program import run_program
-from packsim._whole_file import whole_file
 from packsim.ray._ray import import_ray
+from packsim.simulator.grid_source import Arrays, GridSource, grid_source
+from packsim.simulator.scenario import Scenario
 from packsim.sweeps import Sweep, read_sweep
 
-Progress = Callable[[int, int], None]
+if TYPE_CHECKING:
+    from packsim import _simulator
+
+Progress = Callable[[int, int], object]
+Axis = Mapping[str, Any]
 
 _LOOK_S = 1.0  # between looks at which tasks have ended
 _SHARDS_PER_CPU = 4  # so that the last ones do not keep a whole cluster waiting
 
 
 def sweep(
-    grid: str | os.PathLike[str],
+    grid: Scenario | str | os.PathLike[str] | Mapping[str, Any],
     *,
     out: str | os.PathLike[str],
-    vary: Sequence[str] = (),
-    set: Sequence[str] = (),
+    vary: Axis | Sequence[str] | None = None,
+    zipped: Axis | Sequence[Axis] | None = None,
+    set: Mapping[str, Any] | Sequence[str] | None = None,
+    lengths: Any = None,
+    merge: Sequence[str | os.PathLike[str]] = (),
     n_shards: int | None = None,
     retries: int = 3,
     cpus_per_shard: float = 1.0,
     progress: Progress | None = None,
 ) -> Sweep:
-    """Run `packsim sweep` with its shards as Ray tasks, and join them in one database.
+    """Do what `packsim.sweep()` does, with parts of the grid as Ray tasks.
 
     The tasks run on the cluster that `ray.init()` has connected this process to, else on that of the
     environment's RAY_ADDRESS, else on this machine. Every node has this package with the simulator, and the
-    files that the grid names. Shards that are done lie in the folder `out`.shards until all are: call it
-    again after a failure. The points do not depend on the cluster or the number of shards.
+    files that the grid names, relative paths from the folder of this process. Points are in the database as
+    soon as their part is done: call it again after a failure. They do not depend on the cluster or the number
+    of parts.
 
     Parameters
     ----------
-    grid : path
-        A grid file or a scenario, or the name of a shipped scenario (docs/sweep.md).
+    grid, vary, zipped, set, merge
+        As of `packsim.sweep()`.
     out : path
         The database, which only this process writes.
-    vary, set : sequence of str
-        What `--vary` and `--set` of the program take.
+    lengths
+        As of `packsim.sweep()`. They are put into Ray's object store once, and the tasks of a node read them
+        there.
     n_shards : int, optional
-        Parts of the grid, of whole scenarios; four for each CPU of the cluster if not given. It has to be the
-        same when the call is repeated.
+        Parts of the grid, of whole scenarios; four for each CPU of the cluster if not given. Scenarios with
+        the same packs are in one part, or in parts that follow each other.
     retries : int
-        How often a shard is begun again after its worker or node died.
+        How often a part is begun again after its worker or node died.
     cpus_per_shard
         What Ray reserves for a task, which uses one thread.
     progress : callable, optional
-        Called with the shards done so far, and all of them.
+        Called with the parts done so far, and all that this call has to compute.
 
     Raises
     ------
-    ValueError
-        With the messages of the program, for mistakes in the grid or its scenario.
+    ScenarioError, ValueError, OSError
+        As `packsim.sweep()`.
     RuntimeError
-        For shards whose workers died more often than `retries`, or that could not read or write.
+        For parts whose workers died more often than `retries`.
     """
     problems = Problems()
     retries = problems.integer("retries", retries, 0, 1000)
     if n_shards is not None:
         n_shards = problems.integer("n_shards", n_shards, 1, 1_000_000)
     problems.raise_if_any()
-    words = [*_place(os.fspath(grid)), *_options("--vary", vary), *_options("--set", set)]
+    source, arrays = grid_source(grid, vary, zipped, set, lengths)
+    read = source.read(arrays)
     ray = import_ray()
     if not ray.is_initialized():
         ray.init(log_to_driver=False)
     if n_shards is None:
         n_shards = _SHARDS_PER_CPU * max(1, int(ray.cluster_resources().get("CPU", 1)))
-    folder = Path(f"{os.fspath(out)}.shards")
-    folder.mkdir(parents=True, exist_ok=True)
-    files = [folder / f"{shard}-of-{n_shards}.db" for shard in range(1, n_shards + 1)]
-    missing = [shard for shard, file in enumerate(files, start=1) if not file.exists()]
-    _run_shards(ray, words, files, missing, retries, cpus_per_shard, progress)
-    merged = [word for file in files for word in ("--merge", str(file))]
-    _run_sweep([*words, "--out", os.fspath(out), *merged])
-    rmtree(folder)
+    database = read.open(os.fspath(out))
+    try:
+        for path in merge:
+            database.merge(os.fspath(path))
+        parts = database.missing_parts(n_shards)
+        task = ray.remote(num_cpus=cpus_per_shard, max_retries=retries)(_shard)
+        stored = ray.put(arrays) if parts else None
+        tasks = {task.remote(source, stored, os.getcwd(), jobs): part for part, jobs in enumerate(parts, 1)}
+        _take_points(ray, tasks, database, progress)
+    finally:
+        database.close()
     return read_sweep(out)
 
 
-def _run_shards(
-    ray: Any,
-    words: list[str],
-    files: list[Path],
-    missing: list[int],
-    retries: int,
-    cpus_per_shard: float,
-    progress: Progress | None,
+def _take_points(
+    ray: Any, tasks: dict[Any, int], database: _simulator.GridDatabase, progress: Progress | None
 ) -> None:
-    task = ray.remote(num_cpus=cpus_per_shard, max_retries=retries)(_shard)
-    waiting = {task.remote(words, shard, len(files)): shard for shard in missing}
+    """Wait for the tasks, by number of their part, and take the points of each when it is done."""
+    waiting = dict(tasks)
     failures: dict[int, BaseException] = {}
-    n_done = len(files) - len(missing)
-    while waiting:
-        ended, _ = ray.wait(list(waiting), num_returns=len(waiting), timeout=_LOOK_S)
-        for task_of_shard in ended:
-            shard = waiting.pop(task_of_shard)
-            try:
-                content, mistake = ray.get(task_of_shard)
-            except Exception as error:  # of Ray: the worker died
-                failures[shard] = error
-                continue
-            if mistake is not None:  # all shards have it
-                raise mistake
-            with whole_file(files[shard - 1]) as file:
-                file.write(content)
-            n_done += 1
-            if progress is not None:
-                progress(n_done, len(files))
+    try:
+        while waiting:
+            ended, _ = ray.wait(list(waiting), num_returns=len(waiting), timeout=_LOOK_S)
+            for task in ended:
+                part = waiting.pop(task)
+                try:
+                    content, mistake = ray.get(task)
+                except Exception as error:  # of Ray: the worker died
+                    failures[part] = error
+                    continue
+                if mistake is not None:  # all parts have it
+                    raise mistake
+                _merge(database, content)
+                if progress is not None:
+                    progress(len(tasks) - len(waiting) - len(failures), len(tasks))
+    except BaseException:
+        for task in waiting:
+            ray.cancel(task)
+        raise
     if failures:
         texts = [
-            f"shard {shard}: not computed, call again to go on: {type(error).__name__}: {error!s:.300}"
-            for shard, error in sorted(failures.items())
+            f"shard {part}: not computed, call again to go on: {type(error).__name__}: {error!s:.300}"
+            for part, error in sorted(failures.items())
         ]
         raise RuntimeError("\n".join(texts)) from next(iter(failures.values()))
 
 
-def _place(grid: str) -> list[str]:
-    # Tasks have a working directory of their own.
-    return [os.path.abspath(grid) if os.path.exists(grid) else grid]
+def _merge(database: _simulator.GridDatabase, content: bytes) -> None:
+    with tempfile.TemporaryDirectory(prefix="packsim-sweep-") as folder:
+        file = Path(folder) / "shard.db"
+        file.write_bytes(content)
+        database.merge(str(file))
 
 
-def _options(option: str, values: Sequence[str]) -> list[str]:
-    return [word for value in values for word in (option, value)]
-
-
-def _shard(words: list[str], shard: int, n_shards: int) -> tuple[bytes, Exception | None]:
-    """In a task: the database of the shard, or what is wrong with the grid."""
-    with tempfile.TemporaryDirectory() as folder:
-        database = Path(folder) / "shard.db"
-        chosen = ["--shard", f"{shard}/{n_shards}", "--threads", "1"]
+def _shard(
+    source: GridSource, arrays: Arrays | None, folder: str, jobs: list[int]
+) -> tuple[bytes, Exception | None]:
+    """In a task: a database with these jobs of the grid, or what is wrong on this node."""
+    with _in_folder(folder), tempfile.TemporaryDirectory(prefix="packsim-sweep-") as place:
+        database = Path(place) / "shard.db"
         try:
-            _run_sweep([*words, "--out", str(database), *chosen])
-        except (ValueError, RuntimeError) as mistake:
+            source.read(arrays).run(str(database), "", [], jobs, 1, None)
+        except (ValueError, OSError) as mistake:
             return b"", mistake
         return database.read_bytes(), None
 
 
-def _run_sweep(words: list[str]) -> None:
-    run_program("packsim.ray.sweep()", "sweep", *words)
+@contextmanager
+def _in_folder(folder: str) -> Iterator[None]:
+    """Tasks have a working directory of their own. On a node without the folder no path from it is of use."""
+    before = os.getcwd()
+    if os.path.isdir(folder):
+        os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +28,33 @@ def write_job(folder: Path) -> Path:
 
 
 def rows(database: Path) -> list[Any]:
-    return sqlite3.connect(database).execute("SELECT * FROM points ORDER BY point").fetchall()
+    connection = sqlite3.connect(database)
+    found = connection.execute("SELECT * FROM points ORDER BY point").fetchall()
+    connection.close()
+    return found
+
+
+def varied_words() -> list[str]:
+    return [word for text in VARIED for word in ("--vary", text)]
 
 
 def points_alone(job: Path) -> list[Any]:
-    words = [word for text in VARIED for word in ("--vary", text)]
-    run(PROGRAM, "sweep", str(job), *words, "--out", "alone.db", folder=job.parent)
+    run(PROGRAM, "sweep", str(job), *varied_words(), "--out", "alone.db", folder=job.parent)
     points = rows(job.parent / "alone.db")
     assert len(points) == 24
     return points
+
+
+def start_program(address: str, folder: Path, *words: str) -> subprocess.Popen[str]:
+    """`packsim sweep job.json --ray ADDRESS` in the folder, with the Python of this process."""
+    environment = {**os.environ, "PACKSIM_PYTHON": sys.executable}
+    environment.pop("PACKSIM_DATA", None)
+    command = [PROGRAM, "sweep", "job.json", "--ray", address, *words]
+    return subprocess.Popen(
+        command,
+        cwd=folder,
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )

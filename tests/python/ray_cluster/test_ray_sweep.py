@@ -11,15 +11,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from ray_cases import two_nodes
-from simulated import PROGRAM
+from simulated import LENGTHS, PROGRAM, small_job
 from swept import VARIED, points_alone, rows, write_job
 
 ray = pytest.importorskip("ray")
 if not PROGRAM.exists():
     pytest.skip("this environment is without the simulator", allow_module_level=True)
 
+import packsim  # noqa: E402
 from packsim.ray import sweep  # noqa: E402
 
 
@@ -86,17 +88,44 @@ def test_shards_that_are_done_are_not_computed_again(
 
     with pytest.raises(InterruptedError):
         sweep(job, out=tmp_path / "s.db", vary=VARIED, n_shards=4, progress=stop)
-    assert not (tmp_path / "s.db").exists()
-    first = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "s.db.shards").glob("*.db")}
-    assert len(first) >= 2
-    times: dict[str, int] = {}
-
-    def look(done: int, total: int) -> None:
-        times.update({path.name: path.stat().st_mtime_ns for path in (tmp_path / "s.db.shards").glob("*.db")})
-
-    sweep(job, out=tmp_path / "s.db", vary=VARIED, n_shards=4, progress=look)
-    assert first.items() <= times.items()
+    n_there = len(rows(tmp_path / "s.db"))
+    assert 12 <= n_there < 24
+    # A part of the rest has each of its scenarios, of two points.
+    seen: list[int] = []
+    sweep(
+        job, out=tmp_path / "s.db", vary=VARIED, n_shards=100, progress=lambda done, total: seen.append(total)
+    )
+    assert seen == [(24 - n_there) // 2] * len(seen)
     assert rows(tmp_path / "s.db") == alone
+    # Nothing is left.
+    sweep(job, out=tmp_path / "s.db", vary=VARIED, progress=lambda done, total: seen.clear())
+    assert seen
+
+
+def test_lengths_are_put_into_the_object_store_once(
+    cluster: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    np.save(tmp_path / "lengths.npy", LENGTHS[:10])  # what the scenario names; the array replaces it
+    monkeypatch.chdir(tmp_path)
+    put: list[Any] = []
+    real = ray.put
+    monkeypatch.setattr(ray, "put", lambda value: put.append(value) or real(value))
+    grid = {"cluster.nodes": [1, 2], "seed": [1, 2]}
+    found = sweep(
+        small_job(strategies=[{"strategy": "bfd"}]),
+        out=tmp_path / "ray.db",
+        vary=grid,
+        lengths={"chat": LENGTHS},
+        n_shards=4,
+    )
+    assert found.n_points == 4 and len(put) == 1
+    packsim.sweep(
+        small_job(strategies=[{"strategy": "bfd"}]),
+        grid,
+        lengths={"chat": LENGTHS},
+        out=tmp_path / "alone.db",
+    )
+    assert rows(tmp_path / "ray.db") == rows(tmp_path / "alone.db")
 
 
 def test_mistakes_of_a_grid_are_those_of_the_program(cluster: None, job: Path, tmp_path: Path) -> None:

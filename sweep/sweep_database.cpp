@@ -8,9 +8,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <stdexcept>
+#include <thread>
 #include <variant>
 
 #include "files/file_descriptor.hpp"
@@ -22,6 +24,7 @@ namespace {
 
 constexpr const char* kFormat = "2";
 constexpr int kMergedRows = 1000;
+constexpr std::chrono::milliseconds kReadersHaveItFor{10'000};
 
 std::string quoted_name(const std::string& name) {
   std::string quoted = "\"";
@@ -58,7 +61,7 @@ class SweepDatabase::Connection {
         SQLITE_OK)
       fail();
     sqlite3_extended_result_codes(database_, 1);
-    sqlite3_busy_timeout(database_, 10'000);  // a reader may have the file for a moment
+    sqlite3_busy_timeout(database_, static_cast<int>(kReadersHaveItFor.count()));
   }
   ~Connection() { sqlite3_close_v2(database_); }
   Connection(const Connection&) = delete;
@@ -66,6 +69,19 @@ class SweepDatabase::Connection {
 
   void execute(const std::string& sql) {
     if (sqlite3_exec(database_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) fail();
+  }
+
+  // Whether the file has that journal now. SQLite does not wait for readers here, so this does, for a while.
+  bool set_journal(const std::string& mode) {
+    const auto end = std::chrono::steady_clock::now() + kReadersHaveItFor;
+    for (;;) {
+      const int code =
+          sqlite3_exec(database_, ("PRAGMA journal_mode = " + mode).c_str(), nullptr, nullptr, nullptr);
+      if (code == SQLITE_OK) return true;
+      if ((code & 0xff) != SQLITE_BUSY && (code & 0xff) != SQLITE_LOCKED) fail();
+      if (std::chrono::steady_clock::now() > end) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
   }
 
   std::vector<std::vector<Value>> select(const std::string& sql) {
@@ -215,7 +231,8 @@ SweepDatabase::SweepDatabase(const std::string& path, const SweepFacts& facts,
     : connection_(std::make_unique<Connection>(path)), facts_(facts), columns_(std::move(columns)) {
   facts_.insert(facts_.begin(), {"format", kFormat});
   const bool makes = is_new(*connection_, facts_);
-  connection_->execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL");
+  if (!connection_->set_journal("WAL")) connection_->fail();
+  connection_->execute("PRAGMA synchronous = NORMAL");
   if (!makes) return;
   connection_->execute(
       "BEGIN IMMEDIATE; CREATE TABLE sweep (fact TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID");
@@ -290,7 +307,9 @@ void SweepDatabase::add(std::span<const PointRow> rows) {
 
 void SweepDatabase::close() {
   connection_->execute("PRAGMA wal_checkpoint(TRUNCATE)");
-  connection_->execute("PRAGMA journal_mode = DELETE");
+  // Where somebody goes on reading, the rows are in the file all the same; SQLite removes those beside it
+  // when the last one has closed it.
+  connection_->set_journal("DELETE");
 }
 
 }  // namespace packsim

@@ -66,9 +66,8 @@ void sweep_on_ray(const std::string& python, const RaySweep& sweep) {
   if (sweep.quiet) words.emplace_back("--quiet");
   words.emplace_back("--");
   words.push_back(sweep.grid);
-  std::string command_line;
-  for (const std::string& word : words)
-    command_line += (command_line.empty() ? "" : " ") + shell_quoted(word);
+  std::string command_line = "exec";  // so that signals that are passed on reach Python
+  for (const std::string& word : words) command_line += " " + shell_quoted(word);
   if (const int code = run_and_wait(command_line); code != 0) throw ExitCode{code};
 }
 

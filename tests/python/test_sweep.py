@@ -170,6 +170,17 @@ def test_ctrl_c_leaves_one_whole_database(folder: Path) -> None:
     assert len(found) % 2 == 0 and len(found) < 40000  # whole scenarios, of two strategies
 
 
+def test_who_reads_the_database_for_a_moment_stops_no_sweep() -> None:
+    packsim.sweep("job.json", out="a.db")
+    reader = sqlite3.connect("a.db", check_same_thread=False)
+    reader.execute("BEGIN")
+    assert reader.execute("SELECT count(*) FROM points").fetchone() == (2,)
+    timer = threading.Timer(0.5, reader.close)
+    timer.start()
+    assert packsim.sweep("job.json", out="a.db").n_points == 2
+    timer.join()
+
+
 def message_of_program(*words: str) -> str:
     done = subprocess.run([PROGRAM, "sweep", *words], capture_output=True, text=True)
     assert done.returncode in (2, 3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import socket
 import sys
 import time
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ _USER_MISTAKE = 2
 _MACHINE_FAILURE = 3
 _INTERRUPTED = 130
 _SAY_S = 2.0  # between lines of progress
+_REACH_S = 10.0
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -22,9 +24,10 @@ def main(words: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(words)
     ray = import_ray()
     try:
+        _reach(arguments.address)
         ray.init(address=arguments.address, log_to_driver=False, logging_level=logging.ERROR)
     except Exception as error:  # of Ray, of many kinds
-        return _refuse(f"--ray: cannot use the cluster {arguments.address!r}: {error}", _MACHINE_FAILURE)
+        return _refuse(f"--ray: cannot use the cluster {arguments.address}: {error}", _MACHINE_FAILURE)
     try:
         sweep(
             arguments.grid,
@@ -43,6 +46,13 @@ def main(words: Sequence[str] | None = None) -> int:
     finally:
         ray.shutdown()
     return 0
+
+
+def _reach(address: str) -> None:
+    """Raise OSError where nothing listens at host:port: Ray would try again for many minutes."""
+    host, colon, port = address.rpartition(":")
+    if colon and port.isdecimal() and "/" not in host:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_REACH_S).close()
 
 
 class _Progress:

@@ -84,10 +84,9 @@ std::string reasons_text(SweepDatabase& database, int width_columns) {
                                   kRefused, kFailed));
   std::string text;
   for (const Row& row : rows) {
-    text += wrapped(fmt::format("  {} x {}", std::get<std::int64_t>(row[1]),
-                                first_line(std::get<std::string>(row[0]))),
-                    width_columns, 4) +
-            "\n";
+    text += wrapped(
+        fmt::format("  {} x {}", std::get<std::int64_t>(row[1]), first_line(std::get<std::string>(row[0]))),
+        width_columns, 4);
   }
   return text;
 }
@@ -156,8 +155,7 @@ std::vector<std::string> best_lines(SweepDatabase& database, const Grid& grid, i
 std::string sweep_summary(SweepDatabase& database, const Grid& grid, int width_columns) {
   const std::int64_t n_points = count_of(database, "1");
   std::string text =
-      wrapped(fmt::format("{} points: {}", grouped(n_points), counts_text(database)), width_columns, 2) +
-      "\n";
+      wrapped(fmt::format("{} points: {}", grouped(n_points), counts_text(database)), width_columns, 2);
   text += reasons_text(database, width_columns);
   const std::vector<std::string> lines = best_lines(database, grid, width_columns);
   if (!lines.empty()) text += "\nThe fewest GPU-days:\n";

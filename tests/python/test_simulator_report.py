@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -89,12 +90,16 @@ def test_a_missing_library_is_named(report: packsim.Report, monkeypatch: pytest.
             convert()
 
 
-def test_the_listing_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_listings_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     np.save("lengths.npy", LENGTHS)
     page = (REPOSITORY / "docs" / "python.md").read_text()
-    (block,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    exec(compile(block, "docs/python.md", "exec"), {})
+    names: dict[str, Any] = {}
+    blocks = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 2
+    for block in blocks:
+        exec(compile(block, "docs/python.md", "exec"), names)
+    assert names["swept"].n_points == 4
     assert packsim.Plan.open("hbp.plan").n_samples == len(LENGTHS)
     assert Path("my-report/report.html").exists()
 

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import packsim
+import packsim.sweeps
 
 lengths: NDArray[np.int64] = np.array([5, 3, 2, 7, 4])
 packing: packsim.Packing = packsim.pack(lengths, strategy="isf", capacity_tokens=10, rounds=3, shuffle=False)
@@ -34,6 +35,14 @@ packsim.stream_packs([1], strategy="isf", capacity_tokens=10)  # type: ignore[ca
 scenario: packsim.Scenario = packsim.load_scenario(
     "llama3.1-8b-tulu3-4k", set={"cluster.nodes": 4}
 ).with_lengths(lengths)
+swept: packsim.sweeps.Sweep = packsim.sweep(
+    scenario,
+    {"cluster.nodes": [1, 2]},
+    zipped=[{"seed": range(3)}],
+    shard=(1, 2),
+    progress=lambda n, *_: None,
+)
+packsim.sweep(scenario, out=3)  # type: ignore[arg-type]
 report: packsim.Report = packsim.compare(scenario, ["isf"], threads=2, progress=print)
 run: packsim.Run = packsim.simulate(scenario, "isf")
 plan: packsim.Plan = (

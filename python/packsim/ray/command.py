@@ -38,9 +38,10 @@ def main(words: Sequence[str] | None = None) -> int:
         )
     except ValueError as error:
         return _refuse(str(error), _USER_MISTAKE)
-    except (OSError, RuntimeError) as error:
-        is_of_system = isinstance(error, OSError) and error.strerror
-        return _refuse(str(error.strerror if is_of_system else error), _MACHINE_FAILURE)
+    except OSError as error:
+        return _refuse(str(error.strerror or error), _MACHINE_FAILURE)
+    except RuntimeError as error:
+        return _refuse(str(error), _MACHINE_FAILURE)
     except KeyboardInterrupt:
         return _refuse("interrupted (SIGINT); the database has the points that were done", _INTERRUPTED)
     finally:

@@ -170,15 +170,19 @@ def test_ctrl_c_leaves_one_whole_database(folder: Path) -> None:
     assert len(found) % 2 == 0 and len(found) < 40000  # whole scenarios, of two strategies
 
 
-def test_who_reads_the_database_for_a_moment_stops_no_sweep() -> None:
-    packsim.sweep("job.json", out="a.db")
-    reader = sqlite3.connect("a.db", check_same_thread=False)
-    reader.execute("BEGIN")
-    assert reader.execute("SELECT count(*) FROM points").fetchone() == (2,)
-    timer = threading.Timer(0.5, reader.close)
-    timer.start()
-    assert packsim.sweep("job.json", out="a.db").n_points == 2
-    timer.join()
+def test_who_reads_the_database_for_a_moment_stops_no_sweep(folder: Path) -> None:
+    readers: list[sqlite3.Connection] = []
+
+    def read(*what: Any) -> None:
+        if not readers:
+            readers.append(sqlite3.connect("a.db", check_same_thread=False))
+            assert len(readers[0].execute("SELECT * FROM points").fetchall()) >= 2
+            threading.Timer(0.5, readers[0].close).start()
+
+    # It has been read to its end while the reader is still there.
+    assert packsim.sweep("job.json", out="a.db", progress=read).n_points == 2
+    assert readers
+    assert sorted(path.name for path in folder.glob("a.db*")) == ["a.db"]
 
 
 def message_of_program(*words: str) -> str:

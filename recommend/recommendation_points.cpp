@@ -91,6 +91,11 @@ PlanningPoint point_of(const SavedJson& candidate, std::int64_t number) {
   point.hours = amount_of(times, "wall_hours");
   point.gpu_days = amount_of(times, "gpu_days");
   point.money = amount_of(times, "money");
+  if (!point.hours || !point.gpu_days) {  // an infinite time is null in JSON
+    point.standing = PointStanding::failed;
+    point.reason = kNeverFinishes;
+    point.hours = point.gpu_days = point.money = std::nullopt;
+  }
   return point;
 }
 

@@ -164,6 +164,11 @@ void add_times(const PointTable& table, std::size_t i, PlanningPoint& point) {
   }
 }
 
+// An infinite time is null in a database; what else failures say of the run is not.
+bool never_finishes(const PointTable& table, std::size_t i) {
+  return table.number("effective_fraction", i) && !table.number("gpu_days_with_failures", i);
+}
+
 std::vector<PlanningPoint> points_of(const PointTable& table) {
   std::vector<PlanningPoint> points(table.n_points());
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -174,6 +179,11 @@ std::vector<PlanningPoint> points_of(const PointTable& table) {
     point.reason = table.text(point.standing == PointStanding::other_job ? "differences" : "reason", i);
     point.n_gpus = table.number("n_gpus", i);
     add_times(table, i, point);
+    if (never_finishes(table, i)) {
+      point.standing = PointStanding::failed;
+      point.reason = kNeverFinishes;
+      point.hours = point.gpu_days = point.money = std::nullopt;
+    }
   }
   return points;
 }

@@ -23,6 +23,10 @@ inline constexpr int kNPointStandings = 6;
 /// "compared", "trains another job" ... as the page says it.
 const char* standing_text(PointStanding standing);
 
+/// Why a run has no times though it was simulated. Files have no number for that.
+inline constexpr const char* kNeverFinishes =
+    "the run fails faster than it makes progress; it would never finish";
+
 /// A number with its 90 % interval, if it has one.
 struct PlanningAmount {
   double value = 0;

@@ -235,6 +235,28 @@ def test_a_point_tells_its_values_and_is_taken_for_the_comparison(small: View) -
     assert "a=" in small.page.url
 
 
+def test_the_cloud_follows_the_window(small: View) -> None:
+    small.page.set_viewport_size({"width": 1120, "height": 800})
+    small.page.wait_for_function(
+        """() => {
+          const [cloud, chart] = ["canvas", ".plot svg"].map((of) => document.querySelector(`#front ${of}`)
+            .getBoundingClientRect());
+          return ["left", "top", "width", "height"].every((side) => Math.abs(cloud[side] - chart[side]) < 1);
+        }"""
+    )
+    # The tip is of the nearest point of the cloud: at a point of the front it is that one.
+    front = small.page.locator("#front svg [aria-roledescription='point']")
+    small.page.locator("#front .stage").scroll_into_view_if_needed()
+    numbers = small.page.evaluate(
+        "[...document.querySelectorAll('#points_section tr.best')].map((row) => row.cells[1].innerText)"
+    )
+    for at in range(2, front.count()):  # the first two are unseen: they make the room
+        mark = front.nth(at).bounding_box()
+        assert mark is not None
+        small.page.mouse.move(mark["x"] + mark["width"] / 2, mark["y"] + mark["height"] / 2)
+        assert small.page.locator("#tip dd").first.inner_text() in numbers
+
+
 def test_the_table_sorts_and_is_used_by_keyboard(small: View) -> None:
     head = small.page.get_by_role("button", name="GPUs")
     head.focus()

@@ -2,6 +2,7 @@
 #include "recommend/recommendation_points.hpp"
 
 #include <catch2/catch.hpp>
+#include <limits>
 
 #include "recommend/recommendation_text.hpp"
 
@@ -68,6 +69,15 @@ TEST_CASE("a recommendation gives the page its candidates, its answer and its ch
   CHECK(data.changes[0].less.ratio == Approx(1.5));  // 3 h of 2 h
   CHECK(!data.changes[0].more.ratio);
   CHECK(data.changes[0].more.reason == "does not fit");
+}
+
+TEST_CASE("a candidate that never finishes is not compared") {
+  Recommendation found = two_candidates();
+  found.candidates[0].times->wall_hours = std::numeric_limits<double>::infinity();
+  const PlanningData data = recommendation_points("r.json", recommendation_json(found, {}));
+  CHECK(data.points[0].standing == PointStanding::failed);
+  CHECK(data.points[0].reason == kNeverFinishes);
+  CHECK(!data.points[0].money);
 }
 
 TEST_CASE("a recommendation without an answer is a page without changes") {

@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "files/file_error.hpp"
 #include "sweep/point_columns.hpp"
@@ -38,7 +39,7 @@ class PageDatabase {
 Grid page_grid() {
   return {.scenario = "s.json",
           .settings = {},
-          .axes = {{{kStrategyKey, {"isf"}}}, {{"cluster.nodes", {"1", "2", "4"}}}}};
+          .axes = {{{kStrategyKey, {"isf"}}}, {{"cluster.nodes", {"1", "2", "4", "8"}}}}};
 }
 
 void set(const std::vector<PointColumn>& columns, PointRow& row, const std::string& name,
@@ -77,16 +78,19 @@ TEST_CASE("points of a database have their settings, amounts with intervals, and
   set(point_columns(grid), failing, "gpu_days_with_failures_p95", 3.6);
   set(point_columns(grid), failing, "wall_hours_with_failures", 9.0);
   set(point_columns(grid), failing, "cost_with_failures", 150.0);
+  PointRow endless = timed_row(grid, 3);
+  set(point_columns(grid), endless, "gpu_days_with_failures", std::numeric_limits<double>::infinity());
+  set(point_columns(grid), endless, "effective_fraction", 0.0);
   {
-    SweepDatabase database(file.path(), {{"scenario", "s.json"}, {"points", "4"}}, point_columns(grid));
-    const std::vector<PointRow> rows = {timed_row(grid, 0), other, failing};
+    SweepDatabase database(file.path(), {{"scenario", "s.json"}, {"points", "5"}}, point_columns(grid));
+    const std::vector<PointRow> rows = {timed_row(grid, 0), other, failing, endless};
     database.add(rows);
     database.close();
   }
   const PlanningData data = read_sweep_points(file.path());
   CHECK(data.title == "s.json");
-  CHECK_THAT(data.source, Contains("3 points out of the 4 of its grid"));
-  REQUIRE(data.points.size() == 3);
+  CHECK_THAT(data.source, Contains("4 points out of the 5 of its grid"));
+  REQUIRE(data.points.size() == 4);
   CHECK(data.points[0].standing == PointStanding::compared);
   CHECK(data.points[0].hours->high == Approx(6.0 * 2.4 / 2.0));
   CHECK(data.points[0].money->low == Approx(100.0 * 1.8 / 2.0));
@@ -96,6 +100,9 @@ TEST_CASE("points of a database have their settings, amounts with intervals, and
   CHECK(data.points[2].gpu_days->value == 3.0);
   CHECK(data.points[2].hours->value == 9.0);
   CHECK(data.points[2].money->high == Approx(150.0 * (2.4 / 2.0) * (3.6 / 3.0)));
+  CHECK(data.points[3].standing == PointStanding::failed);
+  CHECK(data.points[3].reason == kNeverFinishes);
+  CHECK(!data.points[3].hours);
   REQUIRE(data.settings.size() == 1);
   CHECK(data.settings[0].values[2] == Value(std::int64_t{4}));
   CHECK(data.settings[0].key == "cluster.nodes");

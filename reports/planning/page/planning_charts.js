@@ -1,7 +1,8 @@
 // Draws the charts with Vega, and again with other data when a filter changes: those in the window at once, the
 // others when they come into it.
 const narrow = window.matchMedia("(max-width: 560px)");
-// Of each chart: its rows by the name of their data set, and what its spec has to be told; after: what follows it.
+// Of each chart: its rows by the name of their data set, and what its spec has to be told; after: what follows it;
+// is_part: something else draws the rest, so that a picture of it would lack that.
 const charts = {};
 const drawn = new Map();
 const stale = new Set();
@@ -46,17 +47,18 @@ async function draw_chart(name) {
       renderer: "svg",
       logLevel: 1, // errors: it warns of charts without rows, which mark_empty() hides
       tooltip: false,
-      actions: { export: true, source: false, compiled: false, editor: false },
+      actions: chart.is_part ? false : { export: true, source: false, compiled: false, editor: false },
     });
     plot.querySelector("summary")?.setAttribute("aria-label", `Save as a picture: ${name.replace("_", " ")}`);
     drawn.set(name, view);
     view.addEventListener("mousemove", (event, item) => {
       const point = item?.datum?.point;
       if (point !== undefined) show_tip(point, event.clientX, event.clientY);
-      else if (!chart.has_own_tip) hide_tip();
+      else if (!chart.is_part) hide_tip();
     });
-    view.addEventListener("mouseout", () => { if (!chart.has_own_tip) hide_tip(); });
-    chart.after?.(view);
+    view.addEventListener("mouseout", () => { if (!chart.is_part) hide_tip(); });
+    // Vega fits the chart to the window by itself; what follows it does so when that is done.
+    if (chart.after) new ResizeObserver(() => chart.after(view)).observe(plot.querySelector("svg"));
   } catch (error) {
     plot.textContent = `This chart cannot be drawn: ${error.message}`;
     console.error(name, error);

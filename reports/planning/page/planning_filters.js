@@ -35,7 +35,7 @@ function number_input(label, placeholder = "any") {
 function add_choices(column) {
   const codes = column.values.map((_, code) => code).sort((a, b) => column.compare_values(column.values[a], column.values[b]));
   const boxes = codes.map((code) => element("input", { type: "checkbox", checked: true, value: String(code) }));
-  const all = element("button", { type: "button", class: "all" }, "all / none");
+  const all = element("button", { type: "button", class: "all", "aria-label": `all / none, ${column.title}` }, "all / none");
   const set = fieldset(column.title, ...boxes.map((box, at) => element("label", {}, box, ` ${shortened(column.value_text(column.values[codes[at]]), kLongestLabel)}`)));
   if (boxes.length > 2) set.append(all);
   all.addEventListener("click", () => {

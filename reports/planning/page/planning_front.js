@@ -43,7 +43,7 @@ function extent(column, points) {
 }
 
 charts.front = {
-  has_own_tip: true,
+  is_part: true,
   is_empty: () => !current.points.some(is_placed),
   adapt: (spec) => { spec.encoding.y.title = cost.title + (cost.unit ? `, ${cost.unit}` : ""); },
   rows: () => {
@@ -161,6 +161,7 @@ let next_is_b = false;
 stage.addEventListener("click", (event) => {
   const point = nearest_point(event);
   if (point === null) return;
+  hide_tip();
   choose(next_is_b ? "b" : "a", point);
   next_is_b = !next_is_b;
 });

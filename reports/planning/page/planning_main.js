@@ -59,7 +59,6 @@ window.addEventListener("hashchange", () => {
 });
 narrow.addEventListener("change", draw_all_charts);
 window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => show_chart("front"));
-new ResizeObserver(() => { if (drawn.has("front")) draw_cloud(drawn.get("front")); }).observe(stage);
 
 if (narrow.matches || window.innerWidth < 1000) document.getElementById("filters").open = false;
 read_address();

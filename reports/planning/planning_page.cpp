@@ -81,6 +81,7 @@ constexpr std::string_view kSections = R"(
 <div class="views">
 <section id="front"><h2>Time against {cost}</h2>
 <p class="note">Every point that the filters leave; the line joins those that no other point beats in both. Round points are on that line; crosses are their 90% intervals. Hollow points, marked ! in the table, train another job and are not compared. Hover shows all values of a point; a click takes it for the comparison.</p>
+<p id="shown_best" aria-live="polite"></p>
 <div class="choices"><label>Colour <select id="colour"></select></label></div>
 <ul class="legend" id="front_legend"></ul>
 <figure data-chart="front"><div class="stage"><canvas aria-hidden="true"></canvas><div class="plot"></div></div></figure></section>

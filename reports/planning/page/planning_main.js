@@ -1,4 +1,17 @@
 // What is shown at the moment, and what follows when it changes.
+
+// The cheapest and the fastest of the shown points: the ends of the front.
+function best_text() {
+  const { front } = current;
+  if (front.length === 0) return "No point that the filters leave can be compared.";
+  const at = (i) => `point ${columns.get("@point").text(i)}, ${short_name(i)}`;
+  const amount = (column, i) => `${column.text(i)}${column.unit ? ` ${column.unit}` : ` ${column.title}`}`;
+  const [cheapest, fastest] = [front[front.length - 1], front[0]];
+  const both = (i) => `${amount(hours, i)}, ${amount(cost, i)}`;
+  if (cheapest === fastest) return `Of the shown points, ${at(cheapest)}, is the cheapest and the fastest: ${both(cheapest)}.`;
+  return `Of the shown points, the cheapest is ${at(cheapest)}: ${both(cheapest)}. The fastest is ${at(fastest)}: ${both(fastest)}.`;
+}
+
 function apply_filters() {
   current.mask = filtered_mask();
   current.points = kAllPoints.filter((i) => current.mask[i]);
@@ -6,6 +19,7 @@ function apply_filters() {
   choose_usual();
   document.getElementById("shown").textContent =
     `${current.points.length.toLocaleString("en-US")} of ${n_points.toLocaleString("en-US")} points`;
+  document.getElementById("shown_best").textContent = best_text();
   show_table();
   show_comparison();
   show_reasons();

@@ -5,7 +5,7 @@ function best_text() {
   const { front } = current;
   if (front.length === 0) return "No point that the filters leave can be compared.";
   const at = (i) => `point ${columns.get("@point").text(i)}, ${short_name(i)}`;
-  const amount = (column, i) => `${column.text(i)}${column.unit ? ` ${column.unit}` : ` ${column.title}`}`;
+  const amount = (column, i) => (column.unit ? `${column.text(i)} ${column.unit}` : `${column.title} ${column.text(i)}`);
   const [cheapest, fastest] = [front[front.length - 1], front[0]];
   const both = (i) => `${amount(hours, i)}, ${amount(cost, i)}`;
   if (cheapest === fastest) return `Of the shown points, ${at(cheapest)}, is the cheapest and the fastest: ${both(cheapest)}.`;

@@ -1,7 +1,11 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 
 #include "cli/commands.hpp"
 #include "cli/shared/interrupts.hpp"
@@ -53,6 +57,12 @@ void add_page_command(CLI::App& app, const CommandContext&) {
       ->capture_default_str();
   command->add_flag("--quiet", arguments->quiet, "Print nothing but errors");
   command->callback([arguments] {
+    for (const std::string& input : {arguments->sweep, arguments->recommendation}) {
+      std::error_code none;
+      if (!input.empty() && std::filesystem::equivalent(input, arguments->out, none))
+        throw std::invalid_argument(
+            fmt::format("--out: expected a file that is no input, got \"{}\"", printable(arguments->out)));
+    }
     const std::string page = planning_page(planning_data(*arguments));
     {
       const WholeOutputs whole;

@@ -66,8 +66,8 @@ std::vector<Sensitivity> simulated_changes(const Scenario& scenario, const Lengt
       changes.push_back(of_number("network cards", "cluster.nic_bytes_per_s", cluster.network.nic_bytes_per_s,
                                   kHalf, kTwice));
     if (cluster.gpus_per_node > 1)
-      changes.push_back(of_number("NVLink", "cluster.nvlink_bytes_per_s", cluster.network.nvlink_bytes_per_s,
-                                  kHalf, kTwice));
+      changes.push_back(of_number("links in a node", "cluster.nvlink_bytes_per_s",
+                                  cluster.network.nvlink_bytes_per_s, kHalf, kTwice));
   }
   const auto memory_bytes = static_cast<double>(cluster.gpu.memory_bytes);
   Sensitivity memory = {"GPU memory", {}, {}};

@@ -1,6 +1,8 @@
 #include "experiment/pricers/shared_prices.hpp"
 
 #include <algorithm>
+#include <exception>
+#include <new>
 #include <utility>
 
 namespace packsim {
@@ -57,14 +59,21 @@ std::shared_ptr<ScenarioPricers> SharedPrices::lend() {
     }
   }
   if (!pricers) pricers = std::make_unique<ScenarioPricers>(scenario_);
-  return {pricers.release(),
-          [this](ScenarioPricers* lent) { take_back(std::unique_ptr<ScenarioPricers>(lent)); }};
+  // Whoever an error ended has perhaps left a price that is there, but was not computed.
+  return {pricers.release(), [this, n_errors = std::uncaught_exceptions()](ScenarioPricers* lent) {
+            std::unique_ptr<ScenarioPricers> returned(lent);
+            if (std::uncaught_exceptions() == n_errors) take_back(std::move(returned));
+          }};
 }
 
-void SharedPrices::take_back(std::unique_ptr<ScenarioPricers> pricers) {
-  pricers->forget_interpolated();
-  const std::scoped_lock lock(mutex_);
-  idle_.push_back(std::move(pricers));
+void SharedPrices::take_back(std::unique_ptr<ScenarioPricers> pricers) noexcept {
+  try {
+    pricers->forget_interpolated();
+    const std::scoped_lock lock(mutex_);
+    idle_.push_back(std::move(pricers));
+  } catch (const std::bad_alloc&) {
+    // They are computed again.
+  }
 }
 
 }  // namespace packsim

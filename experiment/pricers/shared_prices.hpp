@@ -57,7 +57,7 @@ class SharedPrices {
   std::shared_ptr<ScenarioPricers> lend();
 
  private:
-  void take_back(std::unique_ptr<ScenarioPricers> pricers);
+  void take_back(std::unique_ptr<ScenarioPricers> pricers) noexcept;
 
   const Scenario& scenario_;
   std::mutex mutex_;

@@ -59,3 +59,17 @@ TEST_CASE("a page has the points of the sweep, and what the recommendation depen
   CHECK(answer.find("<h1>page</h1>") != std::string::npos);
   CHECK(points_of(answer)["changes"] == both["changes"]);
 }
+
+TEST_CASE("a page does not take the place of what it is made of") {
+  const TemporaryFolder folder;
+  write_text(folder / "s.json", kPageScenario);
+  REQUIRE(
+      run_shell(folder, "packsim sweep s.json --out s.db --quiet && ln -s s.db alias.db && cp s.db before.db")
+          .exit_code == 0);
+  for (const std::string out : {"s.db", "alias.db", "./s.db"}) {
+    const ProgramRun refused = run_shell(folder, "packsim page s.db --out " + out);
+    CHECK(refused.exit_code == 2);
+    CHECK(refused.err == "packsim: --out: expected a file that is no input, got \"" + out + "\"\n");
+  }
+  CHECK(read_text(folder / "s.db") == read_text(folder / "before.db"));
+}

@@ -305,8 +305,9 @@ TEST_CASE("what the answer depends on is what a run with these settings takes", 
   std::vector<std::string> names;
   for (const Sensitivity& of : all) names.push_back(of.what);
   std::ranges::sort(names);
-  CHECK(names == std::vector<std::string>{"GPU memory", "NVLink", "accuracy of the times", "network cards",
-                                          "price of a GPU-hour", "samples of mixture_real_long_2k.csv"});
+  CHECK(names == std::vector<std::string>{"GPU memory", "accuracy of the times", "links in a node",
+                                          "network cards", "price of a GPU-hour",
+                                          "samples of mixture_real_long_2k.csv"});
   for (const Sensitivity& of : all) {
     for (const ChangedCase* changed : {&of.less, &of.more}) {
       CAPTURE(of.what, changed->what, changed->reason);

@@ -33,16 +33,23 @@ std::string lengths_hash(const Scenario& scenario) {
   return hashes;
 }
 
-// The settings of the grid alone, and with each choice of one axis.
-std::vector<std::vector<std::string>> settings_of_axes(const Grid& grid) {
-  std::vector<std::vector<std::string>> all = {grid.settings};
+// Numbers name no file.
+bool may_name_file(const std::string& value) {
+  const Json json = Json::parse(value, nullptr, false);
+  return !json.is_number() && !json.is_boolean() && !json.is_null();
+}
+
+// The settings of the grid alone, and with each choice of one axis, as far as it may name files.
+std::set<std::vector<std::string>> settings_with_files(const Grid& grid) {
+  std::set<std::vector<std::string>> all = {grid.settings};
   for (const GridAxis& axis : grid.axes) {
     for (std::size_t choice = 0; choice < axis.front().values.size(); ++choice) {
       std::vector<std::string> settings = grid.settings;
       for (const VariedKey& varied : axis) {
-        if (varied.key != kStrategyKey) settings.push_back(varied.key + "=" + varied.values[choice]);
+        if (varied.key != kStrategyKey && may_name_file(varied.values[choice]))
+          settings.push_back(varied.key + "=" + varied.values[choice]);
       }
-      if (settings.size() > grid.settings.size()) all.push_back(std::move(settings));
+      all.insert(std::move(settings));
     }
   }
   return all;
@@ -54,7 +61,7 @@ std::vector<std::vector<std::string>> settings_of_axes(const Grid& grid) {
 std::map<std::string, std::set<std::string>> hashes_of_files(const Grid& grid, const DataPaths& data) {
   std::map<std::string, std::set<std::string>> hashes;
   std::set<std::string> known_lengths;
-  for (const std::vector<std::string>& settings : settings_of_axes(grid)) {
+  for (const std::vector<std::string>& settings : settings_with_files(grid)) {
     try {
       const Scenario scenario = scenario_of(grid, data, settings, MistakenStrategies::leave_out);
       for (const auto& [path, hash] : scenario.files)

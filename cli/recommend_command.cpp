@@ -1,5 +1,8 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -140,6 +143,15 @@ void run_recommend(const RecommendArguments& arguments, const CommandContext& co
   const RecommendOptions options{
       .n_threads = n_threads,
       .progress = [&](const std::string& what) { progress.say(what); },
+      .estimated =
+          [&](double most_work_s) {
+            const double minutes = std::ceil(most_work_s / n_threads / 60);
+            if (minutes > 1)
+              progress.note(
+                  fmt::format("This takes at most about {:.0f} minutes, and less where one cluster turns "
+                              "out to be the best; Ctrl-C ends it.",
+                              minutes));
+          },
   };
   const Recommendation found = recommend(load, question, options);
   const std::vector<Sensitivity> sensitivities = sensitivity_of(load, found, options);

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "experiment/compare_strategies.hpp"
+#include "experiment/estimate_work.hpp"
 #include "experiment/for_each_index.hpp"
 #include "experiment/shared_work.hpp"
 #include "recommend/candidate_times.hpp"
@@ -36,6 +37,7 @@ struct ClusterJob {
   int nodes = 0;
   int n_gpus = 0;
   LeastWork least;
+  double work_s = 0;  // of its simulation
   std::vector<RefusedStrategy> refused = {};
   std::vector<Candidate> candidates;
 
@@ -274,6 +276,8 @@ Recommendation recommend(const Load& load, const Question& question, const Recom
       const Scenario scenario = load(settings_of(question.offers[jobs[j].offer], jobs[j].nodes));
       jobs[j].refused = scenario.refused_strategies;
       jobs[j].least = least_work(scenario, shared);
+      constexpr bool kAtOpLevel = false;
+      jobs[j].work_s = estimated_work_s(scenario, shared.data(scenario)->drawn.lengths_tokens, kAtOpLevel);
     } catch (const ScenarioError&) {
       // The same is the result of the cluster's simulation.
     }
@@ -281,11 +285,13 @@ Recommendation recommend(const Load& load, const Question& question, const Recom
 
   throw_if_refused_everywhere(jobs);
 
+  double most_work_s = 0;
   std::vector<ClusterJob*> order;
   for (ClusterJob& job : jobs) {
     const std::string exceeded = question.simulates_all ? "" : limit_exceeded(question, job);
     if (exceeded.empty()) {
       order.push_back(&job);
+      most_work_s += job.work_s;
     } else {
       job.candidates.push_back(job.without_run(Standing::ruled_out, exceeded));
     }
@@ -293,6 +299,7 @@ Recommendation recommend(const Load& load, const Question& question, const Recom
   std::ranges::stable_sort(order, [&](const ClusterJob* one, const ClusterJob* other) {
     return is_better(question.goal, ideal(question, *one), ideal(question, *other));
   });
+  options.estimated(most_work_s);
   simulate_until_best(load, question, options, order, shared);
   simulate_until_fewest(load, question, options, jobs, shared);
 

@@ -31,6 +31,9 @@ struct Recommendation {
 struct RecommendOptions {
   int n_threads = 1;  ///< clusters that are simulated at the same time
   std::function<void(const std::string&)> progress = [](const std::string&) {};  ///< called from any thread
+  /// Called once when the bounds are known, with estimated_work_s() of all clusters that they leave, on one
+  /// thread.
+  std::function<void(double most_work_s)> estimated = [](double) {};
 };
 
 /// The settings that put the scenario on a cluster.

@@ -37,4 +37,12 @@ void Progress::say(const std::string& what) {
   std::fflush(stderr);
 }
 
+void Progress::note(const std::string& line) {
+  if (quiet_) return;
+  const std::lock_guard lock(mutex_);
+  fmt::print(stderr, "{}{}\n", line_open_ ? "\r\x1b[K" : "", printable(line));
+  line_open_ = false;
+  std::fflush(stderr);
+}
+
 }  // namespace packsim

@@ -16,6 +16,8 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void say(const std::string& what);
+  /// A line that stays, whatever the time.
+  void note(const std::string& line);
 
  private:
   using Clock = std::chrono::steady_clock;

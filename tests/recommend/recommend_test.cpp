@@ -276,6 +276,21 @@ TEST_CASE("a strategy that a small cluster does not allow leaves the others thei
   CHECK(alone.candidates.front().times->gpu_days == of("hbp", 1).times->gpu_days);
 }
 
+TEST_CASE("the work of the clusters that bounds leave is estimated before they are simulated") {
+  const Sample sample = of_mixture({"isf"});
+  const auto estimate = [&](double deadline_hours) {
+    Question question = two_offers({1, 2});
+    question.limits.deadline_hours = deadline_hours;
+    std::vector<double> estimates;
+    recommend([&](const Settings& settings) { return loaded(sample, settings); }, question,
+              {.n_threads = 1, .estimated = [&](double most_work_s) { estimates.push_back(most_work_s); }});
+    REQUIRE(estimates.size() == 1);
+    return estimates.front();
+  };
+  CHECK(estimate(1000) > 0);
+  CHECK(estimate(0.001) == 0);  // no cluster is left
+}
+
 TEST_CASE("a strategy that no cluster allows is a mistake") {
   Sample sample = of_mixture({"isf", "hbp"});
   sample.settings.emplace_back("strategies.isf.sp_degree=3");

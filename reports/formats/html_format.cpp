@@ -11,6 +11,7 @@
 #include "reports/charts/charts.hpp"
 #include "reports/charts/charts_json.hpp"
 #include "reports/files/embedded.hpp"
+#include "reports/files/html_page.hpp"
 #include "reports/formats/html_summary.hpp"
 #include "reports/formats/html_table.hpp"
 #include "reports/formats/html_tables.hpp"
@@ -77,9 +78,11 @@ std::string loss_table(const Report& report) {
 }
 
 std::string tables(const Report& report) {
-  std::string text = section("Slowest steps", "The steps of each run that take longest, how many times as long as its median step, and "
-                             "what they train.",
-                             slowest_table(report));
+  std::string text =
+      section("Slowest steps",
+              "The steps of each run that take longest, how many times as long as its median step, and "
+              "what they train.",
+              slowest_table(report));
   text += section("Lower bound", kBoundNote,
                   report.bounds.empty() ? "" : texts_table("Lower bound", bound_rows(report)));
   text +=
@@ -125,34 +128,14 @@ std::string body(const Report& report, std::span<const Chart> charts) {
 }  // namespace
 
 std::string to_html(const Report& report) {
-  // The policy makes the browser hold the page to its promise: nothing is loaded from anywhere. Vega compiles
-  // the expressions of a spec into functions, which needs 'unsafe-eval'.
-  static constexpr std::string_view kPage = R"(<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval'; img-src data: blob:">
-<title>{title} - packsim</title>
-<style>
-{style}</style>
-</head>
-<body>
-{body}
-<script type="application/json" id="charts">{charts}</script>
-<!-- Vega, Vega-Lite and Vega-Embed: copyright University of Washington Interactive Data Lab, BSD-3-Clause licence. -->
-<script type="module">
-{vega}
-</script>
-{scripts}</body>
-</html>
-)";
   const ChartData data = chart_data(report);
   const std::vector<Chart> charts = charts_of(data);
-  return fmt::format(kPage, fmt::arg("title", html_escaped(report.manifest.scenario_name)),
-                     fmt::arg("style", embedded_file("page.css")), fmt::arg("body", body(report, charts)),
-                     fmt::arg("charts", script_escaped(charts_json(charts, data))),
-                     fmt::arg("vega", embedded_file("vega_bundle.js")), fmt::arg("scripts", scripts()));
+  return html_page({.title = report.manifest.scenario_name,
+                    .style = "",
+                    .body = body(report, charts),
+                    .data_id = "charts",
+                    .data = charts_json(charts, data),
+                    .scripts = scripts()});
 }
 
 }  // namespace packsim

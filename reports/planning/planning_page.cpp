@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "reports/files/embedded.hpp"
+#include "reports/files/html_page.hpp"
 #include "reports/planning/planning_front.hpp"
 #include "reports/planning/planning_json.hpp"
 #include "reports/planning/planning_verdict.hpp"
@@ -113,48 +114,31 @@ constexpr std::string_view kNoTornado =
     "one, and "
     "<code>packsim page --recommendation FOLDER/recommendation.json</code> shows it here.</p>";
 
-}  // namespace
-
-std::string planning_page(const PlanningData& exact) {
-  // As html_format.cpp: the policy makes the browser hold the page to its promise that nothing is loaded.
-  static constexpr std::string_view kDocument = R"(<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval'; img-src data: blob:">
-<title>{title} - packsim</title>
-<style>
-{style}</style>
-</head>
-<body>
-<header>
+constexpr std::string_view kBody = R"(<header>
 <p class="kicker">packsim: which cluster</p><h1>{title}</h1><p>{source}</p>
 </header>
 <main>
-{verdict}{sections}</main>
-<script type="application/json" id="planning">{points}</script>
-<!-- Vega, Vega-Lite and Vega-Embed: copyright University of Washington Interactive Data Lab, BSD-3-Clause licence. -->
-<script type="module">
-{vega}
-</script>
-<script type="module">
-{scripts}</script>
-</body>
-</html>
-)";
+{verdict}{sections}</main>)";
+
+}  // namespace
+
+std::string planning_page(const PlanningData& exact) {
   const PlanningData data = rounded(exact);
   const std::string cost = cost_of(data) == CostKind::money ? "money" : "GPU-days";
   const std::string tornado =
       data.changes.empty() ? std::string(kNoTornado) : fmt::format(kTornado, fmt::arg("cost", cost));
-  return fmt::format(
-      kDocument, fmt::arg("title", html_escaped(data.title)), fmt::arg("source", html_escaped(data.source)),
-      fmt::arg("style", std::string(embedded_file("page.css")) + std::string(embedded_file("planning.css"))),
-      fmt::arg("verdict", verdict_html(data)),
-      fmt::arg("sections", fmt::format(kSections, fmt::arg("cost", cost), fmt::arg("tornado", tornado),
-                                       fmt::arg("series", "strategy and type of cluster"))),
-      fmt::arg("points", script_escaped(planning_json(data))),
-      fmt::arg("vega", embedded_file("vega_bundle.js")), fmt::arg("scripts", planning_scripts()));
+  const std::string sections = fmt::format(kSections, fmt::arg("cost", cost), fmt::arg("tornado", tornado),
+                                           fmt::arg("series", "strategy and type of cluster"));
+  const std::string body = fmt::format(
+      kBody, fmt::arg("title", html_escaped(data.title)), fmt::arg("source", html_escaped(data.source)),
+      fmt::arg("verdict", verdict_html(data)), fmt::arg("sections", sections));
+  const std::string scripts = "<script type=\"module\">\n" + planning_scripts() + "</script>\n";
+  return html_page({.title = data.title,
+                    .style = embedded_file("planning.css"),
+                    .body = body,
+                    .data_id = "planning",
+                    .data = planning_json(data),
+                    .scripts = scripts});
 }
 
 }  // namespace packsim

@@ -52,6 +52,8 @@ const std::vector<std::string> kCommands = {
     "packsim compare ../small.json --out report --quiet",
     "packsim trace ../small.json --strategy isf --out trace.json",
     "packsim tune ../small.json --write-scenario tuned.json --quiet",
+    "packsim recommend ../small.json --nodes 1 --max-gpus 8 --out answer --quiet",
+    "packsim page ../made.db --out planning.html --quiet",
     "packsim calibrate run --program ../fake --quick --model llama3.1-8b --out m.jsonl",
     "packsim calibrate plan --quick --model llama3.1-8b --out measure.txt",
     "packsim calibrate fit ../m.jsonl --name mine --hardware mine.json",
@@ -89,9 +91,10 @@ TEST_CASE("killed while it writes, every command leaves files whole or absent", 
   write_text(folder / "tables.md", kPage);
   write_text(folder / "fake", "#!/bin/sh\n");
   fs::permissions(folder / "fake", fs::perms::owner_all);
-  REQUIRE(
-      run_shell(folder, "packsim run small.json --strategy isf --write-plan made.plan --out first --quiet")
-          .exit_code == 0);
+  REQUIRE(run_shell(folder,
+                    "packsim run small.json --strategy isf --write-plan made.plan --out first --quiet && "
+                    "packsim sweep small.json --vary cluster.nodes=1,2 --out made.db --quiet")
+              .exit_code == 0);
   const std::string work = folder / "work";
   const std::string mark = folder / "hit";
   const int n_moments = moments();

@@ -188,6 +188,27 @@ std::vector<PlanningPoint> points_of(const PointTable& table) {
   return points;
 }
 
+// Whether points with other values of a key of the grid train another job, or in a world that is not.
+bool decides_job(const std::string& key) {
+  return key.starts_with("model") || key.starts_with("lengths") || key.starts_with("what_if") ||
+         key == "training.tokens_per_iteration" || key == "training.epochs" || key.ends_with("over_long");
+}
+
+// The strategies of one scenario were compared when it was simulated; scenarios of other jobs are marked
+// here. The first compared point has the job that was asked for.
+void mark_other_jobs(const std::vector<PlanningColumn>& settings, std::vector<PlanningPoint>& points) {
+  const auto first = std::ranges::find(points, PointStanding::compared, &PlanningPoint::standing);
+  const auto asked = static_cast<std::size_t>(first - points.begin());
+  for (std::size_t i = asked; i < points.size(); ++i) {
+    if (points[i].standing != PointStanding::compared) continue;
+    for (const PlanningColumn& setting : settings) {
+      if (!decides_job(setting.key) || setting.values[i] == setting.values[asked]) continue;
+      points[i].standing = PointStanding::other_job;
+      points[i].reason = fmt::format("another {} than point {} has", setting.key, points[asked].number);
+    }
+  }
+}
+
 // The end of each key that no other one has: "nodes" for "cluster.nodes".
 void shorten_titles(std::vector<PlanningColumn>& settings) {
   const auto end_of = [](const PlanningColumn& column) {
@@ -307,6 +328,7 @@ PlanningData read_sweep_points(const std::string& path) {
                     .further = further_columns(table),
                     .question = {},
                     .changes = {}};
+  mark_other_jobs(data.settings, data.points);
   const auto n_points = static_cast<std::int64_t>(data.points.size());
   data.source = fmt::format("A sweep of {} points", formats_detail::grouped(n_points));
   if (!n_asked.empty() && n_asked != fmt::format("{}", n_points))

@@ -114,6 +114,32 @@ TEST_CASE("points of a database have their settings, amounts with intervals, and
     if (column.key == "@peak_memory_bytes") CHECK(column.values[0] == Value(1.0));
 }
 
+TEST_CASE("points of a scenario with another job are not compared with those of the first") {
+  for (const auto& [key, is_marked] :
+       std::vector<std::pair<std::string, bool>>{{"training.epochs", true},
+                                                 {"training.tokens_per_iteration", true},
+                                                 {"lengths.mix.0.count", true},
+                                                 {"model", true},
+                                                 {"packing.over_long", true},
+                                                 {"what_if.free", true},
+                                                 {"cluster.nodes", false},
+                                                 {"training.zero_stage", false}}) {
+    CAPTURE(key);
+    Grid grid = page_grid();
+    grid.axes[1] = {{key, {"1", "2", "1", "2"}}};
+    const PageDatabase database;
+    SweepDatabase written(database.path(), {}, point_columns(grid));
+    for (std::size_t point = 0; point < 4; ++point) written.add(std::vector{timed_row(grid, point)});
+    written.close();
+    const PlanningData data = read_sweep_points(database.path());
+    for (const std::size_t point : {0U, 2U}) CHECK(data.points[point].standing == PointStanding::compared);
+    for (const std::size_t point : {1U, 3U}) {
+      CHECK((data.points[point].standing == PointStanding::other_job) == is_marked);
+      CHECK(data.points[point].reason == (is_marked ? "another " + key + " than point 0 has" : ""));
+    }
+  }
+}
+
 TEST_CASE("what is no sweep is refused with its path") {
   const PageDatabase file;
   CHECK_THROWS_AS(read_sweep_points(file.path()), FileError);

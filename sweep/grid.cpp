@@ -27,6 +27,11 @@ std::size_t count_points(const Grid& grid) {
   return n;
 }
 
+bool decides_job(const std::string& key) {
+  return key.starts_with("model") || key.starts_with("lengths") || key.starts_with("what_if") ||
+         key == "training.tokens_per_iteration" || key == "training.epochs" || key.ends_with("over_long");
+}
+
 std::vector<std::string> values_at(const Grid& grid, std::size_t point) {
   std::vector<std::size_t> choices(grid.axes.size());
   for (std::size_t a = grid.axes.size(); a-- > 0;) {

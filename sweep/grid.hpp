@@ -37,6 +37,10 @@ inline constexpr std::size_t kMostGridPoints = 1'000'000;
 /// The keys of all axes, in their order.
 std::vector<std::string> varied_keys(const Grid& grid);
 
+/// Whether points with other values of this key train another job, or in a world that is not (what-ifs), so
+/// that their costs are no comparison.
+bool decides_job(const std::string& key);
+
 /// Number of points: the product of the lengths of the axes. kMostGridPoints + 1 where there are more.
 std::size_t count_points(const Grid& grid);
 

@@ -188,12 +188,6 @@ std::vector<PlanningPoint> points_of(const PointTable& table) {
   return points;
 }
 
-// Whether points with other values of a key of the grid train another job, or in a world that is not.
-bool decides_job(const std::string& key) {
-  return key.starts_with("model") || key.starts_with("lengths") || key.starts_with("what_if") ||
-         key == "training.tokens_per_iteration" || key == "training.epochs" || key.ends_with("over_long");
-}
-
 // The strategies of one scenario were compared when it was simulated; scenarios of other jobs are marked
 // here. The first compared point has the job that was asked for.
 void mark_other_jobs(const std::vector<PlanningColumn>& settings, std::vector<PlanningPoint>& points) {

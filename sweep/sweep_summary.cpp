@@ -159,6 +159,12 @@ std::string sweep_summary(SweepDatabase& database, const Grid& grid, int width_c
   text += reasons_text(database, width_columns);
   const std::vector<std::string> lines = best_lines(database, grid, width_columns);
   if (!lines.empty()) text += "\nThe fewest GPU-days:\n";
+  std::vector<std::string> of_job;
+  std::ranges::copy_if(varied_keys(grid), std::back_inserter(of_job), decides_job);
+  if (!lines.empty() && !of_job.empty())
+    text += wrapped(fmt::format("Points with another {} train another job: compare those with the same.",
+                                fmt::join(of_job, ", ")),
+                    width_columns, 2);
   for (const std::string& line : lines)
     text += shortened(line, static_cast<std::size_t>(width_columns)) + "\n";
   return text;

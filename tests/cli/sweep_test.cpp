@@ -340,3 +340,12 @@ TEST_CASE("--ray hands Python the grid as it was given, and ends as Python does"
       must_run(folder, "PACKSIM_PYTHON=./python packsim sweep s.json --vary seed=1 --out all.db --ray auto");
   CHECK_THAT(again.out, Contains("0 points computed") && Contains("on the Ray cluster auto, 3 were there"));
 }
+
+TEST_CASE("a sweep that varies the job says that its points are no comparison") {
+  const TemporaryFolder folder;
+  const std::string sweep = "packsim sweep llama3.1-8b-real-mixture-128k --vary strategy=isf --vary ";
+  const std::string note = "Points with another training.epochs train another job";
+  CHECK_THAT(must_run(folder, sweep + "training.epochs=1,2 --out e.db").out, Contains(note));
+  const std::string nodes = must_run(folder, sweep + "cluster.nodes=2,4 --out n.db").out;
+  CHECK_THAT(nodes, Contains("The fewest GPU-days") && !Contains("train another job"));
+}

@@ -13,6 +13,8 @@
 #include "experiment/data_set.hpp"
 #include "experiment/estimate_work.hpp"
 #include "experiment/for_each_index.hpp"
+#include "experiment/mixing/mixture_summary.hpp"
+#include "experiment/mixing/window_plans.hpp"
 #include "experiment/plans/check_strategies.hpp"
 #include "experiment/plans/keep_strategies.hpp"
 #include "experiment/plans/plan_of_file.hpp"
@@ -89,8 +91,28 @@ void throw_if_all_failed(const Scenario& scenario, const Report& report) {
   if (!all.empty()) throw std::invalid_argument(all);
 }
 
+// The strategy on a mixture that stands still, with as many draws; none if the mixture does so anyway.
+std::optional<StillMixture> still_mixture(const Scenario& scenario, const StrategySpec& spec,
+                                          const DataSet& data, SharedPrices& prices) {
+  const MixedDraws& still = *data.still_mixture;
+  const bool moves = std::ranges::any_of(data.mixture->windows, [&](const MixtureWindow& window) {
+    return window.probabilities != still.windows.front().probabilities;
+  });
+  if (!moves) return std::nullopt;
+  const FoundPlan found = find_mixture_plan(scenario, spec, still, still, prices);
+  require_packs(found.plan.packing);
+  const StrategyResult run = simulate_plan(scenario, found.spec, found.plan, prices, {.only_times = true},
+                                           [](const std::string&) {});
+  if (!run.times) return std::nullopt;
+  return StillMixture{.gpu_days = run.times->gpu_days,
+                      .trained_tokens = run.counts.trained_tokens,
+                      .abr = run.balance->abr,
+                      .cr = run.balance->cr,
+                      .fill_fraction = pack_statistics(found.plan.packing).fill_fraction};
+}
+
 // Simulates the plan that make_plan returns for each strategy of a scenario, and compares the results.
-Report run_plans(const Scenario& scenario, const LengthSummary& lengths, const RunOptions& options,
+Report run_plans(const Scenario& scenario, const DataSet& data, const RunOptions& options,
                  const std::function<FoundPlan(const StrategySpec&, SharedPrices&)>& make_plan) {
   if (options.level == Level::op && !scenario.ranks_wait) {
     throw std::invalid_argument(
@@ -100,7 +122,7 @@ Report run_plans(const Scenario& scenario, const LengthSummary& lengths, const R
   report.manifest = make_manifest(scenario);
   report.manifest.level = options.level == Level::op ? "op" : "step";
   report.baseline = scenario.baseline;
-  report.lengths = lengths;
+  report.lengths = data.summary;
   report.runs.resize(scenario.strategies.size());
   std::vector<TrainedData> trained(report.runs.size());
   std::shared_ptr<const JobPrices> shared_prices;
@@ -113,14 +135,16 @@ Report run_plans(const Scenario& scenario, const LengthSummary& lengths, const R
       if (options.progress) options.progress(spec.name + ": " + what);
     };
     const auto run_of = [&] {
-      say(fmt::format("packing {} samples", lengths.n_samples));
+      say(fmt::format("packing {} samples", data.summary.n_samples));
       const FoundPlan found = make_plan(spec, prices);
       if (!options.only_times) trained[i] = trained_data(found.plan);
       StrategyResult run = simulate_plan(scenario, found.spec, found.plan, prices,
                                          {.level = options.level,
                                           .most_step_bytes = options.most_step_bytes,
-                                          .only_times = options.only_times},
+                                          .only_times = options.only_times,
+                                          .draws = data.mixture.get()},
                                          say);
+      if (run.mixture) run.mixture->still = still_mixture(scenario, spec, data, prices);
       run.strategy = spec.strategy;
       run.search = found.search;
       run.choice_of_zero_stages = choice_of_zero_stages(scenario, spec);
@@ -173,10 +197,11 @@ std::vector<std::int32_t> kept_lengths(const PlanTables& plan) {
 }
 
 // A strategy's plan, ready to be simulated.
-FoundPlan found_plan(const Scenario& scenario, const StrategySpec& spec,
-                     std::span<const std::int32_t> lengths_tokens, SharedPrices& prices,
-                     PackCache* known = nullptr) {
-  FoundPlan found = find_plan(scenario, spec, lengths_tokens, prices, known);
+FoundPlan found_plan(const Scenario& scenario, const StrategySpec& spec, const DataSet& data,
+                     SharedPrices& prices, PackCache* known = nullptr) {
+  FoundPlan found = data.mixture != nullptr
+                        ? find_mixture_plan(scenario, spec, *data.mixture, *data.still_mixture, prices)
+                        : find_plan(scenario, spec, data.drawn.lengths_tokens, prices, known);
   require_packs(found.plan.packing);
   return found;
 }
@@ -198,11 +223,14 @@ Report compare_strategies(const Scenario& scenario, const RunOptions& options) {
   if (options.estimated)
     options.estimated(estimated_work_s(scenario, lengths_tokens, options.level == Level::op));
   PackCache* const known = options.shared != nullptr ? data->packs.get() : nullptr;
-  return run_plans(scenario, data->summary, options, [&](const StrategySpec& spec, SharedPrices& prices) {
-    FoundPlan found = found_plan(scenario, spec, lengths_tokens, prices, known);
+  const auto plan_of = [&](const StrategySpec& spec, SharedPrices& prices) {
+    FoundPlan found = found_plan(scenario, spec, *data, prices, known);
     if (options.planned) options.planned(found.spec, found.plan, lengths_tokens);
     return found;
-  });
+  };
+  Report report = run_plans(scenario, *data, options, plan_of);
+  if (data->mixture != nullptr) report.mixture = summarize_mixture(scenario, *data->mixture);
+  return report;
 }
 
 Report replay_schedule_file(const Scenario& scenario, const std::string& path, const RunOptions& options) {
@@ -215,7 +243,9 @@ Report replay_schedule_file(const Scenario& scenario, const std::string& path, c
                              .hash = plan->facts.lengths_hash,
                              .n_samples = plan->facts.counts.n_samples,
                              .n_tokens = plan->facts.counts.n_tokens});
-  return run_plans(planned, lengths, options, [&](const StrategySpec& spec, SharedPrices&) {
+  DataSet data;
+  data.summary = std::move(lengths);
+  return run_plans(planned, data, options, [&](const StrategySpec& spec, SharedPrices&) {
     FoundPlan found{.spec = spec, .plan = plan_of_file(planned, plan)};
     require_packs(found.plan.packing);
     return found;
@@ -235,13 +265,14 @@ std::vector<std::byte> schedule_file_of(const Scenario& scenario, const std::str
                                         const RunOptions& options) {
   const Scenario of_one = with_one_strategy(scenario, name);
   if (options.progress) options.progress("reading lengths");
-  const DrawnLengths drawn = draw_lengths(of_one.lengths, of_one.seed);
+  const DataSet data = draw_data(of_one);
+  const DrawnLengths& drawn = data.drawn;
   check_strategies(of_one, drawn.lengths_tokens);
   try {
     if (options.progress)
       options.progress(fmt::format("{}: packing {} samples", name, drawn.lengths_tokens.size()));
     SharedPrices prices(of_one);
-    const FoundPlan found = found_plan(of_one, of_one.strategies.front(), drawn.lengths_tokens, prices);
+    const FoundPlan found = found_plan(of_one, of_one.strategies.front(), data, prices);
     if (options.progress) options.progress(name + ": making the schedule file");
     return plan_file_of(of_one, found.spec, found.plan, drawn.lengths_tokens, version, normaliser);
   } catch (const std::invalid_argument& error) {

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "experiment/mixing/mixed_draws.hpp"
 #include "experiment/plans/pack_cache.hpp"
 #include "experiment/results/report.hpp"
 #include "scenarios/loader/lengths/draw_lengths.hpp"
@@ -13,10 +14,14 @@ namespace packsim {
 struct DataSet {
   DrawnLengths drawn;
   LengthSummary summary;
+  /// Of a scenario with a mixture: its draws, of which `drawn` and `summary` are, and the same mixture
+  /// standing still. Null: every sample is trained once in each epoch.
+  std::unique_ptr<const MixedDraws> mixture;
+  std::unique_ptr<const MixedDraws> still_mixture;
   std::unique_ptr<PackCache> packs;
 };
 
-/// Throws what draw_lengths() throws.
+/// Throws what draw_lengths() and draw_mixture() throw.
 DataSet draw_data(const Scenario& scenario);
 
 }  // namespace packsim

@@ -13,6 +13,9 @@ std::string data_key(const Scenario& scenario) {
   for (const LengthSource& source : lengths.mix)
     key += fmt::format("\n{}\n{}\n{} {:a} {}", source.path, source.source, source.count.value_or(0),
                        source.weight.value_or(0), source.given ? source.given->hash : "");
+  if (!scenario.mixing) return key;
+  // All that draws depend on beside the sources, whose names and groups are in the lengths.
+  for (const char* member : {"mixing", "lengths", "training"}) key += "\n" + scenario.json->at(member).dump();
   return key;
 }
 

@@ -14,6 +14,7 @@
 #include "experiment/costs/run_failures.hpp"
 #include "experiment/costs/run_planning.hpp"
 #include "experiment/costs/utilisation.hpp"
+#include "experiment/mixing/strategy_mixture.hpp"
 #include "experiment/plans/stopwatch.hpp"
 #include "experiment/pricing/price_strategy.hpp"
 #include "experiment/results/iteration_bins.hpp"
@@ -62,7 +63,7 @@ DataCounts count_samples(const Scenario& scenario, const PlannedStrategy& plan,
 
 std::optional<Reordering> reordering_of(const PlannedStrategy& plan, const StrategySpec& spec) {
   if (plan.packing.planned.iterations.empty()) return std::nullopt;
-  const OrderMoves moves = plan.epochs ? plan.epochs->moves : order_moves(plan.packing, spec.options);
+  const OrderMoves moves = plan.moves ? *plan.moves : order_moves(plan.packing, spec.options);
   return Reordering{.mean_iterations = moves.mean_move_iterations,
                     .largest_iterations = moves.largest_move_iterations};
 }
@@ -147,6 +148,8 @@ void set_times(const Scenario& scenario, const StrategySpec& spec, const Planned
     result.times->timelines = timelines(plan, priced, simulation, run.step_s);
   }
   set_planning(spec, plan, run.step_s, n_gpus, result);
+  if (options.draws != nullptr)
+    result.mixture = strategy_mixture(scenario, spec, plan, *options.draws, run, *priced.pricers);
   if (scenario.variability.any()) {
     simulation.variability = {};
     const double even_s = simulate(plan.schedule, priced.groups, simulation).total_s;

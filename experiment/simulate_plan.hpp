@@ -11,6 +11,8 @@
 
 namespace packsim {
 
+struct MixedDraws;
+
 /// How finely steps are simulated.
 enum class Level {
   /// All that a rank does between two synchronisations is one operation; transfers do not share links.
@@ -28,6 +30,8 @@ struct PlanSimulation {
   double most_step_bytes = std::numeric_limits<double>::infinity();  ///< see SimulationOptions
   /// Leaves out the loss bias, the slowest steps and the timelines, which take long if there are many packs.
   bool only_times = false;
+  /// The draws of which the plan was made, where the scenario has a mixture; else null.
+  const MixedDraws* draws = nullptr;
 };
 
 /// Simulates a planned strategy. The result lacks the speed-up and the gap to the lower bound, which depend

@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "experiment/data_set.hpp"
 #include "experiment/estimate_work.hpp"
+#include "experiment/mixing/window_plans.hpp"
 #include "experiment/plans/check_strategies.hpp"
 #include "experiment/plans/keep_strategies.hpp"
 #include "experiment/plans/require_packs.hpp"
@@ -48,7 +50,8 @@ StrategyTrace trace_strategy(const Scenario& given, const std::string& name, con
     if (options.progress) options.progress(what);
   };
   say("reading lengths");
-  const DrawnLengths drawn = draw_lengths(scenario.lengths, scenario.seed);
+  const DataSet data = draw_data(scenario);
+  const DrawnLengths& drawn = data.drawn;
   check_strategies(scenario, drawn.lengths_tokens);
   if (options.estimated)
     options.estimated(
@@ -56,7 +59,11 @@ StrategyTrace trace_strategy(const Scenario& given, const std::string& name, con
   say("packing");
   SharedPrices prices(scenario);
   StrategyTrace trace{
-      .plan = find_plan(scenario, scenario.strategies.front(), drawn.lengths_tokens, prices).plan,
+      .plan = data.mixture != nullptr
+                  ? find_mixture_plan(scenario, scenario.strategies.front(), *data.mixture,
+                                      *data.still_mixture, prices)
+                        .plan
+                  : find_plan(scenario, scenario.strategies.front(), drawn.lengths_tokens, prices).plan,
       .steps = {}};
   const auto refuse = [&](std::string_view mistake) {
     throw std::invalid_argument(fmt::format("{}: strategy {}: {}", scenario.path, name, mistake));

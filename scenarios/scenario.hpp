@@ -17,6 +17,7 @@
 #include "packing/policies.hpp"
 #include "packing/sequence_parallelism.hpp"
 #include "packing/strategy.hpp"
+#include "scenarios/mixing_spec.hpp"
 #include "sim/reliability/failure_model.hpp"
 #include "sim/variability/variability.hpp"
 
@@ -62,6 +63,8 @@ struct StrategySpec {
   /// Longest sample, for the same strategies; if not set, the longest that fits in memory. The loader sets it
   /// to the largest capacity of the scenario's other strategies where the file does not.
   std::optional<std::int64_t> longest_tokens = {};
+  MixturePacks mixture_packs = MixturePacks::window;  ///< only under MixingSpec, as the next one
+  MixturePlan mixture_plan = MixturePlan::window;
 };
 
 /// Whether the scenario leaves the groups of the strategy open: they are chosen when it is planned.
@@ -79,7 +82,10 @@ struct LengthSource {
   std::string source;  ///< as the scenario spells it
   /// Number of samples to draw; if not set, all of them, or as many as the weight says.
   std::optional<std::int64_t> count;
-  std::optional<double> weight;  ///< share of LengthSpec::count to draw from this source
+  std::optional<double> weight;              ///< share of LengthSpec::count to draw from this source
+  std::string name = {};                     ///< of the subset under MixingSpec; unique there
+  GroupCut groups = {};                      ///< only under MixingSpec, as the next one
+  std::optional<double> mixing_weight = {};  ///< of the subset, for policies with weights
   /// In place of a file (with_lengths()); null: read the file at `path`.
   std::shared_ptr<const SourceLengths> given = {};
 };
@@ -126,6 +132,7 @@ struct Scenario {
   bool is_hardware_of_profile = true;
   ParallelPlan plan;  ///< of all groups, except for what a GroupSpec says
   LengthSpec lengths;
+  std::optional<MixingSpec> mixing;  ///< if not set, every sample is trained once in each epoch
   TrainingSpec training;
   Variability variability;               ///< no variability unless the scenario has some
   std::optional<FailureModel> failures;  ///< if not set, nothing fails

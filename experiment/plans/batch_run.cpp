@@ -96,13 +96,25 @@ BatchRun run_of(const Scenario& scenario, const StrategySpec& spec,
   return run;
 }
 
+// Keeps the candidates that run as one of the groups does, which were chosen for other samples: those of the
+// same degrees and checkpointed layers. Capacities follow from these, unless the longest sample limits them.
+void keep_candidates(std::span<const GroupSpec> groups, std::vector<CandidateGroup>& candidates) {
+  std::erase_if(candidates, [&](const CandidateGroup& candidate) {
+    return std::ranges::none_of(groups, [&](const GroupSpec& group) {
+      return group.sequence == candidate.plan.sequence && group.gc_layers == candidate.plan.gc_layers;
+    });
+  });
+}
+
 std::optional<BatchRun> chosen_run(const Scenario& scenario, const StrategySpec& spec,
                                    std::int64_t longest_tokens, ScenarioPricers& pricers) {
-  const std::int64_t longest = std::min(longest_tokens, spec.longest_tokens.value_or(longest_tokens));
+  std::int64_t longest = std::min(longest_tokens, spec.longest_tokens.value_or(longest_tokens));
+  if (!spec.groups.empty()) longest = spec.groups.back().capacity_tokens;
   const ParallelPlan& plan = base_plan(scenario, spec);
   const std::int64_t share = scenario.training.tokens_per_iteration / packed_gpus(plan);
-  const std::vector<CandidateGroup> candidates = candidate_groups(
+  std::vector<CandidateGroup> candidates = candidate_groups(
       job_of(scenario), plan, {.longest_tokens = longest, .share_tokens = share}, pricers.kernels());
+  if (!spec.groups.empty()) keep_candidates(spec.groups, candidates);
   if (candidates.empty()) return std::nullopt;
   return run_of(scenario, spec, candidates);
 }

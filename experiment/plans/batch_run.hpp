@@ -13,7 +13,8 @@ namespace packsim {
 
 /// The input of a strategy that forms whole iterations, apart from the samples.
 struct BatchRun {
-  /// The groups in the scenario, or all candidates if the strategy chooses its groups.
+  /// The groups in the scenario. If the strategy chooses its groups: all candidates or, where groups were
+  /// chosen before, those of them.
   std::vector<GroupSpec> groups;
   BatchSetting setting;
   std::unique_ptr<CbcAssignmentSolver> solver;  ///< owns setting.solver

@@ -208,6 +208,11 @@ std::int64_t longest_of(std::span<const std::int32_t> lengths_tokens) {
 
 }  // namespace
 
+PlannedStrategy schedule_packing(const Scenario& scenario, const StrategySpec& spec, Packing packing,
+                                 std::vector<GroupSpec> groups) {
+  return schedule_packs(scenario, spec, {.packing = std::move(packing), .groups = std::move(groups)}, 0);
+}
+
 PlannedStrategy plan_what_does_not_fit(const Scenario& scenario, const StrategySpec& spec,
                                        std::span<const std::int32_t> lengths_tokens) {
   const Stopwatch packing_watch;

@@ -9,6 +9,7 @@
 #include "experiment/pricers/shared_prices.hpp"
 #include "experiment/results/report.hpp"
 #include "packing/pack.hpp"
+#include "packing/schedule/metrics.hpp"
 #include "packing/schedule/order_moves.hpp"
 #include "packing/schedule/pack_use_counts.hpp"
 #include "packing/schedule/schedule.hpp"
@@ -21,8 +22,16 @@ namespace packsim {
 struct PackedEpochs {
   int n_epochs = 1;
   Repacking repacking;
-  /// Mean and largest over all epochs; 0 unless the strategy forms iterations.
-  OrderMoves moves;
+};
+
+/// The draws of a mixture between two updates, as a strategy trains them.
+struct PlannedWindow {
+  std::int64_t first_iteration = 0;
+  std::int64_t n_iterations = 0;
+  std::int64_t n_draws = 0;        ///< with those that the window before has left
+  std::int64_t carried_draws = 0;  ///< left for the next window, as they fill no iteration
+  double fill_fraction = 0;        ///< tokens over pack length, of the packs; NaN for rows
+  ScheduleMetrics balance;         ///< of its iterations; zero if it has none
 };
 
 /// The packs and the schedule of a strategy for a scenario's data, before anything is simulated.
@@ -37,6 +46,11 @@ struct PlannedStrategy {
   /// If set, `packing` has the packs and planned iterations of all epochs, and every item is in one pack of
   /// each. If not, all epochs train the same packs.
   std::optional<PackedEpochs> epochs;
+  /// If not empty, these are plans of windows of draws: items are draws, and every draw is in one window.
+  std::vector<PlannedWindow> windows;
+  /// Of epochs or windows that were planned one by one: the mean and the largest over all of them; 0 unless
+  /// the strategy forms iterations. Not set: order_moves() of the packing.
+  std::optional<OrderMoves> moves;
   PackUseCounts uses;               ///< how often the schedule trains each pack
   std::vector<SolveRecord> solves;  ///< the integer programs that were solved
   /// [n_items], loss tokens of each item as a schedule file gives them; empty: every token of an item has
@@ -62,6 +76,10 @@ PlannedStrategy plan_strategy(const Scenario& scenario, const StrategySpec& spec
 /// checkpointed, to show what is missing.
 PlannedStrategy plan_what_does_not_fit(const Scenario& scenario, const StrategySpec& spec,
                                        std::span<const std::int32_t> lengths_tokens);
+
+/// Schedules packs that were made without the strategy's own pack(). groups: [n_groups] of the packing.
+PlannedStrategy schedule_packing(const Scenario& scenario, const StrategySpec& spec, Packing packing,
+                                 std::vector<GroupSpec> groups);
 
 PackRequest pack_request(const StrategySpec& spec, std::span<const GroupSpec> groups,
                          std::span<const std::int32_t> lengths_tokens);

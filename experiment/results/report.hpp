@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "experiment/results/mixture_result.hpp"
 #include "experiment/results/strategy_result.hpp"
 #include "models/parallel_plan.hpp"
 #include "sim/reliability/failure_model.hpp"
@@ -71,6 +72,7 @@ struct LengthSummary {
 struct Report {
   RunManifest manifest;
   LengthSummary lengths;
+  std::optional<MixtureSummary> mixture;  ///< of `lengths`, which are those of its draws
   std::string baseline;
   std::vector<StrategyResult> runs;
   /// Lower bounds for the samples as the baseline trains them; the scenario's ZeRO stage comes first.

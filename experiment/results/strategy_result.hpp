@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "experiment/results/mixture_result.hpp"
 #include "experiment/results/plan_search.hpp"
 #include "experiment/results/planned_group.hpp"
 #include "experiment/results/step_timeline.hpp"
@@ -249,10 +250,11 @@ struct StrategyResult {
   std::optional<BoundGap> bound = {};
   /// None unless the scenario asks to pack anew in each epoch and the run has several.
   std::optional<Repacking> repacking = {};
-  std::optional<Reordering> reordering = {};  ///< none for strategies that shuffle packs
-  std::optional<PlanningCost> planning = {};  ///< none if the scenario sets no time for plans
-  std::optional<FailureCost> failures = {};   ///< none if the scenario has no failures
-  std::optional<RunCost> cost = {};           ///< none without times
+  std::optional<Reordering> reordering = {};    ///< none for strategies that shuffle packs
+  std::optional<PlanningCost> planning = {};    ///< none if the scenario sets no time for plans
+  std::optional<FailureCost> failures = {};     ///< none if the scenario has no failures
+  std::optional<RunCost> cost = {};             ///< none without times
+  std::optional<StrategyMixture> mixture = {};  ///< none unless the scenario has a mixture
 
   std::vector<LossBiasResult> loss_bias =
       {};  ///< [n_normalisers]; empty if nothing is trained or not asked for

@@ -8,7 +8,7 @@ namespace packsim {
 
 /// What a draw of a mixture is for: the first key of its name (packing/algorithms/counter_random.hpp). Draws
 /// of the simulator have smaller numbers.
-enum class DrawPurpose : std::uint64_t { subset = 16, group, sample, pass, actor, probe };
+enum class DrawPurpose : std::uint64_t { subset = 16, group, sample, pass, actor, probe, pool };
 constexpr std::uint64_t draw_purpose(DrawPurpose purpose) {
   return static_cast<std::uint64_t>(purpose);
 }

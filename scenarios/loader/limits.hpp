@@ -14,6 +14,9 @@ inline constexpr std::int64_t kMostDrawnSamples = 100'000'000;
 /// The most objects in an array of a file: sources of a mix, strategies, groups.
 inline constexpr std::size_t kMostObjects = 65'536;
 
+/// The most groups of a subset of a mixture.
+inline constexpr int kMostMixtureGroups = 1024;
+
 inline constexpr int kMostGpusPerNode = 1024;
 inline constexpr int kMostNodes = 65'536;
 inline constexpr int kMostEpochs = 10'000;

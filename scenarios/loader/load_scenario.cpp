@@ -299,6 +299,8 @@ Scenario read_scenario(JsonReader reader, const std::string& folder, const DataP
   scenario.plan.n_gpus = cluster.value.n_gpus();
   scenario.plan.zero_stage = scenario.training.zero_stage;
   scenario.lengths = read_length_spec(reader.object("lengths"), folder, data);
+  scenario.mixing = read_mixing(reader.optional_object("mixing"), scenario.lengths, scenario.training,
+                                scenario.seed, folder, data, problems);
   PlanContext context{.model = model.good ? &model.value : nullptr,
                       .cluster = cluster.good ? &cluster.value : nullptr,
                       .plan = scenario.plan};

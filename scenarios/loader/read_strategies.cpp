@@ -142,6 +142,16 @@ void check_iterations(const Entry& entry, const Strategy& strategy, const Strate
   }
 }
 
+// What a strategy cannot do under a mixture. Without one, these keys change nothing.
+void check_mixture(const Entry& entry, const Strategy& strategy, const StrategyKeys& keys) {
+  const bool forms_iterations = strategy.plan_batches != nullptr;
+  if (keys.mixture_packs == MixturePacks::pools && forms_iterations && entry.own.has("mixture_packs")) {
+    entry.own.refuse(
+        "mixture_packs",
+        fmt::format("window or run for strategy {}, which forms iterations itself", strategy.name));
+  }
+}
+
 // Batches of rows come one a rank and step; how many packs go into a step follows from their tokens.
 std::optional<int> default_micro_batches(const Strategy& strategy, const OptionValues& options) {
   if (strategy.layout == Layout::rows && options[kBatchSamples]) return 1;
@@ -234,6 +244,10 @@ StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKey
   spec.last_iteration = keys.last_iteration;
   spec.curriculum_iterations = keys.curriculum_iterations;
   spec.repack_each_epoch = keys.repack_each_epoch;
+  spec.mixture_packs = keys.mixture_packs;
+  spec.mixture_plan =
+      keys.mixture_plan.value_or(spec.searches_plan ? MixturePlan::prior : MixturePlan::window);
+  check_mixture(entry, *strategy, keys);
   if (spec.searches_plan) {
     spec.shard_degrees = reader.integers("shard_degrees", 0, kMostGpus);
     if (!reader.has("shard_degrees")) spec.shard_degrees = keys.shard_degrees;

@@ -53,6 +53,18 @@ Variability read_variability(JsonReader reader, std::uint32_t seed, int n_gpus);
 void read_what_if(JsonReader reader, Scenario& scenario);
 LengthSpec read_length_spec(JsonReader reader, const std::string& scenario_folder, const DataPaths& data);
 
+/// "mixing" of a scenario whose lengths have been read: nothing of a silent reader. problems: the reader's.
+std::optional<MixingSpec> read_mixing(JsonReader reader, const LengthSpec& lengths,
+                                      const TrainingSpec& training, std::uint32_t seed,
+                                      const std::string& scenario_folder, const DataPaths& data,
+                                      Problems& problems);
+/// A file of JSON lines with what a mixture did in a training: `{"step": 200, "probabilities": {"subsets":
+/// {"easy": 0.6, ...}, "groups": {"easy": [0.5, 0.5], ...}}, "rewards": {"subsets": ..., "groups": ...}}`.
+/// Either member, and the groups of either, may be missing. Fills in what a mixture of these subsets takes
+/// from it: the rows with probabilities, and those with rewards.
+void read_mixing_trace(const std::string& path, const LengthSpec& lengths, Problems& problems,
+                       MixingSpec& mixing);
+
 /// What the plan of a strategy has to fit. A null pointer where that could not be read itself.
 struct PlanContext {
   const Transformer* model = nullptr;

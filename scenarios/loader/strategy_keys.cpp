@@ -89,6 +89,10 @@ void read_policy_keys(JsonReader& reader, StrategyKeys& keys) {
       reader.integer("curriculum_iterations", 0, kMostSamples, keys.curriculum_iterations);
   keys.repack_each_epoch = reader.boolean("repack_each_epoch", keys.repack_each_epoch);
   read_optional(reader, "micro_batches_per_rank", kMostMicroBatches, keys.micro_batches_per_rank);
+  keys.mixture_packs = reader.one_of("mixture_packs", kMixturePacksNames, keys.mixture_packs);
+  const MixturePlan plan =
+      reader.one_of("mixture_plan", kMixturePlanNames, keys.mixture_plan.value_or(MixturePlan::window));
+  if (reader.has("mixture_plan")) keys.mixture_plan = plan;
 }
 
 }  // namespace packsim

@@ -33,6 +33,8 @@ struct StrategyKeys {
   bool searches_plan = false;      ///< "plan" is "auto"
   std::vector<int> zero_stages;    ///< to try, for strategies whose groups are open
   std::vector<int> shard_degrees;  ///< to try, for strategies whose plan is searched
+  MixturePacks mixture_packs = MixturePacks::window;
+  std::optional<MixturePlan> mixture_plan;  ///< none: prior where the plan is searched, else window
 };
 
 /// capacity_tokens, sp_degree, cp_degree and gc_layers. most_gc_layers: the model's layers.

@@ -30,4 +30,17 @@ struct DrawnLengths {
 /// FileError where a file cannot be read.
 DrawnLengths draw_lengths(const LengthSpec& spec, std::uint32_t seed);
 
+/// The subsets of a mixture, whose draws are still to be made.
+struct DrawnSubsets {
+  /// The samples of the sources one after another, in the order of the files.
+  DrawnLengths lengths;
+  std::vector<std::uint32_t> subset_of;  ///< [n_samples], by the sources of the mix
+  std::vector<std::uint32_t> group_of;   ///< [n_samples], from 0 in each subset, by LengthSource::groups
+};
+
+/// The samples that draw_lengths() draws, unshuffled, with the subset and the group of each.
+///
+/// Throws what draw_lengths() throws, and ScenarioError for groups that a source cannot have.
+DrawnSubsets draw_subsets(const LengthSpec& spec, std::uint32_t seed);
+
 }  // namespace packsim

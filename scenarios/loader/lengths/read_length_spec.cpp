@@ -7,6 +7,40 @@
 namespace packsim {
 namespace {
 
+// "mixture_real_short" of "data/mixture_real_short.csv".
+std::string stem_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
+  const std::size_t dot = name.find('.');
+  return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
+}
+
+GroupCut read_groups_of_subset(JsonReader reader) {
+  GroupCut cut;
+  if (reader.silent()) return cut;
+  cut.column = reader.string("column", "");
+  const std::optional<int> n_groups = reader.optional_integer("quantiles", 1, kMostMixtureGroups);
+  for (const int part : reader.integers("parts", 1, static_cast<int>(kMostDrawnSamples)))
+    cut.parts_samples.push_back(part);
+  if (reader.has("parts")) {
+    cut.kind = GroupCut::Kind::parts;
+    for (const char* key : {"column", "quantiles"}) {
+      if (reader.has(key)) reader.refuse(key, fmt::format("no {} beside parts", key));
+    }
+    if (cut.parts_samples.size() > kMostMixtureGroups)
+      reader.refuse("parts", fmt::format("at most {} parts", kMostMixtureGroups));
+  } else if (n_groups) {
+    cut.kind = GroupCut::Kind::quantiles;
+    cut.n_groups = *n_groups;
+    if (!reader.has("column")) cut.column = "tokens";
+  } else if (!cut.column.empty()) {
+    cut.kind = GroupCut::Kind::values;
+  } else if (!reader.has("quantiles") && !reader.has("column")) {
+    reader.refuse("column", "a column, quantiles or parts by which to form groups", "none");
+  }
+  return cut;
+}
+
 LengthSource read_source(JsonReader& reader, const std::string& scenario_folder, const DataPaths& data) {
   LengthSource source;
   source.source = reader.string("source");
@@ -24,6 +58,9 @@ LengthSource read_source(JsonReader& reader, const std::string& scenario_folder,
   source.count = reader.optional_integer("count", 1, kMostDrawnSamples);
   source.weight = reader.optional_positive("weight");
   if (reader.has("count") && reader.has("weight")) reader.refuse("weight", "no weight beside a count");
+  source.name = reader.string("name", stem_of(source.source));
+  source.groups = read_groups_of_subset(reader.optional_object("groups"));
+  source.mixing_weight = reader.optional_positive("mixing_weight");
   return source;
 }
 

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "experiment/mixing/mixed_draws.hpp"
+#include "experiment/plans/plan_strategy.hpp"
+#include "experiment/pricers/shared_prices.hpp"
+#include "experiment/results/mixture_result.hpp"
+#include "sim/run/simulate.hpp"
+
+namespace packsim {
+
+/// What the mixture means for a strategy that was simulated: its windows, and what rewards cost beside them.
+/// StrategyMixture::still is left out.
+StrategyMixture strategy_mixture(const Scenario& scenario, const StrategySpec& spec,
+                                 const PlannedStrategy& plan, const MixedDraws& draws,
+                                 const SimulatedRun& run, ScenarioPricers& pricers);
+
+}  // namespace packsim

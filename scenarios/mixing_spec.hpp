@@ -69,10 +69,11 @@ inline constexpr std::array<PolicyName<MixturePacks>, 3> kMixturePacksNames = {{
 }};
 
 /// For which draws a strategy that chooses its plan chooses it.
-enum class MixturePlan : std::uint8_t { window, prior };
-inline constexpr std::array<PolicyName<MixturePlan>, 2> kMixturePlanNames = {{
+enum class MixturePlan : std::uint8_t { window, prior, run };
+inline constexpr std::array<PolicyName<MixturePlan>, 3> kMixturePlanNames = {{
     {MixturePlan::window, "window", "anew for the draws of each window"},
     {MixturePlan::prior, "prior", "once, for as many draws with the probabilities of the start"},
+    {MixturePlan::run, "run", "once, for all draws of the run, as if they were known beforehand"},
 }};
 
 /// A mixture whose probabilities may move. Its subsets are the sources of LengthSpec::mix.

@@ -168,12 +168,9 @@ std::vector<ProbeWay> ways_of(const ProbeSpec& spec) {
   packed.packs = true;
   ProbeSpec overlapped = packed;
   overlapped.overlaps = true;
-  return {{"as the scenario says", spec},
-          {"on every rank, group rewards 4 times (HBO's code)", coded},
-          {"on every rank, group rewards once", once},
-          {"spread over ranks", spread},
-          {"spread, forward passes packed", packed},
-          {"spread, packed, forward passes while ranks wait", overlapped}};
+  return {{"as the scenario says", spec},    {"every rank, groups 4 times (HBO's code)", coded},
+          {"every rank, groups once", once}, {"spread over ranks", spread},
+          {"spread and packed", packed},     {"spread, packed, while ranks wait", overlapped}};
 }
 
 std::vector<std::size_t> priced_updates(std::size_t n) {
@@ -185,8 +182,7 @@ std::vector<std::size_t> priced_updates(std::size_t n) {
 }
 
 // How many times as many forward passes of samples an update takes on a rank as training does between two.
-double passes_fraction(const MixedDraws& draws, const ProbeSpec& spec, const PlannedStrategy& plan,
-                       const ProbedTraining& training) {
+double passes_fraction(const MixedDraws& draws, const ProbeSpec& spec, const PlannedStrategy& plan) {
   const auto n_arms = static_cast<double>(draws.arms.n_arms());
   const double forwards = n_arms * (kForwardsOfBoth * spec.gradient_samples +
                                     static_cast<double>(spec.perplexity_samples) * spec.perplexity_times);
@@ -199,8 +195,10 @@ double passes_fraction(const MixedDraws& draws, const ProbeSpec& spec, const Pla
   }
   const double n_ranks = plan.schedule.n_gpus / (gpus_per_pack / n_packs);
   const double times = spec.placement == ProbePlacement::repeated ? n_ranks : 1;
-  const double n_updates = static_cast<double>(draws.probes.size());
-  return times * n_updates * forwards / (kForwardsOfBoth * training.trained_samples);
+  // Between two updates: of all windows but the last one.
+  const MixtureWindow& last = draws.windows.back();
+  const double of_window = static_cast<double>(last.first_draw) / static_cast<double>(draws.probes.size());
+  return times * forwards / (kForwardsOfBoth * of_window);
 }
 
 }  // namespace
@@ -247,7 +245,7 @@ std::vector<ProbeCost> probe_costs(const Scenario& scenario, const MixedDraws& d
     costs[w].gpu_days = updates_each * total_s[w] * all_gpus / kSecondsPerDay;
     costs[w].hidden_gpu_days = updates_each * hidden_s[w] * gpus_each / kSecondsPerDay;
     costs[w].of_training_fraction = updates_each * total_s[w] / training.total_s;
-    costs[w].of_training_passes_fraction = passes_fraction(draws, ways[w].spec, plan, training);
+    costs[w].of_training_passes_fraction = passes_fraction(draws, ways[w].spec, plan);
   }
   return costs;
 }

@@ -14,7 +14,6 @@ struct ProbedTraining {
   double total_s = 0;
   double step_mean_s = 0;
   double idle_fraction = 0;
-  double trained_samples = 0;  ///< draws
 };
 
 /// What the updates of a mixture cost, first as the scenario says and then in other ways, for a strategy

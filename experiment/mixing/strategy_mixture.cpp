@@ -19,12 +19,10 @@ StrategyMixture strategy_mixture(const Scenario& scenario, const StrategySpec& s
                           .probes = {},
                           .still = {}};
   std::vector<double> update_s;
-  mixture.probes = probe_costs(scenario, draws, plan,
-                               {.total_s = run.total_s,
-                                .step_mean_s = run.step_mean_s,
-                                .idle_fraction = run.idle_fraction,
-                                .trained_samples = static_cast<double>(draws.samples.size())},
-                               pricers, update_s);
+  mixture.probes = probe_costs(
+      scenario, draws, plan,
+      {.total_s = run.total_s, .step_mean_s = run.step_mean_s, .idle_fraction = run.idle_fraction}, pricers,
+      update_s);
   for (std::size_t w = 0; w < plan.windows.size(); ++w) {
     const PlannedWindow& window = plan.windows[w];
     double total_s = 0;

@@ -161,10 +161,11 @@ FoundPlan find_mixture_plan(const Scenario& scenario, const StrategySpec& spec, 
   refuse_cuts(spec);
   if (spec.mixture_packs == MixturePacks::run) return find_plan_of_run(scenario, spec, draws, prices);
   FoundPlan found{.spec = spec, .plan = {}};
-  if (has_open_groups(spec) && spec.mixture_plan == MixturePlan::prior) {
-    found = with_plan_for(scenario, spec, draws, prior, prices);
+  if (has_open_groups(spec) && spec.mixture_plan != MixturePlan::window) {
+    found =
+        with_plan_for(scenario, spec, draws, spec.mixture_plan == MixturePlan::run ? draws : prior, prices);
   } else if (spec.searches_plan) {
-    throw std::invalid_argument("mixture_plan: expected prior where \"plan\" is \"auto\", got window");
+    throw std::invalid_argument("mixture_plan: expected prior or run where \"plan\" is \"auto\", got window");
   }
   const std::shared_ptr<ScenarioPricers> pricers = prices.lend();
   found.plan = spec.mixture_packs == MixturePacks::pools

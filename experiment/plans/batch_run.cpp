@@ -79,6 +79,7 @@ BatchRun run_of(const Scenario& scenario, const StrategySpec& spec,
   run.setting.one_group_in_round = plan.ep_degree > 1;
   run.setting.rounds = {.fill_rounds = fill_rounds(plan),
                         .multiple = plan.schedule().needs_full_rounds ? plan.pp_degree : 1};
+  run.setting.groups.clear();
   for (const CandidateGroup& candidate : candidates) {
     run.groups.push_back({.capacity_tokens = candidate.group.capacity_tokens,
                           .sequence = candidate.plan.sequence,

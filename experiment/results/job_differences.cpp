@@ -141,6 +141,14 @@ void compare_execution(const StrategyResult& reference, StrategyResult& run) {
       fmt::format("{}, {} {}", says(run.overlaps_states), reference.name, says(reference.overlaps_states)));
 }
 
+// No training knows the draws that come after an update.
+void compare_draws(StrategyResult& run) {
+  if (run.mixture && run.mixture->packs == "run")
+    run.differences.push_back("packs all draws of the run together, which nobody knows beforehand");
+  if (run.mixture && run.mixture->plan == "run")
+    run.differences.push_back("has a plan for all draws of the run, which nobody knows beforehand");
+}
+
 void compare_attention(const StrategyResult& reference, StrategyResult& run) {
   if (run.attention == reference.attention) return;
   const auto says = [](Attention attention) {
@@ -174,6 +182,7 @@ void set_differences(Report& report) {
     compare_samples(*reference, run);
     compare_execution(*reference, run);
     compare_attention(*reference, run);
+    compare_draws(run);
   }
 }
 

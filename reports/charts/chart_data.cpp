@@ -25,6 +25,12 @@ constexpr DataSet kDataSets[] = {
     {"memory", memory_rows},
     {"packs", pack_rows},
     {"evidence", evidence_rows},
+    {"mixture_global", mixture_global_rows},
+    {"mixture_local", mixture_local_rows},
+    {"mixture_lengths", mixture_length_rows},
+    {"mixture_windows", mixture_window_rows},
+    {"mixture_bursts", mixture_burst_rows},
+    {"mixture_draws", mixture_draw_rows},
 };
 
 }  // namespace

@@ -20,7 +20,8 @@ Json values_of(const Json& rows, const std::string& field) {
 void add_choices(Json& spec, const ChartData& data) {
   const Json choices = spec.at("usermeta").value("choices", Json::array());
   for (const Json& choice : choices) {
-    const Json values = values_of(data.sets.at(choice.at("data").get_ref<const std::string&>()), choice.at("field"));
+    const Json values =
+        values_of(data.sets.at(choice.at("data").get_ref<const std::string&>()), choice.at("field"));
     const std::size_t at = std::min(choice.value("at", std::size_t{0}), values.size() - 1);
     spec["params"].push_back(
         {{"name", choice.at("param")},

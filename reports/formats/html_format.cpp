@@ -18,6 +18,7 @@
 #include "reports/tables/bound_rows.hpp"
 #include "reports/tables/definitions.hpp"
 #include "reports/tables/loss_rows.hpp"
+#include "reports/tables/mixture_rows.hpp"
 #include "reports/tables/run_notes.hpp"
 #include "reports/tables/run_values.hpp"
 #include "reports/tables/search_rows.hpp"
@@ -77,6 +78,20 @@ std::string loss_table(const Report& report) {
   return html(table);
 }
 
+// What a mixture did, and what it rests on; empty without one.
+std::string mixture_section(const Report& report) {
+  if (!report.mixture) return "";
+  std::string items;
+  for (const std::string& sentence : mixture_sentences(*report.mixture))
+    items += fmt::format("<li>{}</li>\n", html_escaped(sentence));
+  return section("The mixture", "",
+                 fmt::format("<ul>\n{}</ul>\n", items) +
+                     texts_table("The mixture's arms", mixture_arm_rows(report, true))) +
+         section("Runs of the mixture", kMixtureRunNote,
+                 texts_table("Runs of the mixture", mixture_run_rows(report))) +
+         section("What rewards cost", kProbeNote, texts_table("What rewards cost", probe_rows(report)));
+}
+
 std::string tables(const Report& report) {
   std::string text =
       section("Slowest steps",
@@ -119,6 +134,7 @@ std::string body(const Report& report, std::span<const Chart> charts) {
   text += run_notes_html(report);
   if (!columns(report, RunTable::use_and_cost).empty())
     text += section("Use of the GPUs, and cost", "", run_table(report, RunTable::use_and_cost));
+  text += mixture_section(report);
   for (const Chart& chart : std::span(after_tables, charts.end())) text += figure(chart);
   text += tables(report);
   text += "<h2>Definitions</h2>\n" + definition_list(report);

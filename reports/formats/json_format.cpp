@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "models/plan_names.hpp"
+#include "reports/formats/mixture_json.hpp"
 #include "reports/formats/plan_search_json.hpp"
 #include "reports/tables/bound_rows.hpp"
 #include "reports/tables/run_values.hpp"
@@ -241,6 +242,7 @@ Json run(const StrategyResult& result) {
   run["groups"] = Json::array();
   for (const PlannedGroup& each : result.groups) run["groups"].push_back(group(each));
   run["plan_search"] = plan_search_json(result.search);
+  run["mixture"] = strategy_mixture_json(result.mixture);
   run["loss_bias"] = Json::array();
   for (const LossBiasResult& bias : result.loss_bias) {
     run["loss_bias"].push_back({{"normaliser", bias.normaliser},
@@ -294,6 +296,7 @@ std::string to_json(const Report& report) {
   Json json = {{"format", kReportFormat},
                {"manifest", manifest(report.manifest)},
                {"lengths", lengths_json(report.lengths)},
+               {"mixture", mixture_json(report.mixture)},
                {"baseline", report.baseline},
                {"bounds", Json::array()},
                {"runs", Json::array()}};

@@ -90,6 +90,7 @@ std::string to_terminal(const Report& report, const TerminalOptions& options) {
   const Style style(options.colour);
   const VerdictText verdict = verdict_text(report, static_cast<std::size_t>(width_columns), style);
   std::string text = joined_lines(verdict.lines) + "\n" + tables(report, options, width_columns, style) +
+                     mixture_text(report, width_columns, options.wide) +
                      notes(report, verdict.left_out, width_columns, style);
   if (options.explain) text += legend(report, options, width_columns);
   if (options.wide) text += job_text(report, width_columns) + "\n" + further_tables(report, width_columns);

@@ -85,6 +85,40 @@ std::span<const Definition> definitions() {
       {"long",
        "Weight of a token of the longest samples over the mean weight of a token, under the normaliser "
        "to the left; 1 is fair."},
+      // Mixtures.
+      {"subset", "A part of the data with a probability of its own: a source of the mix."},
+      {"group", "A part of a subset with a probability inside it, such as a level of difficulty."},
+      {"probability",
+       "Of a subset among subsets, and of a group inside its subset, at the start and at the end."},
+      {"samples", "Samples that may be drawn."},
+      {"mean sample", "Mean tokens of these samples."},
+      {"draws", "How often one of these samples was drawn."},
+      {"never drawn", "Samples that no draw took."},
+      {"packs of",
+       "What is packed together: a window of draws up to the next update, the draws of the run, or the "
+       "samples of each arm before the run (pools)."},
+      {"plan for",
+       "For which draws a plan was chosen: each window's, those of the probabilities at the start, or all "
+       "of the run; given: by the scenario."},
+      {"windows", "Windows that were packed one after another."},
+      {"draws carried",
+       "Draws that filled no iteration of their window and were packed with the next one, all windows "
+       "together."},
+      {"fill", "Tokens of packs over their length."},
+      {"beside still",
+       "GPU-days for a token over those of the same strategy where the probabilities stay as they are "
+       "at the start."},
+      {"training", "GPU-days without measuring rewards, as in the other tables."},
+      {"rewards", "GPU-days of the passes that measure rewards, and of the actors' updates."},
+      {"rewards' share", "These over the GPU-days of training."},
+      {"with rewards", "GPU-days of both together."},
+      {"rewards measured", "How the passes that measure rewards are run."},
+      {"fwd+bwd", "Micro-batches of an update that run forward and backward, each counted once."},
+      {"forward", "Micro-batches of an update that run forward only, each counted once."},
+      {"by passes",
+       "Forward passes of samples that an update takes on each rank, over those of training between two "
+       "updates; a pass forward and backward counts three."},
+      {"hidden", "GPU-days of forward passes that run while ranks wait, which cost nothing more."},
   };
   return kDefinitions;
 }

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -10,6 +13,7 @@
 #include "reports/tables/bound_rows.hpp"
 #include "reports/tables/comparable_runs.hpp"
 #include "reports/tables/loss_rows.hpp"
+#include "reports/tables/mixture_rows.hpp"
 #include "reports/tables/search_rows.hpp"
 #include "reports/tables/shown_groups.hpp"
 #include "reports/text/numbers.hpp"
@@ -123,6 +127,44 @@ std::string job_text(const Report& report, int width_columns) {
   if (manifest.variability.any()) line("variability", variability_text(manifest.variability));
   if (manifest.failures) line("failures", failures_text(*manifest.failures));
   return text;
+}
+
+namespace {
+
+// Without the columns that are named, one after another until the table fits.
+std::string fitting_rows(std::vector<std::vector<std::string>> rows,
+                         std::span<const std::string_view> droppable, int width_columns) {
+  if (rows.empty()) return "";
+  for (std::vector<std::string>& row : rows) row.front() = printable_name(row.front());
+  std::vector<std::string> lines = table_lines(rows);
+  for (const std::string_view title : droppable) {
+    if (lines.front().size() <= static_cast<std::size_t>(width_columns)) break;
+    const auto at = std::ranges::find(rows.front(), title) - rows.front().begin();
+    if (at == std::ssize(rows.front())) continue;
+    for (std::vector<std::string>& row : rows) row.erase(row.begin() + at);
+    lines = table_lines(rows);
+  }
+  return fmt::format("\n{}\n", fmt::join(lines, "\n"));
+}
+
+}  // namespace
+
+std::string mixture_text(const Report& report, int width_columns, bool with_groups) {
+  if (!report.mixture) return "";
+  constexpr std::array<std::string_view, 5> kOfArms = {"mean sample", "samples", "never drawn", "group",
+                                                       "draws"};
+  constexpr std::array<std::string_view, 8> kOfRuns = {
+      "windows", "plan for", "draws carried", "training", "fill", "packs of", "rewards", "rewards' share"};
+  constexpr std::array<std::string_view, 4> kOfProbes = {"hidden", "fwd+bwd", "forward", "rewards"};
+  std::string text;
+  for (const std::string& sentence : mixture_sentences(*report.mixture))
+    text += wrapped(printable(sentence), width_columns, 2);
+  text += fitting_rows(mixture_arm_rows(report, with_groups), kOfArms, width_columns);
+  if (const auto rows = mixture_run_rows(report); !rows.empty())
+    text += fitting_rows(rows, kOfRuns, width_columns) + wrapped(kMixtureRunNote, width_columns, 2);
+  if (const auto rows = probe_rows(report); !rows.empty())
+    text += fitting_rows(rows, kOfProbes, width_columns) + wrapped(kProbeNote, width_columns, 2);
+  return text + "\n";
 }
 
 std::string further_tables(const Report& report, int width_columns) {

@@ -30,6 +30,14 @@ ChartRows memory_rows(const Report& report);      ///< of each run's group that 
 ChartRows pack_rows(const Report& report);        ///< packs of each group
 ChartRows evidence_rows(const Report& report);    ///< shares of GPU time by cause and evidence
 
+// Of a scenario with a mixture; none of others.
+ChartRows mixture_global_rows(const Report& report);  ///< a row per subset: its probability by step
+ChartRows mixture_local_rows(const Report& report);   ///< a row per group of subsets with several
+ChartRows mixture_length_rows(const Report& report);  ///< a row per window
+ChartRows mixture_window_rows(const Report& report);  ///< a row per run that packs windows
+ChartRows mixture_burst_rows(const Report& report);   ///< a row per run: when rewards are measured, and how long
+ChartRows mixture_draw_rows(const Report& report);    ///< samples by how often they were drawn
+
 /// What those have in common.
 double five_digits(double value);
 /// The runs with times, the cheapest first, and then the others.

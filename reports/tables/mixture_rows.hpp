@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "experiment/results/report.hpp"
+
+/// The tables of a report whose scenario has a mixture, the titles in front; empty if there is nothing to
+/// show.
+namespace packsim::formats_detail {
+
+/// The policy, the draws, and what the numbers rest on, as sentences.
+std::vector<std::string> mixture_sentences(const MixtureSummary& mixture);
+
+/// What became of every subset and, with_groups, of its groups: probabilities at the start and the end,
+/// draws, samples never drawn.
+std::vector<std::vector<std::string>> mixture_arm_rows(const Report& report, bool with_groups);
+
+/// Each run: how it packs the draws, and its GPU-days with rewards measured, and beside the same mixture
+/// standing still.
+std::vector<std::vector<std::string>> mixture_run_rows(const Report& report);
+
+inline constexpr std::string_view kMixtureRunNote =
+    "Packs of: the draws up to the next update, all draws of the run (which nobody knows beforehand), or "
+    "each "
+    "arm's samples before the run. Still: the same run with the probabilities of its start throughout; the "
+    "moving mixture takes so many times as long for a token. Rewards: GPU-days of the passes that measure "
+    "them, "
+    "beside those of training; no other table has them.";
+
+/// What measuring rewards costs for the fastest run, in several ways.
+std::vector<std::vector<std::string>> probe_rows(const Report& report);
+
+inline constexpr std::string_view kProbeNote =
+    "Rewards of the fastest run, measured in the way of the scenario and in others, in micro-batches of an "
+    "update. By passes: forward passes of samples over those of training between two updates, where a pass "
+    "forward and backward counts three. Half as many updates cost half as much.";
+
+}  // namespace packsim::formats_detail

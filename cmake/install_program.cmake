@@ -35,6 +35,7 @@ packsim_data(calibration/profiles *.json)
 packsim_data(calibration/plans *.txt)   # named on the command line of packsim calibrate run
 packsim_data(calibration/steps *.py)    # what packsim calibrate run --with torch starts
 packsim_data(scenarios *.json)
-packsim_data(scenarios/lengths *.csv *.npy *.md)
+packsim_data(scenarios/lengths *.csv *.npy *.json *.md)
+packsim_data(scenarios/traces *.jsonl)
 packsim_data(validation *.json)
 packsim_data(docs scenarios.md networks.md)  # what packsim schema says of each key

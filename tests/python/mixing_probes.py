@@ -102,8 +102,13 @@ def naive_subset_rewards(model: Any, n_updates: int, gradient_samples: int, of_b
 
 
 def perplexity(model: Any, index: int) -> float:
+    sample = samples()[index]
+    return perplexity_of(model, sample["input_ids"], sample["labels"])
+
+
+def perplexity_of(model: Any, ids: Any, labels: Any) -> float:
     with torch.no_grad():
-        loss, n = loss_alone(model, samples()[index])
+        loss, n = loss_alone(model, {"input_ids": ids, "labels": labels})
     return float(torch.exp(loss / n))
 
 

@@ -48,6 +48,14 @@ def samples() -> list[dict[str, Any]]:
     return made
 
 
+class Augmented(list[Any]):
+    """Samples whose reading draws random numbers of every kind, and makes nothing of them."""
+
+    def __getitem__(self, index: Any) -> Any:
+        random.random(), np.random.rand(), torch.rand(1)
+        return super().__getitem__(index)
+
+
 def lengths_of(data: list[dict[str, Any]]) -> list[int]:
     return [len(sample["input_ids"]) for sample in data]
 
@@ -65,7 +73,7 @@ class WithDropout(torch.nn.Module):
 
 
 def rewards_of(model: Any, n_updates: int = 0, **more: Any) -> HboRewards:
-    data = samples()
+    data = more.pop("data", samples())
     options = {"gradient_samples": 3, "perplexity_samples": 4, "pool_samples": 8, "capacity_tokens": 96}
     options |= {"lengths_tokens": lengths_of(data)} | more
     return HboRewards(model, data, FakeMixture(n_updates), **options)
@@ -146,7 +154,7 @@ def trained(measures: bool, recomputed: int) -> list[Any]:
     model = WithDropout()
     CheckpointedLayers(model.llama.layers, recomputed)
     parallel = DistributedDataParallel(model)
-    rewards = rewards_of(parallel)
+    rewards = rewards_of(parallel, data=Augmented(samples()))
     data, rank = samples(), dist.get_rank()
     seen: list[Any] = []
     for step in range(3):

@@ -146,7 +146,8 @@ def test_no_graph_and_no_gradient_is_left() -> None:
     model = WithDropout()
     rewards = rewards_of(model)
     with torch.no_grad():  # as in a loop that validates
-        rewards.measure(step=0)
+        subsets, _ = rewards.measure(step=0)
+    assert (subsets > 0).all()
     assert all(parameter.grad is None for parameter in model.parameters())
     assert all(module.training for module in model.modules())
 
@@ -208,6 +209,22 @@ def test_a_loss_of_ones_own_has_its_gradients() -> None:
     twice, groups = rewards_of(WithDropout(), loss=doubled).measure(0)
     np.testing.assert_allclose(twice, 2 * plain, rtol=TOLERANCE)
     np.testing.assert_allclose(np.concatenate(groups), 1, rtol=TOLERANCE)
+
+
+def test_a_loss_without_gradient_is_an_error() -> None:
+    def detached(model: Any, batch: Any) -> Any:
+        return model(batch["input_ids"], batch["position_ids"], batch["cu_seqlens"]).detach()
+
+    with pytest.raises(ValueError, match="loss: expected one with a gradient, got one that depends on no"):
+        rewards_of(WithDropout(), forward=detached).measure(0)
+
+
+def test_logits_of_another_shape_are_an_error() -> None:
+    def of_last_token(model: Any, batch: Any) -> Any:
+        return model(batch["input_ids"], batch["position_ids"], batch["cu_seqlens"])[:, -1:]
+
+    with pytest.raises(ValueError, match=r"logits: expected shape \(1, \d+, n_words\), one for each token"):
+        rewards_of(WithDropout(), forward=of_last_token).begin()
 
 
 def test_wrong_arguments_are_named_all_at_once() -> None:

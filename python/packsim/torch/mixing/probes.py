@@ -135,7 +135,8 @@ class Prober:
             losses = self._loss(self._logits(batch)[:-1], labels)
             loss = losses[labels != self._collator.ignore_index].sum() / n_labels
             if not loss.requires_grad:
-                return iter([None] * len(self._parameters))
+                expected = "expected one with a gradient, got one that depends on no parameter"
+                raise ValueError(f"loss: {expected}; forward() and loss() must not be under no_grad()")
             # Not backward(): neither .grad nor what DistributedDataParallel waits for is touched.
             return iter(torch.autograd.grad(loss, self._parameters, allow_unused=True))
 

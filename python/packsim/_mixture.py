@@ -267,9 +267,19 @@ class Mixture:
 
     def counts(self) -> MixtureCounts:
         """What became of the samples so far; takes as long as `draws_of_sample()`."""
-        draws = self.draws_of_sample()
-        n_draws, n_drawn = int(draws.sum()), int(np.count_nonzero(draws))
-        return MixtureCounts(n_draws, n_drawn, n_draws - n_drawn, len(draws) - n_drawn)
+        return _counts_of(self._core)
+
+    def counts_of(self, state: Mapping[str, Any]) -> MixtureCounts:
+        """What had become of the samples where a state was taken; this mixture stays where it is.
+
+        Raises
+        ------
+        ValueError
+            As `load_state_dict()`.
+        """
+        other = _core.Mixture(**self._arguments)
+        other.set_state(self._checked_state(state))
+        return _counts_of(other)
 
     def state_dict(self) -> dict[str, Any]:
         """All that draws and updates have changed, as JSON has it: a mixture that loads it goes on like this.
@@ -328,6 +338,12 @@ class Mixture:
     def __repr__(self) -> str:
         arms = f"{len(self._names)} subsets, {sum(self._n_groups)} arms, {self._n_samples} samples"
         return f"<Mixture by {self._policy.name}: {arms}, {self.n_draws} draws, {self.n_updates} updates>"
+
+
+def _counts_of(mixture: _core.Mixture) -> MixtureCounts:
+    draws = mixture.draws_of_sample()
+    n_draws, n_drawn = int(draws.sum()), int(np.count_nonzero(draws))
+    return MixtureCounts(n_draws, n_drawn, n_draws - n_drawn, len(draws) - n_drawn)
 
 
 def _checked(name: str, value: object, most: int) -> int:

@@ -21,8 +21,8 @@ from torch.nn.parallel import DistributedDataParallel
 from training_cases import VOCABULARY
 
 import packsim
-from packsim.torch import PackedBatch, PlanLoader, weighted_loss
-from packsim.torch.mixing import HboRewards
+from packsim.torch import PackedBatch, weighted_loss
+from packsim.torch.mixing import HboRewards, MixtureLoader
 
 from tiny_llama import Config, TinyLlama  # isort: skip
 
@@ -30,7 +30,7 @@ NAMES = ["easy", "hard", "noise"]
 N_OF_SUBSET = 120
 N_GROUPS = 2
 CAPACITY_TOKENS = 192
-SAMPLES_A_STEP = 16
+PACKS_A_STEP = 4
 STEPS_AN_UPDATE = 20
 WORLD_SIZE = 2
 LEARNING_RATE = 1e-3  # of actors: ten times the paper's, as there are few updates
@@ -79,35 +79,34 @@ def model_of(dtype: torch.dtype = torch.float32) -> TinyLlama:
     return TinyLlama(Config(vocabulary=VOCABULARY), seed=1, dtype=dtype)
 
 
-def batches_of(data: list[Any], draws: Any, rank: int, world_size: int) -> Iterator[PackedBatch]:
-    """This process's rows of a step that trains these draws."""
-    drawn = [data[sample] for sample in draws]
-    packing = packsim.pack(lengths_of(drawn), strategy="ffd", capacity_tokens=CAPACITY_TOKENS)
-    n_packs = sum(len(group) for group in packing.groups)
-    plan = packsim.make_plan(
-        packing, n_gpus=world_size, micro_batches_per_rank=-(-n_packs // world_size), last_iteration="shorten"
+def loader_of(data: list[Any], mixture: packsim.Mixture, n_steps: int, **more: Any) -> MixtureLoader:
+    return MixtureLoader(
+        data,
+        mixture,
+        lengths_tokens=lengths_of(data),
+        strategy="ffd",
+        capacity_tokens=CAPACITY_TOKENS,
+        window_samples=48,
+        packs_per_step=PACKS_A_STEP,
+        n_steps=n_steps,
+        **more,
     )
-    yield from PlanLoader(plan, drawn, rank=rank, world_size=world_size)
 
 
-def step_gradients(parallel: Any, batches: Iterator[PackedBatch]) -> float:
-    """Leaves the step's gradients behind, and gives this process's part of its loss."""
+def step_gradients(parallel: Any, batches: list[PackedBatch]) -> None:
+    """Leaves the gradients of the step's loss behind."""
     parallel.zero_grad()
-    total = 0.0
     for batch in batches:
         parallel.require_backward_grad_sync = batch.is_last
         logits = parallel(batch["input_ids"], batch["position_ids"], batch["cu_seqlens"])
         n_averaged = dist.get_world_size()
-        loss = weighted_loss(logits, batch["labels"], batch["loss_weights"], averaged_over=n_averaged)
-        loss.backward()
-        total += float(loss.detach()) / n_averaged
-    return total
+        weighted_loss(logits, batch["labels"], batch["loss_weights"], averaged_over=n_averaged).backward()
 
 
 class MixedRun:
     """One process's part of a training run, which its state resumes."""
 
-    def __init__(self, policy: str) -> None:
+    def __init__(self, policy: str, n_steps: int) -> None:
         torch.manual_seed(0)
         self.data = data_set()
         lengths_tokens = lengths_of(self.data)
@@ -115,7 +114,9 @@ class MixedRun:
         self.model = model_of()
         self.parallel = DistributedDataParallel(self.model)
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=0.004)
+        self.rewards_s = 0.0
         self.rewards: HboRewards | None = None
+        learning: dict[str, Any] = {}
         if policy == "hbo":
             self.rewards = HboRewards(
                 self.parallel,
@@ -127,41 +128,25 @@ class MixedRun:
                 perplexity_samples=8,
                 pool_samples=24,
             )
+            learning = {"update_every_steps": STEPS_AN_UPDATE, "measure": self._measure}
+        self.loader = loader_of(self.data, self.mixture, n_steps, **learning)
+
+    def steps(self) -> Iterator[list[int]]:
+        """Trains to the end; of each step the samples that this process trained."""
+        if self.rewards is not None:
             self.rewards.begin()
-        self.steps_done = 0
-        self.log: list[dict[str, Any]] = []
-        self.rewards_s = 0.0
+        for step in self.loader.steps():
+            batches = list(step)
+            step_gradients(self.parallel, batches)
+            self.optimizer.step()
+            yield [sample for batch in batches for sample in batch.micro_batch]
 
-    def step(self) -> list[int]:
-        """Trains a step; what was drawn for it."""
-        if self.rewards is not None and self.steps_done and self.steps_done % STEPS_AN_UPDATE == 0:
-            self._update()
-        draws = self.mixture.draw(SAMPLES_A_STEP, step=self.steps_done).samples.tolist()
-        step_gradients(self.parallel, batches_of(self.data, draws, dist.get_rank(), dist.get_world_size()))
-        self.optimizer.step()
-        self.steps_done += 1
-        return draws
-
-    def _update(self) -> None:
+    def _measure(self, step: int) -> Any:
         assert self.rewards is not None
-        before = self.probabilities()
         begin = time.monotonic()
-        subsets, groups = self.rewards.measure(self.steps_done)
+        found = self.rewards.measure(step)
         self.rewards_s += time.monotonic() - begin
-        self.mixture.update(subsets, groups)
-        self.log.append(
-            {
-                "step": self.steps_done,
-                "subset_rewards": subsets.tolist(),
-                "group_rewards": [group.tolist() for group in groups],
-                "before": before,
-                "after": self.probabilities(),
-            }
-        )
-
-    def probabilities(self) -> dict[str, Any]:
-        found = self.mixture.probabilities(self.steps_done)
-        return {"subsets": found.subsets.tolist(), "groups": [group.tolist() for group in found.groups]}
+        return found
 
     def losses(self) -> list[float]:
         """Mean loss of each subset."""
@@ -186,9 +171,8 @@ class MixedRun:
         state = {
             "model": self.model.state_dict(),
             "optimizer": self.optimizer.state_dict(),
-            "mixture": json.dumps(self.mixture.state_dict()),
+            "loader": json.dumps(self.loader.state_dict()),
             "rewards": json.dumps(self.rewards.state_dict()) if self.rewards else None,
-            "steps_done": self.steps_done,
         }
         torch.save(state, path.with_suffix(".next"))
         os.replace(path.with_suffix(".next"), path)
@@ -197,49 +181,46 @@ class MixedRun:
         state = torch.load(path)
         self.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
-        self.mixture.load_state_dict(json.loads(state["mixture"]))
+        self.loader.load_state_dict(json.loads(state["loader"]))
         if self.rewards is not None:
             self.rewards.load_state_dict(json.loads(state["rewards"]))
-        self.steps_done = state["steps_done"]
 
 
 def trained(policy: str, n_steps: int) -> dict[str, Any]:
     """In a process of a group: a run, and what it did."""
-    run = MixedRun(policy)
+    run = MixedRun(policy, n_steps)
     at_start = run.losses()
     begin = time.monotonic()
-    draws = [run.step() for _ in range(n_steps)]
-    counts = run.mixture.counts()
+    trained_samples = list(run.steps())
     return {
-        "draws": draws,
-        "of_sample": run.mixture.draws_of_sample().tolist(),
-        "counts": (counts.n_draws, counts.drawn_samples, counts.repeats, counts.never_drawn),
-        "log": run.log,
         "seconds": time.monotonic() - begin,
         "rewards_s": run.rewards_s,
+        "trained": trained_samples,
+        "counts": vars(run.loader.counts),
+        "history": run.loader.history,
         "losses": [at_start, run.losses()],
         "weights": run.weights_hash(),
-        "probabilities": run.probabilities(),
         "passes": vars(run.rewards.passes) if run.rewards else {},
     }
 
 
-def packed_step_gradient(n_samples: int) -> Any:
-    """In a process of a group: the gradient of a step of drawn samples, in packed rows on all processes."""
+def packed_step_gradient() -> tuple[list[int], Any]:
+    """In a process of a group: what it trains in a first step, and the step's gradient."""
     data = data_set()
     parallel = DistributedDataParallel(model_of(torch.float64))
-    draws = mixture_of("hbo", lengths_of(data)).draw(n_samples).samples.tolist()
-    step_gradients(parallel, batches_of(data, draws, dist.get_rank(), dist.get_world_size()))
-    return torch.cat([p.grad.flatten() for p in parallel.parameters()]).numpy()
+    loader = loader_of(data, mixture_of("static", lengths_of(data)), n_steps=1)
+    batches = list(loader)
+    step_gradients(parallel, batches)
+    gradient = torch.cat([p.grad.flatten() for p in parallel.parameters()]).numpy()
+    return [sample for batch in batches for sample in batch.micro_batch], gradient
 
 
-def unpacked_step_gradient(n_samples: int) -> Any:
+def unpacked_step_gradient(samples: list[int]) -> Any:
     """The same of each sample on its own: the mean over all labels of the step."""
     data = data_set()
-    draws = mixture_of("hbo", lengths_of(data)).draw(n_samples).samples.tolist()
     model = model_of(torch.float64)
-    n_labels = sum(len(data[sample]) - 1 for sample in draws)
-    for sample in draws:
+    n_labels = sum(len(data[sample]) - 1 for sample in samples)
+    for sample in samples:
         ids = torch.from_numpy(data[sample])[None]
         logits = model(ids, torch.arange(ids.shape[1])[None])
         (functional.cross_entropy(logits[0, :-1], ids[0, 1:], reduction="sum") / n_labels).backward()
@@ -256,7 +237,7 @@ class KilledRun:
     def go_on(self, kill_behind: int | None = None) -> list[dict[str, Any]]:
         """Trains to the end, or until rank 1 has trained so many steps of the run, when it is killed.
 
-        What each step drew, of rank 0, and at the end what the run came to.
+        What rank 0 trained in each step, and at the end what the run came to.
         """
         self._n_starts += 1
         log = self.folder / f"log{self._n_starts}"
@@ -300,16 +281,15 @@ def _train(rank: int, killed: KilledRun, meeting: Path, log: Path) -> None:
     dist.init_process_group(
         "gloo", init_method=f"file://{meeting}", rank=rank, world_size=WORLD_SIZE, timeout=timeout
     )
-    run = MixedRun("hbo")
+    run = MixedRun("hbo", killed.n_steps)
     checkpoint = killed.folder / "checkpoint.pt"
     if checkpoint.exists():
         run.load(checkpoint)
+    first = run.loader.step
     with open(f"{log}.{rank}", "w", buffering=1) as lines:
-        while run.steps_done < killed.n_steps:
-            step, draws = run.steps_done, run.step()
-            lines.write(json.dumps({"step": step, "draws": draws}) + "\n")
-            if run.steps_done % killed.save_every == 0 and rank == 0:
+        for step, samples in enumerate(run.steps(), first):
+            lines.write(json.dumps({"step": step, "samples": samples}) + "\n")
+            if (step + 1) % killed.save_every == 0 and rank == 0:
                 run.save(checkpoint)
-        end = {"weights": run.weights_hash(), "probabilities": run.probabilities(), "log": run.log}
-        lines.write(json.dumps(end) + "\n")
+        lines.write(json.dumps({"weights": run.weights_hash(), "history": run.loader.history}) + "\n")
     dist.destroy_process_group()

@@ -17,7 +17,7 @@ from packsim._micro_batch import MicroBatch
 from packsim._pack import pack
 from packsim._plan import PlanGroup
 from packsim.torch.collator import CollatorRules, PackCollator
-from packsim.torch.dataset import FetchedPack, MapStyleDataset
+from packsim.torch.dataset import MapStyleDataset, PackDataset
 from packsim.torch.isolation import attention_inputs
 from packsim.torch.mixing.probe_passes import ProbePasses
 from packsim.torch.packed_batch import PackedBatch
@@ -81,7 +81,7 @@ class Prober:
         passes: ProbePasses | None = None,
     ) -> None:
         self._model = model
-        self._dataset = dataset
+        self._dataset = PackDataset(dataset, as_arrays=True)
         self._lengths_tokens = lengths_tokens
         self._collator = collator
         self._device = device
@@ -155,8 +155,7 @@ class Prober:
             weight=0.0,
             weight_per_sample=False,
         )
-        fetched = FetchedPack((self._dataset[sample] for sample in samples.tolist()), micro_batch)
-        return self._collator(fetched).to(self._device)
+        return self._collator(self._dataset.__getitems__(micro_batch)).to(self._device)
 
     def _logits(self, batch: PackedBatch) -> Tensor:
         """Shape (n_tokens, n_words)."""

@@ -53,6 +53,19 @@ def test_rewards_are_those_of_batches_of_one(gradient_of: Any) -> None:
             assert groups[subset][group] == pytest.approx(mean, rel=TOLERANCE)
 
 
+@pytest.mark.parametrize("gradient_of", ["samples", "batch"])
+def test_samples_that_training_truncates_are_measured_truncated(gradient_of: Any) -> None:
+    data = mixing_probes.samples()
+    cut = [{name: values[:20] for name, values in sample.items()} for sample in data]
+    options: dict[str, Any] = {"capacity_tokens": 20, "gradient_of": gradient_of}
+    found, _ = rewards_of(WithDropout(), over_long="truncate", **options).measure(0)
+    lengths = mixing_probes.lengths_of(cut)
+    expected, _ = rewards_of(WithDropout(), data=cut, lengths_tokens=lengths, **options).measure(0)
+    whole, _ = rewards_of(WithDropout(), **options).measure(0)
+    np.testing.assert_array_equal(found, expected)
+    assert (found != whole).all()
+
+
 def test_losses_of_long_rows_are_taken_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
     rewards, in_pieces = rewards_of(WithDropout()), rewards_of(WithDropout())
     rewards.begin()

@@ -90,6 +90,15 @@ def test_a_function_scores_too() -> None:
         ifd_scores(logits, data, cache="scores.npz", **options)
 
 
+def test_truncated_samples_have_the_scores_of_their_beginnings() -> None:
+    data, lengths = data_and_lengths()
+    cut = [{name: values[:12] for name, values in sample.items()} for sample in data]
+    options: dict[str, Any] = {"capacity_tokens": 12}
+    found = ifd_scores(WithDropout(), data, lengths_tokens=lengths, over_long="truncate", **options)
+    expected = ifd_scores(WithDropout(), cut, lengths_tokens=lengths_of(cut), **options)
+    np.testing.assert_array_equal(found, expected)
+
+
 class Counted:
     """A model of a cache's name, and how many rows it was asked for."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -45,14 +46,19 @@ def rows_of(
     return [row.astype(np.int64) for group in packing.groups for row in group]
 
 
-def probe_collator(collator: PackCollator | None, problems: Problems) -> PackCollator:
-    """One of packed rows that knows no loss tokens beforehand."""
+def probe_collator(collator: PackCollator | None, truncates_tokens: int, problems: Problems) -> PackCollator:
+    """One of packed rows that knows no loss tokens beforehand.
+
+    truncates_tokens: samples may go on behind so many tokens; 0: as the collator's rules say.
+    """
     if collator is None:
-        return PackCollator(CollatorRules(), check_loss_tokens=False)
+        collator = PackCollator(CollatorRules())
     if collator.rules.layout != "packed":
         problems.add(f"collator: expected one of layout 'packed', got {collator.rules.layout!r}")
     made = copy.copy(collator)
     made.check_loss_tokens = False
+    if truncates_tokens:
+        made.rules = replace(made.rules, truncates_tokens=truncates_tokens)
     return made
 
 

@@ -90,7 +90,10 @@ class HboRewards:
     lengths_tokens : array_like of int
         Of all samples of the data set.
     capacity_tokens : int
-        Of the rows in which samples are measured without gradients. Longer ones have a row of their own.
+        Of the rows in which samples are measured without gradients.
+    over_long : {"own_row", "truncate"}
+        What becomes of longer samples: a row of their own, or their first `capacity_tokens` are measured, as
+        where training truncates them.
     gradient_samples, perplexity_samples : int
         Of each group, at each update.
     gradient_of : {"samples", "batch"}
@@ -109,7 +112,8 @@ class HboRewards:
         `loss(logits, labels)`, of shapes (n_tokens, n_words) and (n_tokens,), gives the loss of each token,
         of which gradients are taken; by default cross-entropy. Perplexities are always of cross-entropy.
     forward : callable, optional
-        `forward(model, batch)` gives logits; by default `model(**attention_inputs(batch, model))`.
+        `forward(model, batch)` gives logits, and waits for no other process; by default
+        `model(**attention_inputs(batch, model))`.
     group : ProcessGroup, optional
         Of data-parallel processes, which all have the whole model; by default all.
     device : optional
@@ -138,6 +142,7 @@ class HboRewards:
         perplexity_samples: int = 16,
         gradient_of: Literal["samples", "batch"] = "samples",
         pool_samples: int = 64,
+        over_long: Literal["own_row", "truncate"] = "own_row",
         placement: Literal["spread", "repeated"] = "spread",
         cache: str | os.PathLike[str] | None = None,
         collator: PackCollator | None = None,
@@ -154,16 +159,19 @@ class HboRewards:
         self._n_perplexity = problems.integer("perplexity_samples", perplexity_samples, 1, _MOST_PROBES)
         self._n_pool = problems.integer("pool_samples", pool_samples, 1, _MOST_PROBES)
         self._gradient_of = problems.word("gradient_of", gradient_of, ("samples", "batch"))
+        truncates = problems.word("over_long", over_long, ("own_row", "truncate")) == "truncate"
         self._is_spread = problems.word("placement", placement, ("spread", "repeated")) == "spread"
         parameters = [parameter for parameter in self._model.parameters() if parameter.requires_grad]
         if isinstance(model, nn.Module) and not parameters:
             problems.add("model: expected a parameter that is trained, got none")
-        probe = probe_collator(collator, problems)
+        probe = probe_collator(collator, self._capacity_tokens if truncates else 0, problems)
         problems.raise_if_any()
         self._lengths_tokens = as_lengths(lengths_tokens)
         if len(self._lengths_tokens) != len(dataset):
             expected = f"expected one for each of {len(dataset)} samples"
             raise ValueError(f"lengths_tokens: {expected}, got {len(self._lengths_tokens)}")
+        if truncates:
+            self._lengths_tokens = np.minimum(self._lengths_tokens, self._capacity_tokens)
         self._dataset = dataset
         self._mixture = mixture
         self._names = tuple(mixture.names)
@@ -286,7 +294,9 @@ class HboRewards:
             nonlocal key
             if not reads:
                 return
-            key = content_key(fingerprint(self._model), self._dataset, samples.tolist())
+            # A truncated sample has another perplexity.
+            model_key = f"{fingerprint(self._model)}|{self._lengths_tokens[samples].tolist()}"
+            key = content_key(model_key, self._dataset, samples.tolist())
             known = self._cache.read(key, n)
             if known is not None:
                 values[0] = 1

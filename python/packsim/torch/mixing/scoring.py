@@ -43,6 +43,7 @@ def ifd_scores(
     capacity_tokens: int,
     prompt_tokens: ArrayLike | None = None,
     start_token_id: int | None = None,
+    over_long: Literal["own_row", "truncate"] = "own_row",
     without_response: Literal["error", "nan"] = "error",
     cache: str | os.PathLike[str] | None = None,
     model_name: str | None = None,
@@ -67,7 +68,9 @@ def ifd_scores(
     lengths_tokens : array_like of int
         Of all samples.
     capacity_tokens : int
-        Of the rows; longer samples have a row of their own.
+        Of the rows.
+    over_long : {"own_row", "truncate"}
+        What becomes of longer samples: a row of their own, or they end behind `capacity_tokens`.
     prompt_tokens : array_like of int, optional
         Of each sample, the tokens before its response. By default the response is what the sample's labels
         do not ignore (-100); where it is in several places, it is alone when these are joined.
@@ -101,6 +104,7 @@ def ifd_scores(
     problems = Problems()
     capacity = problems.integer("capacity_tokens", capacity_tokens, 1, _MOST_TOKENS)
     chunk = problems.integer("chunk_samples", chunk_samples, 1, _MOST_TOKENS)
+    truncates = problems.word("over_long", over_long, ("own_row", "truncate")) == "truncate"
     policy = problems.word("without_response", without_response, ("error", "nan"))
     start = None
     if start_token_id is not None:
@@ -116,7 +120,14 @@ def ifd_scores(
             problems.add(f"{name}: expected one for each of {len(dataset)} samples, got {len(array)}")
     problems.raise_if_any()
 
-    samples = _Samples(dataset, lengths, prompts, start, may_lack_response=policy == "nan")
+    samples = _Samples(
+        dataset,
+        lengths,
+        prompts,
+        start,
+        most_tokens=capacity if truncates else _MOST_TOKENS,
+        may_lack_response=policy == "nan",
+    )
     chunks = [range(begin, min(begin + chunk, len(dataset))) for begin in range(0, len(dataset), chunk)]
     name = model_name or ""
     if cache is not None and module is not None:
@@ -167,12 +178,14 @@ class _Samples:
         lengths_tokens: NDArray[np.int32],
         prompt_tokens: NDArray[np.int32] | None,
         start_token_id: int | None,
+        most_tokens: int,
         may_lack_response: bool,
     ) -> None:
         self._dataset = dataset
         self._lengths_tokens = lengths_tokens
         self._prompt_tokens = prompt_tokens
         self._start = [] if start_token_id is None else [start_token_id]
+        self._most_tokens = most_tokens
         self._may_lack_response = may_lack_response
 
     def checked(self, chunks: Sequence[range], model_key: str) -> list[str]:
@@ -187,6 +200,7 @@ class _Samples:
                 if len(ids) != self._lengths_tokens[sample] or len(labels) != len(ids):
                     of_other_length.append(sample)
                     continue
+                ids, labels = ids[: self._most_tokens], labels[: self._most_tokens]
                 documents = self._made(ids, labels)
                 if not (_n_losses(documents.whole) and _n_losses(documents.alone)):
                     without_response.append(sample)
@@ -204,7 +218,8 @@ class _Samples:
         return keys
 
     def documents(self, sample: int) -> _Documents:
-        return self._made(*self._ids_and_labels(sample))
+        ids, labels = self._ids_and_labels(sample)
+        return self._made(ids[: self._most_tokens], labels[: self._most_tokens])
 
     def _ids_and_labels(self, sample: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Labels are -100 for what is no response."""

@@ -16,7 +16,7 @@ import mixed_training  # noqa: E402
 from mixed_training import KilledRun  # noqa: E402
 from process_pool import ProcessPool  # noqa: E402
 
-N_STEPS = 160
+N_STEPS = 200
 N_KILLED_STEPS = 60
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -18,8 +17,9 @@ from packsim.torch.collator import PackCollator
 from packsim.torch.dataset import MapStyleDataset, check_map_style
 from packsim.torch.mixing.probe_model import at_rest, device_of, fingerprint, probed_model
 from packsim.torch.mixing.probe_passes import ProbePasses
-from packsim.torch.mixing.probes import Forward, Prober, TokenLosses, probe_collator, rows_of
-from packsim.torch.mixing.shared_work import SharedWork, dealt
+from packsim.torch.mixing.probe_units import ProbeUnit, ProbeUnits
+from packsim.torch.mixing.probes import Forward, Prober, TokenLosses, probe_collator
+from packsim.torch.mixing.shared_work import SharedWork, dealt, filled
 from packsim.torch.mixing.start_losses import StartLossCache, StartLosses, content_key
 
 # What the samples are drawn for, so that no reward is measured with another one's samples.
@@ -53,20 +53,6 @@ class ProbedMixture(Protocol):
         A function of the mixture's seed, the updates before, and the arguments.
         """
         ...
-
-
-@dataclass(frozen=True)
-class _Unit:
-    """What one process measures at once.
-
-    rows: samples that share a row, of each row. places: where the numbers go. cost: in tokens of forward
-    passes.
-    """
-
-    of_gradient: bool
-    rows: tuple[NDArray[np.int64], ...]
-    places: NDArray[np.int64]
-    cost: int
 
 
 class HboRewards:
@@ -172,6 +158,7 @@ class HboRewards:
             raise ValueError(f"lengths_tokens: {expected}, got {len(self._lengths_tokens)}")
         if truncates:
             self._lengths_tokens = np.minimum(self._lengths_tokens, self._capacity_tokens)
+        self._units = ProbeUnits(self._lengths_tokens, self._capacity_tokens)
         self._dataset = dataset
         self._mixture = mixture
         self._names = tuple(mixture.names)
@@ -227,7 +214,7 @@ class HboRewards:
         gradient_places, gradient_units = self._gradient_units()
         n_gradient = len(gradient_places)
         samples = np.array([sample for chosen, _ in of_groups for sample in chosen], dtype=np.int64)
-        units = gradient_units + self._perplexity_units(samples, first_place=n_gradient)
+        units = gradient_units + self._units.of_perplexities(samples, first_place=n_gradient)
         with at_rest(self._model):
             values, has_loss = self._measured(units, n_gradient + len(samples))
         subsets = self._subset_rewards(values[:n_gradient], has_loss[:n_gradient], gradient_places)
@@ -285,7 +272,7 @@ class HboRewards:
     def _start_losses(self, samples: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Of the cache, else measured."""
         if not self._cache:
-            return self._measured(self._perplexity_units(samples), len(samples))
+            return self._measured(self._units.of_perplexities(samples), len(samples))
         key = ""
         reads = not self._is_spread or self._work.rank == 0
         n = len(samples)
@@ -307,7 +294,7 @@ class HboRewards:
         found = self._shared(1 + 2 * n, read)
         if found[0]:
             return found[1 : 1 + n], found[1 + n :] > 0
-        losses, has_loss = self._measured(self._perplexity_units(samples), n)
+        losses, has_loss = self._measured(self._units.of_perplexities(samples), n)
 
         def write(_values: NDArray[np.float64]) -> None:
             if reads:
@@ -342,58 +329,35 @@ class HboRewards:
             losses=tuple(tuple(losses for _, losses in row) for row in rows),
         )
 
-    def _gradient_units(self) -> tuple[NDArray[np.int64], list[_Unit]]:
+    def _gradient_units(self) -> tuple[NDArray[np.int64], list[ProbeUnit]]:
         """The subset of each number that is measured, and the units that measure them."""
         subset_of: list[int] = []
-        units: list[_Unit] = []
+        units: list[ProbeUnit] = []
         for subset, n_groups in enumerate(self._n_groups):
             drawn = [self._samples(subset, group, self._n_gradient, _GRADIENT) for group in range(n_groups)]
-            samples = np.concatenate(drawn)
-            samples = samples[self._lengths_tokens[samples] > 0]
-            if self._gradient_of == "batch":
-                rows = rows_of(samples, self._lengths_tokens, self._capacity_tokens)
-                batches = [tuple(samples[row] for row in rows)]
-            else:
-                batches = [(samples[place : place + 1],) for place in range(len(samples))]
-            for batch in batches:
-                # A backward pass takes two forward passes' time.
-                cost = 3 * int(sum(self._lengths_tokens[row].sum(dtype=np.int64) for row in batch))
-                units.append(_Unit(True, batch, np.array([len(subset_of)]), cost))
-                subset_of.append(subset)
+            of_subset = self._units.of_gradients(
+                np.concatenate(drawn), first_place=len(units), is_batch=self._gradient_of == "batch"
+            )
+            units += of_subset
+            subset_of += [subset] * len(of_subset)
         return np.array(subset_of, dtype=np.int64), units
 
-    def _perplexity_units(self, samples: NDArray[np.int64], first_place: int = 0) -> list[_Unit]:
-        units = []
-        for row in rows_of(samples, self._lengths_tokens, self._capacity_tokens):
-            cost = int(self._lengths_tokens[samples[row]].sum(dtype=np.int64))
-            units.append(_Unit(False, (samples[row],), first_place + row, cost))
-        return units
-
-    def _measured(self, units: list[_Unit], n: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def _measured(self, units: list[ProbeUnit], n: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """[n] numbers, and which of them have labels behind them."""
-        own = list(range(len(units)))
+        own = units
         if self._is_spread:
-            own = dealt([unit.cost for unit in units], self._work.size)[self._work.rank]
+            places = dealt([unit.cost for unit in units], self._work.size)[self._work.rank]
+            own = [units[place] for place in places]
 
         def fill(numbers: NDArray[np.float64]) -> None:
-            for place in own:
-                unit = units[place]
-                if unit.of_gradient:
-                    value, has_loss = self._prober.gradient_norm(unit.rows)
-                    numbers[unit.places] = value
-                    numbers[n + unit.places] = has_loss
-                else:
-                    numbers[unit.places], numbers[n + unit.places] = self._prober.mean_losses(unit.rows[0])
+            for unit in own:
+                numbers[unit.places], numbers[n + unit.places] = unit.measured(self._prober)
 
         numbers = self._shared(2 * n, fill)
         return numbers[:n], numbers[n:] > 0
 
-    def _shared(self, n: int, fill: Any) -> NDArray[np.float64]:
-        if self._is_spread:
-            return self._work.numbers(n, fill)
-        numbers = np.zeros(n)
-        fill(numbers)
-        return numbers
+    def _shared(self, n: int, fill: Callable[[NDArray[np.float64]], None]) -> NDArray[np.float64]:
+        return self._work.numbers(n, fill) if self._is_spread else filled(n, fill)
 
     def _subset_rewards(
         self, norms: NDArray[np.float64], has_loss: NDArray[np.bool_], subset_of: NDArray[np.int64]

@@ -29,6 +29,13 @@ def dealt(costs: Sequence[int], n_ranks: int) -> list[list[int]]:
     return places
 
 
+def filled(n: int, fill: Callable[[NDArray[np.float64]], None]) -> NDArray[np.float64]:
+    """[n] float64 of this process alone. fill: writes into zeros."""
+    values = np.zeros(n)
+    fill(values)
+    return values
+
+
 class SharedWork:
     """The processes of a group, each of which measures some of the numbers that all of them need.
 

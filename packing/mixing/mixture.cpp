@@ -21,27 +21,48 @@ Mixture::Mixture(Arms arms, std::string_view policy, const MixingOptions& option
       draws_of_arm_(arms_->n_arms(), 0),
       passes_(arms_->n_arms()) {}
 
-std::uint32_t Mixture::next_sample(std::size_t arm) {
+std::uint32_t Mixture::sample_with_replacement(std::size_t arm, std::int64_t draw) const {
   const std::span<const std::uint32_t> samples = arms_->samples(arm);
-  const auto n = static_cast<std::uint32_t>(samples.size());
+  const std::uint64_t word =
+      word_of_name(options_.seed, {draw_purpose(DrawPurpose::sample), arm, static_cast<std::uint64_t>(draw)});
+  return samples[below(word, static_cast<std::uint32_t>(samples.size()))];
+}
+
+std::vector<std::uint32_t> Mixture::order_of_pass(std::size_t arm, std::int64_t pass) const {
+  const std::span<const std::uint32_t> samples = arms_->samples(arm);
+  std::vector<std::uint32_t> order(samples.begin(), samples.end());
+  const std::uint64_t word =
+      word_of_name(options_.seed, {draw_purpose(DrawPurpose::pass), arm, static_cast<std::uint64_t>(pass)});
+  Generator generator(static_cast<std::uint32_t>(word >> 32));
+  shuffle(std::span(order), generator);
+  return order;
+}
+
+std::uint32_t Mixture::next_sample(std::size_t arm) {
   const std::int64_t draw = draws_of_arm_[arm]++;
-  if (replacement_ == Replacement::with) {
-    return samples[below(word_of_name(options_.seed, {draw_purpose(DrawPurpose::sample), arm,
-                                                      static_cast<std::uint64_t>(draw)}),
-                         n)];
-  }
+  if (replacement_ == Replacement::with) return sample_with_replacement(arm, draw);
+  const auto n = static_cast<std::int64_t>(arms_->samples(arm).size());
   Pass& pass = passes_[arm];
-  if (pass.number != draw / n) {
-    pass.number = draw / n;
-    pass.order.resize(n);
-    std::iota(pass.order.begin(), pass.order.end(), 0U);
-    Generator generator(
-        static_cast<std::uint32_t>(word_of_name(options_.seed, {draw_purpose(DrawPurpose::pass), arm,
-                                                                static_cast<std::uint64_t>(pass.number)}) >>
-                                   32));
-    shuffle(std::span(pass.order), generator);
+  if (pass.number != draw / n) pass = {.number = draw / n, .order = order_of_pass(arm, draw / n)};
+  return pass.order[static_cast<std::size_t>(draw % n)];
+}
+
+std::vector<std::int64_t> Mixture::draws_of_sample() const {
+  std::vector<std::int64_t> draws(arms_->n_samples(), 0);
+  for (std::size_t arm = 0; arm < arms_->n_arms(); ++arm) {
+    const std::int64_t n_draws = draws_of_arm_[arm];
+    if (replacement_ == Replacement::with) {
+      for (std::int64_t draw = 0; draw < n_draws; ++draw) ++draws[sample_with_replacement(arm, draw)];
+      continue;
+    }
+    const std::span<const std::uint32_t> samples = arms_->samples(arm);
+    const auto n = static_cast<std::int64_t>(samples.size());
+    for (const std::uint32_t sample : samples) draws[sample] = n_draws / n;
+    if (n_draws % n == 0) continue;
+    const std::vector<std::uint32_t> order = order_of_pass(arm, n_draws / n);
+    for (std::int64_t i = 0; i < n_draws % n; ++i) ++draws[order[static_cast<std::size_t>(i)]];
   }
-  return samples[pass.order[static_cast<std::size_t>(draw % n)]];
+  return draws;
 }
 
 MixtureDraw Mixture::next(const MixtureProbabilities& probabilities) {

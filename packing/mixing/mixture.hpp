@@ -46,6 +46,8 @@ class Mixture {
   const MixingPolicy& policy() const { return *policy_; }
   MixtureProbabilities probabilities(std::int64_t step) const { return state_->probabilities(step); }
   std::span<const std::int64_t> draws_of_arm() const { return draws_of_arm_; }
+  /// [n_samples], how often each has been drawn. The draws are made again for it, as no state keeps them.
+  std::vector<std::int64_t> draws_of_sample() const;
   std::int64_t n_draws() const { return n_draws_; }
   std::int64_t n_updates() const { return n_updates_; }
 
@@ -70,6 +72,8 @@ class Mixture {
  private:
   MixtureDraw next(const MixtureProbabilities& probabilities);
   std::uint32_t next_sample(std::size_t arm);
+  std::uint32_t sample_with_replacement(std::size_t arm, std::int64_t draw) const;
+  std::vector<std::uint32_t> order_of_pass(std::size_t arm, std::int64_t pass) const;
 
   std::unique_ptr<const Arms> arms_;
   const MixingPolicy* policy_;
@@ -81,7 +85,7 @@ class Mixture {
   std::vector<std::int64_t> draws_of_arm_;
   struct Pass {
     std::int64_t number = -1;
-    std::vector<std::uint32_t> order;
+    std::vector<std::uint32_t> order;  // the samples of the arm
   };
   std::vector<Pass> passes_;  // [n_arms], of draws without replacement
 };

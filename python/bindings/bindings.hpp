@@ -34,6 +34,9 @@ void add_balance(py::module_& module);
 /// The class that packs a stream, and the defaults of its setting.
 void add_stream_packer(py::module_& module);
 
+/// mixing_policies(), quantile_groups() and the class of mixtures.
+void add_mixing(py::module_& module);
+
 /// make_plan() and the class of plans, made, mapped or in memory.
 void add_plan(py::module_& module);
 

@@ -10,5 +10,6 @@ PYBIND11_MODULE(_core, module) {
   packsim::python::add_loss_spans(module);
   packsim::python::add_balance(module);
   packsim::python::add_stream_packer(module);
+  packsim::python::add_mixing(module);
   packsim::python::add_plan(module);
 }

@@ -11,6 +11,7 @@
 
 #include "python/bindings/bindings.hpp"
 #include "python/bindings/options_of.hpp"
+#include "python/bindings/owned_array.hpp"
 #include "python/bindings/policy.hpp"
 
 namespace packsim::python {
@@ -93,18 +94,8 @@ StreamState state_of(const py::dict& given) {
   return state;
 }
 
-// An array that owns what was in `values`.
-py::array_t<std::uint64_t> array_of(std::vector<std::uint64_t>&& values) {
-  auto owned = std::make_unique<std::vector<std::uint64_t>>(std::move(values));
-  const py::capsule owner(owned.get(), [](void* p) { delete static_cast<std::vector<std::uint64_t>*>(p); });
-  const std::vector<std::uint64_t>& all = *owned.release();  // the capsule deletes it
-  py::array_t<std::uint64_t> array(static_cast<py::ssize_t>(all.size()), all.data(), owner);
-  array.attr("setflags")(py::arg("write") = false);
-  return array;
-}
-
 py::tuple arrays_of(StreamPacks&& packs) {
-  return py::make_tuple(array_of(std::move(packs.offsets)), array_of(std::move(packs.samples)));
+  return py::make_tuple(owned_array(std::move(packs.offsets)), owned_array(std::move(packs.samples)));
 }
 
 // Without the interpreter's lock, with the packer's own.

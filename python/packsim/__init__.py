@@ -17,6 +17,9 @@ from packsim._lengths_array import LengthsLike
 from packsim._loss_spans import LossSpans
 from packsim._make_plan import make_plan
 from packsim._micro_batch import MicroBatch
+from packsim._mixing_policies import MixingPolicy, mixing_policies
+from packsim._mixture import Mixture, MixtureCounts, MixtureDraws, MixtureProbabilities
+from packsim._mixture_arms import quantile_groups
 from packsim._normalisers import LossBias, Normaliser, normalisers
 from packsim._options import Option, options
 from packsim._pack import pack
@@ -80,6 +83,11 @@ __all__ = [
     "LossBias",
     "LossSpans",
     "MicroBatch",
+    "MixingPolicy",
+    "Mixture",
+    "MixtureCounts",
+    "MixtureDraws",
+    "MixtureProbabilities",
     "Normaliser",
     "Option",
     "PackCounts",
@@ -104,10 +112,12 @@ __all__ = [
     "compare",
     "load_scenario",
     "make_plan",
+    "mixing_policies",
     "normalisers",
     "options",
     "pack",
     "plan_of",
+    "quantile_groups",
     "recommend",
     "simulate",
     "strategies",

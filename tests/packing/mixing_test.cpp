@@ -347,3 +347,16 @@ TEST_CASE("mistakes of options, rewards and states are refused and change nothin
   CHECK_THROWS_WITH(mixture.set_state(other), Contains("fewer"));
   CHECK(mixture.state() == before);
 }
+
+TEST_CASE("how often each sample was drawn is known without a list of draws") {
+  for (const Replacement replacement : {Replacement::with, Replacement::without}) {
+    Mixture mixture = mixture_of(three_subsets(), "uniform", replacement);
+    std::vector<std::int64_t> expected(14, 0);
+    CHECK(mixture.draws_of_sample() == expected);
+    for (const MixtureDraw& draw : mixture.draw(45, 0)) ++expected[draw.sample];
+    CHECK(mixture.draws_of_sample() == expected);
+    Mixture resumed = mixture_of(three_subsets(), "uniform", replacement);
+    resumed.set_state(mixture.state());
+    CHECK(resumed.draws_of_sample() == expected);
+  }
+}

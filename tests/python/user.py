@@ -32,6 +32,14 @@ n_packs: int = packsim.window_quality(lengths, strategy="bfd", capacity_tokens=1
 packsim.StreamPacker(strategy="isf", capacity_tokens=10, window_samples=4, over_long="split")  # type: ignore[arg-type]
 packsim.stream_packs([1], strategy="isf", capacity_tokens=10)  # type: ignore[call-arg]
 
+mixture: packsim.Mixture = packsim.Mixture(
+    ["web", "code"], policy="hbo", learning_rate=1e-3, update="reinforce"
+)
+drawn: NDArray[np.uint32] = mixture.draw(8, step=3).samples
+shares: NDArray[np.float64] = mixture.probabilities().groups[0]
+packsim.Mixture([0, 1], policy="hbo", update="adam")  # type: ignore[arg-type]
+packsim.Mixture([0, 1], policy="hbo", rate=1)  # type: ignore[call-arg]
+
 scenario: packsim.Scenario = packsim.load_scenario(
     "llama3.1-8b-tulu3-4k", set={"cluster.nodes": 4}
 ).with_lengths(lengths)

@@ -36,15 +36,13 @@ class FetchedPack(list[Any]):
         self.example = example
 
 
-class PlanDataset(Dataset[Any]):
+class PackDataset(Dataset[Any]):
     """A map-style dataset whose batches know which micro-batch they are.
 
     Parameters
     ----------
     dataset
-        Samples in the order of the lengths that the plan was made of. Its own `__getitems__`, where it has
-        one, fetches the samples of a micro-batch at once.
-    plan : Plan, RepackedPlan or ShardedPlan
+        Its own `__getitems__`, where it has one, fetches the samples of a micro-batch at once.
     as_arrays : bool
         Of a `datasets.Dataset` without a format, give ids and labels as arrays instead of lists, several
         times as fast: what PackCollator takes, but not every collator.
@@ -52,14 +50,11 @@ class PlanDataset(Dataset[Any]):
     Raises
     ------
     ValueError
-        For data without `len()` or `[]`, and unless the dataset has as many samples as the plan.
+        For data without `len()` or `[]`.
     """
 
-    def __init__(self, dataset: MapStyleDataset, plan: Schedulable, as_arrays: bool = False) -> None:
+    def __init__(self, dataset: MapStyleDataset, as_arrays: bool = False) -> None:
         check_map_style(dataset)
-        if len(dataset) != plan.n_samples:
-            expected = f"expected {plan.n_samples} samples, of which the plan was made"
-            raise ValueError(f"dataset: {expected}, got {len(dataset)}")
         self.dataset = dataset
         self._fetch = ArrowRows.of(dataset) if as_arrays else None
         if self._fetch is None:
@@ -79,6 +74,28 @@ class PlanDataset(Dataset[Any]):
         if self._fetch is not None:
             return FetchedPack(self._fetch(samples), micro_batch)
         return FetchedPack((self.dataset[sample] for sample in samples), micro_batch)
+
+
+class PlanDataset(PackDataset):
+    """A map-style dataset whose batches know which micro-batch of a plan they are.
+
+    Parameters
+    ----------
+    dataset, as_arrays
+        As of PackDataset; samples in the order of the lengths that the plan was made of.
+    plan : Plan, RepackedPlan or ShardedPlan
+
+    Raises
+    ------
+    ValueError
+        For data without `len()` or `[]`, and unless the dataset has as many samples as the plan.
+    """
+
+    def __init__(self, dataset: MapStyleDataset, plan: Schedulable, as_arrays: bool = False) -> None:
+        super().__init__(dataset, as_arrays)
+        if len(dataset) != plan.n_samples:
+            expected = f"expected {plan.n_samples} samples, of which the plan was made"
+            raise ValueError(f"dataset: {expected}, got {len(dataset)}")
 
 
 def check_map_style(dataset: object) -> None:

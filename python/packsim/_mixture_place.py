@@ -1,0 +1,183 @@
+"""Where in its draws a mixture's training is: what checkpoints keep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from packsim._arguments import Problems, described
+
+_MOST = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class MixturePlace:
+    """What training has had, and what is drawn for later steps. It never changes.
+
+    Attributes
+    ----------
+    step
+        The next one.
+    mixture, packer
+        Their states.
+    ready
+        Packs that wait for their step: the numbers of their draws.
+    waiting
+        Of each draw that is not trained yet, its sample and arm.
+    trained_of_arm, dropped_of_arm
+        Draws of each arm that are trained, and that are in no pack.
+    truncated_samples
+        Trained samples that were cut short.
+    trained_after_update
+        Trained samples that were drawn before the update that came last when they were trained.
+    history
+        A row for the beginning and for each update: see `MixtureLoader.history`.
+    """
+
+    step: int
+    mixture: Mapping[str, Any]
+    packer: Mapping[str, Any]
+    ready: tuple[tuple[int, ...], ...]
+    waiting: Mapping[int, tuple[int, int]]
+    trained_of_arm: tuple[int, ...]
+    dropped_of_arm: tuple[int, ...]
+    truncated_samples: int
+    trained_after_update: int
+    history: tuple[Mapping[str, Any], ...]
+
+    @property
+    def draws_before_update(self) -> int:
+        """How many draws there were at the last update; 0 before the first one."""
+        return int(self.history[-1]["n_draws"])
+
+    @property
+    def held_of_arm(self) -> tuple[int, ...]:
+        arms = [arm for _, arm in self.waiting.values()]
+        return (
+            tuple(np.bincount(arms, minlength=len(self.trained_of_arm)).tolist())
+            if arms
+            else ((0,) * len(self.trained_of_arm))
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        draws = sorted(self.waiting)
+        return {
+            "step": self.step,
+            "mixture": dict(self.mixture),
+            "packer": dict(self.packer),
+            "ready": [list(pack) for pack in self.ready],
+            "waiting": {
+                "draws": draws,
+                "samples": [self.waiting[draw][0] for draw in draws],
+                "arms": [self.waiting[draw][1] for draw in draws],
+            },
+            "counts": {
+                "trained_of_arm": list(self.trained_of_arm),
+                "dropped_of_arm": list(self.dropped_of_arm),
+                "truncated_samples": self.truncated_samples,
+                "trained_after_update": self.trained_after_update,
+            },
+            "history": [dict(row) for row in self.history],
+        }
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any], arm_of: Any) -> MixturePlace:
+        """ValueError for what `to_dict()` did not give for arms like these.
+
+        arm_of: ndarray of int, shape (n_samples,).
+        """
+        problems = Problems()
+        n_arms = int(arm_of.max()) + 1
+        mixture, packer = (_mapping(problems, "state", state, name) for name in ("mixture", "packer"))
+        rows = _mapping(problems, "state", state, "waiting")
+        draws, samples, arms = (
+            _integers(problems, "state.waiting", rows, name) for name in ("draws", "samples", "arms")
+        )
+        ready = state.get("ready")
+        if not isinstance(ready, list) or not all(isinstance(pack, list) and pack for pack in ready):
+            problems.add(f"state.ready: expected lists of draws, got {described(ready)}")
+            ready = []
+        counts = _mapping(problems, "state", state, "counts")
+        trained, dropped = (
+            _integers(problems, "state.counts", counts, name) for name in ("trained_of_arm", "dropped_of_arm")
+        )
+        numbers = {
+            name: problems.integer(f"state.counts.{name}", counts.get(name), 0, _MOST)
+            for name in ("truncated_samples", "trained_after_update")
+        }
+        step = problems.integer("state.step", state.get("step"), 0, _MOST)
+        history = _history(problems, state.get("history"))
+        problems.raise_if_any()
+        if not len(draws) == len(samples) == len(arms) or any(
+            sample >= len(arm_of) or arm_of[sample] != arm for sample, arm in zip(samples, arms, strict=False)
+        ):
+            problems.add("state.waiting: expected samples of their arms, got others")
+        held = packer.get("held")
+        held_draws = held.get("samples") if isinstance(held, Mapping) else None
+        known = [*(held_draws if isinstance(held_draws, list) else []), *(d for pack in ready for d in pack)]
+        if sorted(known, key=str) != sorted(draws, key=str):
+            problems.add(
+                "state.waiting: expected the draws of `ready` and those that the packer holds, got others"
+            )
+        if len(trained) != n_arms or len(dropped) != n_arms:
+            problems.add(
+                f"state.counts: expected those of {n_arms} arms, got {len(trained)} and {len(dropped)}"
+            )
+        problems.raise_if_any()
+        waiting = {d: (s, a) for d, s, a in zip(draws, samples, arms, strict=True)}
+        place = cls(
+            step=step,
+            mixture=mixture,
+            packer=packer,
+            ready=tuple(tuple(pack) for pack in ready),
+            waiting=waiting,
+            trained_of_arm=tuple(trained),
+            dropped_of_arm=tuple(dropped),
+            history=tuple(history),
+            **numbers,
+        )
+        place._check_sums()
+        return place
+
+    def _check_sums(self) -> None:
+        """ValueError unless every draw is trained, held or dropped."""
+        rows = zip(self.trained_of_arm, self.held_of_arm, self.dropped_of_arm, strict=True)
+        found = [sum(row) for row in rows]
+        if found != self.mixture.get("draws_of_arm"):
+            expected = f"{self.mixture.get('draws_of_arm')} draws of the arms, as the mixture has"
+            raise ValueError(f"state.counts: expected {expected}, got {found} trained, held and dropped")
+
+
+def _mapping(problems: Problems, place: str, state: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = state.get(name)
+    if isinstance(value, Mapping):
+        return value
+    problems.add(f"{place}.{name}: expected a mapping, got {described(value)}")
+    return {}
+
+
+def _integers(problems: Problems, place: str, state: Mapping[str, Any], name: str) -> list[int]:
+    value = state.get(name)
+    if isinstance(value, list):
+        return [problems.integer(f"{place}.{name}[{i}]", n, 0, _MOST) for i, n in enumerate(value)]
+    problems.add(f"{place}.{name}: expected a list of integers, got {described(value)}")
+    return []
+
+
+def _history(problems: Problems, rows: Any) -> list[Mapping[str, Any]]:
+    names = {"step", "subsets", "groups", "rewards", "n_draws"}
+    if (
+        isinstance(rows, list)
+        and rows
+        and all(isinstance(row, Mapping) and names <= set(row) for row in rows)
+    ):
+        for i, row in enumerate(rows):
+            problems.integer(f"state.history[{i}].step", row["step"], 0, _MOST)
+            problems.integer(f"state.history[{i}].n_draws", row["n_draws"], 0, _MOST)
+        return list(rows)
+    problems.add(f"state.history: expected rows of probabilities, got {described(rows)}")
+    return []

@@ -1,0 +1,317 @@
+"""Optimizer steps whose packs are drawn from a mixture: the same on all ranks, without any exchange."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from packsim import _core
+from packsim._arguments import Problems
+from packsim._micro_batch import MicroBatch
+from packsim._mixing_policies import groups_of, numbers_of
+from packsim._mixture import Mixture
+from packsim._mixture_place import MixturePlace
+from packsim._normalisers import Normaliser, StepLoss, pack_weight
+from packsim._plan import PlanGroup
+from packsim._stream_packer import StreamPacker
+
+_MOST_SHOWN = 10
+
+
+@dataclass(frozen=True, eq=False)
+class MixtureMicroBatch(MicroBatch):
+    """The micro-batch of a mixture.
+
+    `samples` are indices of the data set, `iteration` is the optimizer step, `round` counts the micro-batches
+    of the rank in it, and `first_gpu` is the rank.
+
+    Attributes
+    ----------
+    arms : ndarray of uint32, shape (n_pieces,)
+        Which arm each sample was drawn from: an index of `Mixture.arms`.
+    draws : ndarray of int64, shape (n_pieces,)
+        The number of each sample's draw, from 0.
+    truncated_tokens : int
+        Cut off over-long samples.
+    """
+
+    arms: NDArray[np.uint32] = field(default_factory=lambda: np.zeros(0, dtype=np.uint32))
+    draws: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    truncated_tokens: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnSamples:
+    """What draws can be of.
+
+    Attributes
+    ----------
+    lengths_tokens, loss_tokens : ndarray of int32, shape (n_samples,)
+        Whole lengths; and the tokens with loss of what a pack has of each sample.
+    left_out : ndarray of bool, shape (n_samples,)
+        Samples that are in no pack.
+    """
+
+    lengths_tokens: NDArray[np.int32]
+    loss_tokens: NDArray[np.int32]
+    left_out: NDArray[np.bool_]
+
+
+class MixtureStep:
+    """The packs of one optimizer step, in the order in which ranks take them."""
+
+    def __init__(
+        self,
+        step: int,
+        packs: Sequence[Sequence[int]],
+        waiting: dict[int, tuple[int, int]],
+        data: DrawnSamples,
+        normaliser: Normaliser,
+        capacity_tokens: int,
+    ) -> None:
+        """waiting: of each draw its sample and arm; those of the packs are taken out."""
+        self.step = step
+        self.draws = np.array([draw for pack in packs for draw in pack], dtype=np.int64)
+        drawn = np.array([waiting.pop(draw) for draw in self.draws.tolist()], dtype=np.uint32).reshape(-1, 2)
+        self.samples, self.arms = np.ascontiguousarray(drawn[:, 0]), np.ascontiguousarray(drawn[:, 1])
+        self.lengths_tokens = data.lengths_tokens[self.samples]
+        self.tokens = np.minimum(self.lengths_tokens, capacity_tokens)
+        self.loss_tokens = data.loss_tokens[self.samples]
+        self._bounds = np.cumsum([0, *map(len, packs)])
+        self._normaliser = normaliser
+        self._group = PlanGroup(capacity_tokens, sp_degree=1, cp_degree=1, gc_layers=0, n_packs=len(packs))
+        self._loss_tokens_of_pack = self._sums(self.loss_tokens)
+        self._samples_of_pack = self._sums(self.loss_tokens > 0)  # with loss
+        # All ranks have equally many packs, so what they weigh does not depend on who has which.
+        self._loss = StepLoss(
+            n_packs=(len(packs),),
+            loss_tokens=(int(self._loss_tokens_of_pack.sum()),),
+            n_samples=(int(self._samples_of_pack.sum()),),
+        )
+
+    def _sums(self, values: NDArray[Any]) -> NDArray[np.int64]:
+        """Of each pack; none of them is empty."""
+        return np.add.reduceat(values, self._bounds[:-1], dtype=np.int64)
+
+    def of_rank(self, rank: int, world_size: int) -> list[MixtureMicroBatch]:
+        """The micro-batches of a rank, those that cost most first.
+
+        Packs by descending cost go to the ranks there and back, so that in every round ranks have about the
+        same to do. The number of packs is a multiple of that of ranks.
+        """
+        lengths = self.tokens.astype(np.int64)
+        costs = self._sums(lengths * (_core.linear_weight_tokens + lengths))
+        order = np.argsort(-costs, kind="stable")
+        rounds = len(order) // world_size
+        places = [rank if round % 2 == 0 else world_size - 1 - rank for round in range(rounds)]
+        own = [int(order[round * world_size + place]) for round, place in enumerate(places)]
+        return [self._micro_batch(pack, rank, round, round + 1 == rounds) for round, pack in enumerate(own)]
+
+    def _micro_batch(self, pack: int, rank: int, round: int, is_last: bool) -> MixtureMicroBatch:
+        inside = slice(int(self._bounds[pack]), int(self._bounds[pack + 1]))
+        tokens = self.tokens[inside]
+        n_loss_tokens, n_samples = int(self._loss_tokens_of_pack[pack]), int(self._samples_of_pack[pack])
+        return MixtureMicroBatch(
+            iteration=self.step,
+            round=round,
+            first_gpu=rank,
+            group=self._group,
+            after_barrier=False,
+            samples=self.samples[inside],
+            starts_tokens=np.zeros(len(tokens), dtype=np.int32),
+            tokens=tokens,
+            loss_tokens=self.loss_tokens[inside],
+            weight=pack_weight(self._normaliser, self._loss, 0, n_loss_tokens, n_samples),
+            weight_per_sample=self._normaliser.per_sample,
+            is_last=is_last,
+            arms=self.arms[inside],
+            draws=self.draws[inside],
+            truncated_tokens=int((self.lengths_tokens[inside] - tokens).sum()),
+        )
+
+
+class MixtureSteps:
+    """Draws and packs step after step. What comes depends on the place and on the arguments alone.
+
+    A step's samples are drawn when its packs are missing, a window at most at once, with the probabilities of
+    that step. Samples that the packer holds, and packs that wait for a later step, stay over an update.
+    """
+
+    def __init__(
+        self,
+        mixture: Mixture,
+        packer: StreamPacker,
+        data: DrawnSamples,
+        packs_per_step: int,
+        normaliser: Normaliser,
+    ) -> None:
+        self._mixture = mixture
+        self._packer = packer
+        self._data = data
+        self._packs_per_step = packs_per_step
+        self._normaliser = normaliser
+        n_arms = sum(mixture.n_groups)
+        row = _history_row(mixture, 0, None)
+        self._place = MixturePlace(
+            step=0,
+            mixture=mixture.state_dict(),
+            packer=packer.state_dict(),
+            ready=(),
+            waiting={},
+            trained_of_arm=(0,) * n_arms,
+            dropped_of_arm=(0,) * n_arms,
+            truncated_samples=0,
+            trained_after_update=0,
+            history=(row,),
+        )
+
+    @property
+    def place(self) -> MixturePlace:
+        """Behind the steps so far. It never changes."""
+        return self._place
+
+    def go_to(self, place: MixturePlace) -> None:
+        """Go on from a place. ValueError for one of other arguments; the place is then the old one."""
+        before = self._place
+        try:
+            self._mixture.load_state_dict(place.mixture)
+            self._packer.load_state_dict(place.packer)
+        except ValueError:
+            self._mixture.load_state_dict(before.mixture)
+            self._packer.load_state_dict(before.packer)
+            raise
+        self._place = place
+
+    def next_step(self) -> MixtureStep:
+        """The packs of the next step; the place is then behind them."""
+        before = self._place
+        waiting, ready = dict(before.waiting), deque(before.ready)
+        dropped = np.array(before.dropped_of_arm)
+        draws_anew = len(ready) < self._packs_per_step
+        while len(ready) < self._packs_per_step:
+            dropped += self._draw(before.step, waiting, ready)
+        packs = [ready.popleft() for _ in range(self._packs_per_step)]
+        capacity_tokens = self._packer.setting.capacity_tokens
+        step = MixtureStep(before.step, packs, waiting, self._data, self._normaliser, capacity_tokens)
+        n_arms = len(before.trained_of_arm)
+        trained = np.array(before.trained_of_arm) + np.bincount(step.arms, minlength=n_arms)
+        self._place = replace(
+            before,
+            step=before.step + 1,
+            mixture=self._mixture.state_dict() if draws_anew else before.mixture,
+            packer=self._packer.state_dict() if draws_anew else before.packer,
+            ready=tuple(ready),
+            waiting=waiting,
+            trained_of_arm=tuple(trained.tolist()),
+            dropped_of_arm=tuple(dropped.tolist()),
+            truncated_samples=before.truncated_samples
+            + int(np.count_nonzero(step.lengths_tokens > capacity_tokens)),
+            trained_after_update=before.trained_after_update
+            + int(np.count_nonzero(step.draws < before.draws_before_update)),
+        )
+        return step
+
+    def _draw(
+        self, step: int, waiting: dict[int, tuple[int, int]], ready: deque[tuple[int, ...]]
+    ) -> NDArray[np.int64]:
+        """Draw and pack a window; how many draws of each arm are left out."""
+        first = self._mixture.n_draws
+        samples, arms = self._mixture.draw(self._packer.room_samples, step)
+        packs = self._packer.push(self._data.lengths_tokens[samples])
+        left_out = self._data.left_out[samples]
+        rows = zip(samples.tolist(), arms.tolist(), left_out.tolist(), strict=True)
+        for draw, (sample, arm, is_left_out) in enumerate(rows, start=first):
+            if not is_left_out:
+                waiting[draw] = (sample, arm)
+        ready.extend(tuple(pack.tolist()) for pack in packs)
+        return np.bincount(arms[left_out], minlength=sum(self._mixture.n_groups))
+
+    def update(self, rewards: tuple[Any, Any] | None) -> None:
+        """Update the mixture before the next step. rewards: of subsets and groups, or None."""
+        given = _as_rows(self._mixture, rewards)
+        if given is None:
+            self._mixture.update()
+        else:
+            self._mixture.update(given["subsets"], given["groups"])
+        row = _history_row(self._mixture, self._place.step, given)
+        self._place = replace(
+            self._place, mixture=self._mixture.state_dict(), history=(*self._place.history, row)
+        )
+
+
+def _as_rows(mixture: Mixture, rewards: tuple[Any, Any] | None) -> dict[str, Any] | None:
+    """As JSON has them. ValueError for what are no rewards."""
+    if rewards is None:
+        return None
+    problems = Problems()
+    if not isinstance(rewards, (tuple, list)) or len(rewards) != 2:
+        problems.add(f"measure: expected (subset_rewards, group_rewards), got {type(rewards).__name__}")
+        problems.raise_if_any()
+    subsets = numbers_of("measure: subset_rewards", rewards[0], mixture.names, problems)
+    groups = None
+    if rewards[1] is not None:
+        groups = groups_of("measure: group_rewards", rewards[1], mixture.names, problems)
+    problems.raise_if_any()
+    return {"subsets": subsets, "groups": groups}
+
+
+def _history_row(mixture: Mixture, step: int, rewards: dict[str, Any] | None) -> dict[str, Any]:
+    """What the policy "recorded" takes, with the rewards that led to it."""
+    probabilities = mixture.probabilities(step)
+    return {
+        "step": step,
+        "subsets": probabilities.subsets.tolist(),
+        "groups": [group.tolist() for group in probabilities.groups],
+        "rewards": rewards,
+        "n_draws": mixture.n_draws,
+    }
+
+
+def drawn_samples(
+    lengths_tokens: NDArray[np.int32],
+    loss_tokens: NDArray[np.int32] | None,
+    mixture: Mixture,
+    packer: StreamPacker,
+    problems: Problems,
+) -> DrawnSamples:
+    """What the mixture draws from; mistakes go to `problems`."""
+    setting = packer.setting
+    n = len(lengths_tokens)
+    if n != mixture.n_samples:
+        problems.add(f"lengths_tokens: expected {mixture.n_samples}, one for each sample, got {n}")
+        problems.raise_if_any()
+    is_long, is_empty = lengths_tokens > setting.capacity_tokens, lengths_tokens == 0
+    if setting.over_long == "error" and is_long.any():
+        what = f"samples of at most {setting.capacity_tokens} tokens, or over_long"
+        problems.add(f'lengths_tokens: expected {what}="drop" or "truncate", got {_some(is_long)}')
+    if setting.empty == "error" and is_empty.any():
+        problems.add(f"lengths_tokens: expected samples with tokens, got {_some(is_empty)}")
+    left_out = np.zeros(n, dtype=bool)
+    if setting.over_long == "drop":
+        left_out |= is_long
+    if setting.empty == "drop":
+        left_out |= is_empty
+    for arm, samples in enumerate(mixture.arms):
+        if left_out[samples].all():
+            # Its draws would train nothing, and a step of such draws would never end.
+            problems.add(f"lengths_tokens: expected a sample that fits in arm {arm}, got none")
+    most = np.maximum(np.minimum(lengths_tokens, setting.capacity_tokens) - 1, 0)
+    if loss_tokens is None:
+        loss_tokens = most
+    elif len(loss_tokens) != n:
+        problems.add(f"loss_tokens: expected {n}, one for each sample, got {len(loss_tokens)}")
+    elif ((loss_tokens > most) & ~left_out).any():
+        what = "at most one less than the tokens that a pack has of a sample"
+        problems.add(f"loss_tokens: expected {what}, got more for {_some((loss_tokens > most) & ~left_out)}")
+    return DrawnSamples(lengths_tokens, loss_tokens, left_out)
+
+
+def _some(mask: NDArray[np.bool_]) -> str:
+    places = np.flatnonzero(mask)
+    names = ", ".join(map(str, places[:_MOST_SHOWN].tolist()))
+    return f"{len(places)} that are not: sample {names}{', ...' if len(places) > _MOST_SHOWN else ''}"

@@ -25,6 +25,7 @@
 #include "experiment/tune/simulated_profiler.hpp"
 #include "experiment/tune/stopwatch_file.hpp"
 #include "files/write_file.hpp"
+#include "scenarios/loader/json/problems.hpp"
 #include "scenarios/loader/lengths/draw_lengths.hpp"
 #include "scenarios/loader/limits.hpp"
 
@@ -183,6 +184,12 @@ void run_tune(const TuneArguments& arguments, const CommandContext& context) {
   const Stopwatch watch;
   const DataPaths data{.root = context.data_root};
   const Scenario scenario = load_scenario(arguments.scenario, context);
+  if (scenario.mixing) {
+    throw ScenarioError(
+        {scenario.path +
+         ": /mixing: expected none for tune, which packs every sample once; compare packs the draws "
+         "of a mixture"});
+  }
   TuneOutcome outcome;
   {
     Progress progress(arguments.quiet);

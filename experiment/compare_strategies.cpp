@@ -144,7 +144,10 @@ Report run_plans(const Scenario& scenario, const DataSet& data, const RunOptions
                                           .only_times = options.only_times,
                                           .draws = data.mixture.get()},
                                          say);
-      if (run.mixture) run.mixture->still = still_mixture(scenario, spec, data, prices);
+      if (run.mixture) {
+        if (has_open_groups(spec)) run.mixture->plan = policy_name(kMixturePlanNames, spec.mixture_plan);
+        run.mixture->still = still_mixture(scenario, spec, data, prices);
+      }
       run.strategy = spec.strategy;
       run.search = found.search;
       run.choice_of_zero_stages = choice_of_zero_stages(scenario, spec);

@@ -11,9 +11,7 @@ StrategyMixture strategy_mixture(const Scenario& scenario, const StrategySpec& s
                                  const PlannedStrategy& plan, const MixedDraws& draws,
                                  const SimulatedRun& run, ScenarioPricers& pricers) {
   StrategyMixture mixture{.packs = std::string(policy_name(kMixturePacksNames, spec.mixture_packs)),
-                          .plan = has_open_groups(spec) || !spec.zero_stages.empty()
-                                      ? std::string(policy_name(kMixturePlanNames, spec.mixture_plan))
-                                      : "",
+                          .plan = "",
                           .fill_fraction = pack_statistics(plan.packing).fill_fraction,
                           .windows = {},
                           .probes = {},

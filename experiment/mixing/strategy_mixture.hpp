@@ -9,7 +9,7 @@
 namespace packsim {
 
 /// What the mixture means for a strategy that was simulated: its windows, and what rewards cost beside them.
-/// StrategyMixture::still is left out.
+/// StrategyMixture::plan and still are left out.
 StrategyMixture strategy_mixture(const Scenario& scenario, const StrategySpec& spec,
                                  const PlannedStrategy& plan, const MixedDraws& draws,
                                  const SimulatedRun& run, ScenarioPricers& pricers);

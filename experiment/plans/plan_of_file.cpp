@@ -50,6 +50,12 @@ std::vector<std::byte> plan_file_of(const Scenario& scenario, const StrategySpec
         "report)",
         spec.name));
   }
+  if (scenario.mixing) {
+    throw std::invalid_argument(fmt::format(
+        "{}: expected no \"mixing\" for a schedule file, whose samples are trained once in each epoch; "
+        "packsim.torch.mixing.MixtureLoader trains a mixture",
+        spec.name));
+  }
   if (plan.epochs) {
     const std::int64_t seed = spec.options[kSeed];
     throw std::invalid_argument(fmt::format(

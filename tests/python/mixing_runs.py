@@ -68,8 +68,12 @@ def loader_of(rank: int | None = 0, world_size: int | None = 1, **more: Any) -> 
         "update_every_steps": 4 if learns else None,
         "measure": measure if learns else None,
     }
+    make = more.pop("make", None)
+    arguments |= more
+    if make is not None:  # it knows the rank
+        return make(arguments.pop("dataset", DATA), mixture, **arguments)
     return MixtureLoader(
-        more.pop("dataset", DATA), mixture, rank=rank, world_size=world_size, **(arguments | more)
+        arguments.pop("dataset", DATA), mixture, rank=rank, world_size=world_size, **arguments
     )
 
 

@@ -193,8 +193,17 @@ class MixtureLoader:
         return DataLoader(self._dataset, batch_sampler=plans, collate_fn=collate, **workers | self._options)
 
     @property
+    def dataset(self) -> MapStyleDataset:
+        return self._dataset.dataset
+
+    @property
     def step(self) -> int:
         """The optimizer step of the next batch: so many whole ones the loop has had."""
+        return self._place.step
+
+    @property
+    def steps_done(self) -> int:
+        """The same, by the name that PlanLoader has for it."""
         return self._place.step
 
     @property

@@ -261,7 +261,7 @@ class Mixture:
     def draws_of_sample(self) -> NDArray[np.int64]:
         """How often each sample has been drawn.
 
-        The draws are made again for it, since no state keeps them: some 10 ns for each.
+        The draws are made again for it, since no state keeps them: some 20 ns for each.
         """
         return self._core.draws_of_sample()
 

@@ -222,7 +222,7 @@ class MixtureLoader:
 
     @property
     def counts(self) -> MixtureTrainingCounts:
-        """What became of the draws of all ranks so far; takes some 10 ns for each draw."""
+        """What became of the draws of all ranks so far; takes some 20 ns for each draw."""
         return counts_at(self._place, self.mixture)
 
     def __len__(self) -> int:

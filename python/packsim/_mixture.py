@@ -119,7 +119,7 @@ class Mixture:
     Examples
     --------
     >>> mixture = packsim.Mixture(["web", "web", "web", "code"], policy="hbo", update="all_arms")
-    >>> mixture.probabilities().subsets.tolist()
+    >>> mixture.probabilities().subsets.round(3).tolist()
     [0.75, 0.25]
     >>> len(mixture.draw(10).samples)
     10

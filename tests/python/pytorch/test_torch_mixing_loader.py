@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -157,6 +158,22 @@ def test_a_state_does_not_depend_on_what_workers_have_fetched_ahead() -> None:
         _, expected = run_of_ranks(1, n_batches)
         _, found = run_of_ranks(1, n_batches, num_workers=2)
         assert found == expected
+
+
+@pytest.mark.parametrize("num_workers", [0, 1])
+def test_a_process_that_is_killed_goes_on_exactly(num_workers: int, tmp_path: Path) -> None:
+    whole, _ = run_of_ranks(1)
+    found: list[Any] = []
+    n_kills = 0
+    while len(found) < len(whole):
+        before = len(found)
+        # Behind so many batches; the state that was saved last has fewer.
+        n_batches = 19 if n_kills < 3 else None
+        n_kills += mixing_runs.run_that_is_killed(tmp_path, num_workers, n_batches)
+        found += mixing_runs.batches_of_the_state(tmp_path)
+        assert len(found) > before
+    assert n_kills == 3
+    assert json.loads(json.dumps(sorted(found))) == json.loads(json.dumps(whole))
 
 
 def test_inside_a_step_the_same_number_of_ranks_goes_on_exactly() -> None:
@@ -331,6 +348,15 @@ def test_a_measurement_that_fails_changes_nothing() -> None:
 def test_mistakes_are_named(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         loader_of(0, 2, **arguments)
+
+
+def test_all_mistakes_come_at_once() -> None:
+    with pytest.raises(ValueError) as caught:
+        loader_of(
+            0, 2, packs_per_step=3, strategy="bdf", normaliser="mean", lengths_tokens=[0.5], dataset={3}
+        )
+    names = ["packs_per_step", "strategy", "normaliser", "lengths_tokens", "dataset"]
+    assert [line.split(":")[0] for line in str(caught.value).splitlines()] == names
 
 
 def test_a_mixture_that_has_drawn_is_refused() -> None:

@@ -125,3 +125,17 @@ def test_arguments_that_do_not_fit_the_loader_are_refused_at_once(tmp_path: Path
     ]
     with pytest.raises(ValueError, match="plan, mixture_loader: expected one of them, got none"):
         PackedTrainer(trainer_runs.small_llama(), args)
+
+
+def test_sft_trainer_refuses_a_mixture_as_it_prepares_the_data_itself(tmp_path: Path) -> None:
+    trl = pytest.importorskip("trl")
+    from packsim.trainers import PackedSFTTrainer
+
+    args = trainer_runs.trainer_arguments(trl.SFTConfig, str(tmp_path))
+    with pytest.raises(ValueError, match="mixture_loader: expected None, as TRL prepares the data itself"):
+        PackedSFTTrainer(
+            trainer_runs.small_llama(),
+            args,
+            mixture_loader=mixing_runs.loader_of(),
+            train_dataset=mixing_runs.DATA,
+        )

@@ -100,16 +100,20 @@ class MixtureStep:
     def of_rank(self, rank: int, world_size: int) -> list[MixtureMicroBatch]:
         """The micro-batches of a rank, those that cost most first.
 
-        Packs by descending cost go to the ranks there and back, so that in every round ranks have about the
-        same to do. The number of packs is a multiple of that of ranks.
+        Packs by descending cost are dealt round by round, so that ranks do about the same in each; in a round
+        the rank that has least so far gets the most. Their number is a multiple of that of ranks.
         """
         lengths = self.tokens.astype(np.int64)
         costs = self._sums(lengths * (_core.linear_weight_tokens + lengths))
-        order = np.argsort(-costs, kind="stable")
-        rounds = len(order) // world_size
-        places = [rank if round % 2 == 0 else world_size - 1 - rank for round in range(rounds)]
-        own = [int(order[round * world_size + place]) for round, place in enumerate(places)]
-        return [self._micro_batch(pack, rank, round, round + 1 == rounds) for round, pack in enumerate(own)]
+        rounds = np.argsort(-costs, kind="stable").reshape(-1, world_size)
+        loads = np.zeros(world_size, dtype=np.int64)
+        own = []
+        for packs in rounds:
+            ranks = np.argsort(loads, kind="stable")
+            loads[ranks] += costs[packs]
+            own.append(int(packs[ranks == rank][0]))
+        is_last = [False] * (len(own) - 1) + [True]
+        return [self._micro_batch(pack, rank, round, is_last[round]) for round, pack in enumerate(own)]
 
     def _micro_batch(self, pack: int, rank: int, round: int, is_last: bool) -> MixtureMicroBatch:
         inside = slice(int(self._bounds[pack]), int(self._bounds[pack + 1]))

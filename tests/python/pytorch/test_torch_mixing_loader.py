@@ -124,13 +124,6 @@ def test_steps_are_the_same_on_any_number_of_ranks_and_workers() -> None:
         assert its_state == state
 
 
-def test_ranks_have_about_the_same_to_do_in_every_round() -> None:
-    ranks = [[int(batch.micro_batch.tokens.sum()) for batch in loader_of(rank, 4)] for rank in range(4)]
-    assert all(len(rank) == 13 * PACKS_PER_STEP // 4 for rank in ranks)
-    rounds = np.array(ranks)
-    assert (rounds.max(axis=0) - rounds.min(axis=0)).mean() < CAPACITY_TOKENS / 4
-
-
 def killed_and_resumed(seed: int) -> list[Any]:
     """A run that is killed between steps again and again, each time with other ranks and workers."""
     draw = random.Random(seed)
@@ -174,6 +167,26 @@ def test_a_process_that_is_killed_goes_on_exactly(num_workers: int, tmp_path: Pa
         assert len(found) > before
     assert n_kills == 3
     assert json.loads(json.dumps(sorted(found))) == json.loads(json.dumps(whole))
+
+
+def test_steps_are_those_of_iterating_and_a_state_behind_an_update_has_it() -> None:
+    whole = [seen(batch) for batch in loader_of()]
+    measured = []
+
+    def noted(step: int) -> Any:
+        measured.append(step)
+        return measure(step)
+
+    loader = loader_of(measure=noted)
+    found, states = [], []
+    for step in loader.steps():
+        states.append(json.loads(json.dumps(loader.state_dict())))  # before the first batch of the step
+        found += [seen(batch) for batch in step]
+    assert found == whole and measured == [4, 8, 12]
+    resumed = loader_of(measure=noted)
+    resumed.load_state_dict(states[8])
+    assert [seen(batch) for batch in resumed] == whole[8 * PACKS_PER_STEP :]
+    assert measured == [4, 8, 12, 12]
 
 
 def test_inside_a_step_the_same_number_of_ranks_goes_on_exactly() -> None:

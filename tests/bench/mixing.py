@@ -1,6 +1,6 @@
 """What drawing from a mixture and packing the draws costs beside a training step.
 
-    .venv-python/bin/python tests/bench/mixing.py [--steps 200] [--packs-per-step 64]
+    .venv-python/bin/python tests/bench/mixing.py [--steps 400] [--packs-per-step 64]
 
 The lengths are those of a million samples in 8 subsets of 4 levels, packed by best-fit decreasing; the policy
 is hbo. `core` is the C++ alone, Mixture.draw() and StreamPacker.push(); `loop` is all that a rank of

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
-from typing import Any, TypeGuard
+from collections.abc import Callable, Sequence
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
+
+Made = TypeVar("Made")
 
 _MOST_INTEGERS = 1 << 16  # of an argument that has one for each group
 
@@ -75,6 +77,14 @@ class Problems:
     def raise_if_any(self) -> None:
         if self._texts:
             raise ValueError("\n".join(self._texts))
+
+    def value(self, make: Callable[[], Made]) -> Made | None:
+        """What `make` returns; None where it raises ValueError, which is a mistake more."""
+        try:
+            return make()
+        except ValueError as error:
+            self.add(str(error))
+            return None
 
     def integer(self, name: str, value: object, low: int, high: int) -> int:
         if not isinstance(value, (bool, np.bool_)):

@@ -102,6 +102,7 @@ class StreamPacker:
 
 def mixing_policies() -> list[dict[str, Any]]: ...
 def quantile_groups(scores: NDArray[np.float64], n_groups: int) -> NDArray[np.uint32]: ...
+
 @final
 class Mixture:
     def __init__(

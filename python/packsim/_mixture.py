@@ -119,7 +119,7 @@ class Mixture:
     Examples
     --------
     >>> mixture = packsim.Mixture(["web", "web", "web", "code"], policy="hbo", update="all_arms")
-    >>> mixture.probabilities().subsets.tolist()
+    >>> mixture.probabilities().subsets.round(3).tolist()
     [0.75, 0.25]
     >>> len(mixture.draw(10).samples)
     10
@@ -261,7 +261,7 @@ class Mixture:
     def draws_of_sample(self) -> NDArray[np.int64]:
         """How often each sample has been drawn.
 
-        The draws are made again for it, since no state keeps them: some 10 ns for each.
+        The draws are made again for it, since no state keeps them: some 20 ns for each.
         """
         return self._core.draws_of_sample()
 

@@ -34,11 +34,12 @@ def subset_numbers(
     order = {name: i for i, name in enumerate(given_names or ())}
     for name in texts if given_names is None else ():
         order.setdefault(name, len(order))
-    unknown = sorted({name for name in texts if name not in order})
+    used = set(texts)
+    unknown = sorted(used - order.keys())
     if unknown:
         problems.add(f"subset_of: expected names of `names`, got {', '.join(map(repr, unknown[:10]))}")
         return _NO_NUMBERS, tuple(order)
-    if missing := [name for name in order if name not in set(texts)]:
+    if missing := [name for name in order if name not in used]:
         problems.add(f"names: expected subsets that have samples, got {', '.join(map(repr, missing[:10]))}")
     return np.array([order[name] for name in texts], dtype=np.uint32), tuple(order)
 

@@ -4,16 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from packsim._arguments import Problems, described
 
 _MOST = 2**63 - 1
 
 
-@dataclass(frozen=True)
+class WaitingDraws(NamedTuple):
+    """Draws that are not trained yet, ascending.
+
+    Attributes
+    ----------
+    draws : ndarray of int64
+        Their numbers, counted from 0.
+    samples, arms : ndarray of uint32
+        Of each.
+    """
+
+    draws: NDArray[np.int64]
+    samples: NDArray[np.uint32]
+    arms: NDArray[np.uint32]
+
+    @classmethod
+    def of(cls, draws: Any, samples: Any, arms: Any) -> WaitingDraws:
+        return cls(np.array(draws, np.int64), np.array(samples, np.uint32), np.array(arms, np.uint32))
+
+    def with_more(self, draws: Any, samples: Any, arms: Any) -> WaitingDraws:
+        """Later ones."""
+        return WaitingDraws(
+            np.concatenate([self.draws, draws]),
+            np.concatenate([self.samples, samples]),
+            np.concatenate([self.arms, arms]),
+        )
+
+    def taken(self, draws: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.uint32], WaitingDraws]:
+        """Samples and arms of some of them, in their order; and those that are left."""
+        places = np.searchsorted(self.draws, draws)
+        if not np.array_equal(np.take(self.draws, places, mode="clip"), draws):
+            raise RuntimeError("mixture: expected packs of draws that wait, got others")  # a sample was lost
+        is_left = np.ones(len(self.draws), dtype=bool)
+        is_left[places] = False
+        left = WaitingDraws(self.draws[is_left], self.samples[is_left], self.arms[is_left])
+        return self.samples[places], self.arms[places], left
+
+
+@dataclass(frozen=True, eq=False)
 class MixturePlace:
     """What training has had, and what is drawn for later steps. It never changes.
 
@@ -26,7 +65,7 @@ class MixturePlace:
     ready
         Packs that wait for their step: the numbers of their draws.
     waiting
-        Of each draw that is not trained yet, its sample and arm.
+        The draws that are not trained yet: those of `ready`, and those that the packer holds.
     trained_of_arm, dropped_of_arm
         Draws of each arm that are trained, and that are in no pack.
     truncated_samples
@@ -40,8 +79,8 @@ class MixturePlace:
     step: int
     mixture: Mapping[str, Any]
     packer: Mapping[str, Any]
-    ready: tuple[tuple[int, ...], ...]
-    waiting: Mapping[int, tuple[int, int]]
+    ready: tuple[NDArray[np.int64], ...]
+    waiting: WaitingDraws
     trained_of_arm: tuple[int, ...]
     dropped_of_arm: tuple[int, ...]
     truncated_samples: int
@@ -55,26 +94,16 @@ class MixturePlace:
 
     @property
     def held_of_arm(self) -> tuple[int, ...]:
-        arms = [arm for _, arm in self.waiting.values()]
-        return (
-            tuple(np.bincount(arms, minlength=len(self.trained_of_arm)).tolist())
-            if arms
-            else ((0,) * len(self.trained_of_arm))
-        )
+        return tuple(np.bincount(self.waiting.arms, minlength=len(self.trained_of_arm)).tolist())
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
-        draws = sorted(self.waiting)
         return {
             "step": self.step,
             "mixture": dict(self.mixture),
             "packer": dict(self.packer),
-            "ready": [list(pack) for pack in self.ready],
-            "waiting": {
-                "draws": draws,
-                "samples": [self.waiting[draw][0] for draw in draws],
-                "arms": [self.waiting[draw][1] for draw in draws],
-            },
+            "ready": [pack.tolist() for pack in self.ready],
+            "waiting": {name: values.tolist() for name, values in self.waiting._asdict().items()},
             "counts": {
                 "trained_of_arm": list(self.trained_of_arm),
                 "dropped_of_arm": list(self.dropped_of_arm),
@@ -119,7 +148,11 @@ class MixturePlace:
         held = packer.get("held")
         held_draws = held.get("samples") if isinstance(held, Mapping) else None
         known = [*(held_draws if isinstance(held_draws, list) else []), *(d for pack in ready for d in pack)]
-        if sorted(known, key=str) != sorted(draws, key=str):
+        if (
+            len(set(draws)) != len(draws)
+            or sorted(draws) != draws
+            or sorted(known, key=str) != sorted(draws, key=str)
+        ):
             problems.add(
                 "state.waiting: expected the draws of `ready` and those that the packer holds, got others"
             )
@@ -128,13 +161,12 @@ class MixturePlace:
                 f"state.counts: expected those of {n_arms} arms, got {len(trained)} and {len(dropped)}"
             )
         problems.raise_if_any()
-        waiting = {d: (s, a) for d, s, a in zip(draws, samples, arms, strict=True)}
         place = cls(
             step=step,
             mixture=mixture,
             packer=packer,
-            ready=tuple(tuple(pack) for pack in ready),
-            waiting=waiting,
+            ready=tuple(np.array(pack, dtype=np.int64) for pack in ready),
+            waiting=WaitingDraws.of(draws, samples, arms),
             trained_of_arm=tuple(trained),
             dropped_of_arm=tuple(dropped),
             history=tuple(history),

@@ -15,7 +15,7 @@ from packsim._arguments import Problems
 from packsim._micro_batch import MicroBatch
 from packsim._mixing_policies import groups_of, numbers_of
 from packsim._mixture import Mixture
-from packsim._mixture_place import MixturePlace
+from packsim._mixture_place import MixturePlace, WaitingDraws
 from packsim._normalisers import Normaliser, StepLoss, pack_weight
 from packsim._plan import PlanGroup
 from packsim._stream_packer import StreamPacker
@@ -68,17 +68,16 @@ class MixtureStep:
     def __init__(
         self,
         step: int,
-        packs: Sequence[Sequence[int]],
-        waiting: dict[int, tuple[int, int]],
+        packs: Sequence[NDArray[np.int64]],
+        waiting: WaitingDraws,
         data: DrawnSamples,
         normaliser: Normaliser,
         capacity_tokens: int,
     ) -> None:
-        """waiting: of each draw its sample and arm; those of the packs are taken out."""
+        """waiting: the draws of the packs, and others."""
         self.step = step
-        self.draws = np.array([draw for pack in packs for draw in pack], dtype=np.int64)
-        drawn = np.array([waiting.pop(draw) for draw in self.draws.tolist()], dtype=np.uint32).reshape(-1, 2)
-        self.samples, self.arms = np.ascontiguousarray(drawn[:, 0]), np.ascontiguousarray(drawn[:, 1])
+        self.draws = np.concatenate(packs)
+        self.samples, self.arms, self.left = waiting.taken(self.draws)
         self.lengths_tokens = data.lengths_tokens[self.samples]
         self.tokens = np.minimum(self.lengths_tokens, capacity_tokens)
         self.loss_tokens = data.loss_tokens[self.samples]
@@ -101,16 +100,20 @@ class MixtureStep:
     def of_rank(self, rank: int, world_size: int) -> list[MixtureMicroBatch]:
         """The micro-batches of a rank, those that cost most first.
 
-        Packs by descending cost go to the ranks there and back, so that in every round ranks have about the
-        same to do. The number of packs is a multiple of that of ranks.
+        Packs by descending cost are dealt round by round, so that ranks do about the same in each; in a round
+        the rank that has least so far gets the most. Their number is a multiple of that of ranks.
         """
         lengths = self.tokens.astype(np.int64)
         costs = self._sums(lengths * (_core.linear_weight_tokens + lengths))
-        order = np.argsort(-costs, kind="stable")
-        rounds = len(order) // world_size
-        places = [rank if round % 2 == 0 else world_size - 1 - rank for round in range(rounds)]
-        own = [int(order[round * world_size + place]) for round, place in enumerate(places)]
-        return [self._micro_batch(pack, rank, round, round + 1 == rounds) for round, pack in enumerate(own)]
+        rounds = np.argsort(-costs, kind="stable").reshape(-1, world_size)
+        loads = np.zeros(world_size, dtype=np.int64)
+        own = []
+        for packs in rounds:
+            ranks = np.argsort(loads, kind="stable")
+            loads[ranks] += costs[packs]
+            own.append(int(packs[ranks == rank][0]))
+        is_last = [False] * (len(own) - 1) + [True]
+        return [self._micro_batch(pack, rank, round, is_last[round]) for round, pack in enumerate(own)]
 
     def _micro_batch(self, pack: int, rank: int, round: int, is_last: bool) -> MixtureMicroBatch:
         inside = slice(int(self._bounds[pack]), int(self._bounds[pack + 1]))
@@ -162,7 +165,7 @@ class MixtureSteps:
             mixture=mixture.state_dict(),
             packer=packer.state_dict(),
             ready=(),
-            waiting={},
+            waiting=WaitingDraws.of([], [], []),
             trained_of_arm=(0,) * n_arms,
             dropped_of_arm=(0,) * n_arms,
             truncated_samples=0,
@@ -190,11 +193,12 @@ class MixtureSteps:
     def next_step(self) -> MixtureStep:
         """The packs of the next step; the place is then behind them."""
         before = self._place
-        waiting, ready = dict(before.waiting), deque(before.ready)
+        waiting, ready = before.waiting, deque(before.ready)
         dropped = np.array(before.dropped_of_arm)
         draws_anew = len(ready) < self._packs_per_step
         while len(ready) < self._packs_per_step:
-            dropped += self._draw(before.step, waiting, ready)
+            waiting, left_out = self._drawn(before.step, waiting, ready)
+            dropped += left_out
         packs = [ready.popleft() for _ in range(self._packs_per_step)]
         capacity_tokens = self._packer.setting.capacity_tokens
         step = MixtureStep(before.step, packs, waiting, self._data, self._normaliser, capacity_tokens)
@@ -206,7 +210,7 @@ class MixtureSteps:
             mixture=self._mixture.state_dict() if draws_anew else before.mixture,
             packer=self._packer.state_dict() if draws_anew else before.packer,
             ready=tuple(ready),
-            waiting=waiting,
+            waiting=step.left,
             trained_of_arm=tuple(trained.tolist()),
             dropped_of_arm=tuple(dropped.tolist()),
             truncated_samples=before.truncated_samples
@@ -216,20 +220,21 @@ class MixtureSteps:
         )
         return step
 
-    def _draw(
-        self, step: int, waiting: dict[int, tuple[int, int]], ready: deque[tuple[int, ...]]
-    ) -> NDArray[np.int64]:
-        """Draw and pack a window; how many draws of each arm are left out."""
+    def _drawn(
+        self, step: int, waiting: WaitingDraws, ready: deque[NDArray[np.int64]]
+    ) -> tuple[WaitingDraws, NDArray[np.int64]]:
+        """Draw and pack a window: what waits now, and how many draws of each arm are left out."""
         first = self._mixture.n_draws
         samples, arms = self._mixture.draw(self._packer.room_samples, step)
         packs = self._packer.push(self._data.lengths_tokens[samples])
+        ready.extend(pack.astype(np.int64) for pack in packs)
         left_out = self._data.left_out[samples]
-        rows = zip(samples.tolist(), arms.tolist(), left_out.tolist(), strict=True)
-        for draw, (sample, arm, is_left_out) in enumerate(rows, start=first):
-            if not is_left_out:
-                waiting[draw] = (sample, arm)
-        ready.extend(tuple(pack.tolist()) for pack in packs)
-        return np.bincount(arms[left_out], minlength=sum(self._mixture.n_groups))
+        is_in = np.flatnonzero(~left_out)
+        n_arms = len(self._place.trained_of_arm)
+        return (
+            waiting.with_more(first + is_in, samples[is_in], arms[is_in]),
+            np.bincount(arms[left_out], minlength=n_arms),
+        )
 
     def update(self, rewards: tuple[Any, Any] | None) -> None:
         """Update the mixture before the next step. rewards: of subsets and groups, or None."""

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import multiprocessing
+import os
+import signal
+import time
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -68,8 +74,12 @@ def loader_of(rank: int | None = 0, world_size: int | None = 1, **more: Any) -> 
         "update_every_steps": 4 if learns else None,
         "measure": measure if learns else None,
     }
+    make = more.pop("make", None)
+    arguments |= more
+    if make is not None:  # it knows the rank
+        return make(arguments.pop("dataset", DATA), mixture, **arguments)
     return MixtureLoader(
-        more.pop("dataset", DATA), mixture, rank=rank, world_size=world_size, **(arguments | more)
+        arguments.pop("dataset", DATA), mixture, rank=rank, world_size=world_size, **arguments
     )
 
 
@@ -138,3 +148,48 @@ def run_with_rewards_of_the_rank() -> tuple[int, str]:
 def run_with_seed_of_the_rank() -> tuple[int, str]:
     """In a process of a group."""
     return _steps_until_error(loader_of(None, None, mixture=mixture_of(seed=dist.get_rank())))
+
+
+def run_that_is_killed(folder: Path, num_workers: int, n_batches: int | None) -> bool:
+    """Goes on in a process from the state that was saved last; whether it was killed, with its workers.
+
+    n_batches: behind so many or later; None: it is left alive to the end.
+    """
+    log = folder / "log"
+    log.unlink(missing_ok=True)
+    context = multiprocessing.get_context("fork")  # a spawned one would import PyTorch anew
+    process = context.Process(target=_train_and_save, args=(folder, num_workers))
+    process.start()
+    end = time.monotonic() + 60
+    while process.is_alive():
+        assert time.monotonic() < end
+        if n_batches is not None and log.exists() and log.read_bytes().count(b"\n") >= n_batches:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.join()
+            return True
+        time.sleep(0.001)
+    assert process.exitcode == 0
+    return False
+
+
+def batches_of_the_state(folder: Path) -> list[Any]:
+    """Those of the last process that the state counts: what came behind it is lost."""
+    step = json.loads((folder / "state").read_text())["step"]
+    # The last line may be cut short.
+    batches = [json.loads(line) for line in (folder / "log").read_text().split("\n")[:-1]]
+    return [batch for batch in batches if batch[0] < step]
+
+
+def _train_and_save(folder: Path, num_workers: int) -> None:
+    os.setpgid(0, 0)
+    more = {"multiprocessing_context": "fork"} if num_workers else {}
+    loader = loader_of(num_workers=num_workers, **more)
+    if (folder / "state").exists():
+        loader.load_state_dict(json.loads((folder / "state").read_text()))
+    with open(folder / "log", "w", buffering=1) as log:
+        for batch in loader:
+            log.write(json.dumps(seen(batch)) + "\n")
+            if batch.is_last and (loader.step % 2 == 0 or loader.step == loader.n_steps):
+                (folder / "next").write_text(json.dumps(loader.state_dict()))
+                os.replace(folder / "next", folder / "state")
+            time.sleep(0.005)  # or it is over before anybody kills it

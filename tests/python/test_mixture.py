@@ -341,3 +341,10 @@ def test_threads_share_a_mixture_without_losing_draws() -> None:
     expected = mixture_of().draw(4000).samples.tolist()
     assert sorted(sample for part in found for sample in part) == sorted(expected)
     assert mixture.n_draws == 4000
+
+
+def test_names_without_samples_and_samples_without_a_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="names: expected subsets that have samples, got 'math'"):
+        packsim.Mixture(["web", "code"], names=["web", "math", "code"])
+    with pytest.raises(ValueError, match="subset_of: expected names of `names`, got 'code'"):
+        packsim.Mixture(["web", "code"], names=["web"])

@@ -13,7 +13,7 @@ from cases import REPOSITORY
 from run_command import run
 
 import packsim
-from packsim import _core, _options, _pack, _simulator, _stream_packer, streaming
+from packsim import _core, _mixture, _mixture_arms, _options, _pack, _simulator, _stream_packer, streaming
 from packsim.simulator import scenario
 
 PROGRAM = Path(sys.executable).parent / "packsim"
@@ -77,7 +77,7 @@ def test_importing_it_imports_nothing_heavy(tmp_path: Path) -> None:
 
 
 def test_examples_of_the_documentation_run() -> None:
-    for module in (packsim, _options, _pack, _stream_packer, streaming, scenario):
+    for module in (packsim, _mixture, _mixture_arms, _options, _pack, _stream_packer, streaming, scenario):
         results = doctest.testmod(module, extraglobs={"packsim": packsim, "numpy": np})
         assert results.attempted > 0
         assert results.failed == 0

@@ -9,7 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from packsim.trainers.accelerate import AcceleratedLoader, packed_loader
+    from packsim.trainers.accelerate import (
+        AcceleratedLoader,
+        AcceleratedMixtureLoader,
+        mixture_loader,
+        packed_loader,
+    )
     from packsim.trainers.axolotl import PacksimPlugin
     from packsim.trainers.deepspeed import EngineLoader, engine_loader
     from packsim.trainers.lightning import PackedModule, PlanDataModule
@@ -21,6 +26,7 @@ if TYPE_CHECKING:
 
 _MODULE_OF = {
     "AcceleratedLoader": "accelerate",
+    "AcceleratedMixtureLoader": "accelerate",
     "EngineLoader": "deepspeed",
     "MegatronBatches": "megatron",
     "PackedModule": "lightning",
@@ -31,6 +37,7 @@ _MODULE_OF = {
     "PacksimPlugin": "axolotl",
     "PlanDataModule": "lightning",
     "engine_loader": "deepspeed",
+    "mixture_loader": "accelerate",
     "packed_dataset": "packed_rows",
     "packed_loader": "accelerate",
     "micro_batch_indices": "verl",
@@ -39,6 +46,7 @@ _MODULE_OF = {
 
 __all__ = [
     "AcceleratedLoader",
+    "AcceleratedMixtureLoader",
     "EngineLoader",
     "MegatronBatches",
     "PackedModule",
@@ -50,6 +58,7 @@ __all__ = [
     "PlanDataModule",
     "engine_loader",
     "micro_batch_indices",
+    "mixture_loader",
     "packed_dataset",
     "packed_loader",
     "rearrange_micro_batches",

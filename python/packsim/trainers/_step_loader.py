@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from packsim.torch.loader import PlanLoader
+from packsim.torch.mixing import MixtureLoader
 from packsim.torch.packed_batch import PackedBatch
 
 
@@ -21,24 +22,28 @@ class StepLoader:
 
     Parameters
     ----------
-    loader : PlanLoader
+    loader : PlanLoader or MixtureLoader
+        The run of a mixture is one epoch.
     dataset
         What a trainer looks at for the number of samples.
     """
 
-    def __init__(self, loader: PlanLoader, dataset: Any) -> None:
+    def __init__(self, loader: PlanLoader | MixtureLoader, dataset: Any) -> None:
         self.loader = loader
         self.dataset = dataset
 
     def __len__(self) -> int:
         """Steps of an epoch."""
+        if isinstance(self.loader, MixtureLoader):
+            return self.loader.n_steps
         return self.loader.plan.iterations_per_epoch
 
     def __iter__(self) -> Iterator[StepBatches]:
         return (StepBatches(step) for step in self.loader.steps())
 
     def set_epoch(self, epoch: int) -> None:
-        self.loader.set_epoch(epoch)
+        if isinstance(self.loader, PlanLoader):
+            self.loader.set_epoch(epoch)
 
     def state_dict(self) -> dict[str, Any]:
         return self.loader.state_dict()

@@ -9,20 +9,18 @@ from typing import Any
 from torch import Tensor, nn
 
 from packsim._micro_batch import MicroBatch
+from packsim._mixture import Mixture
 from packsim._plan import Plan
 from packsim.torch.dataset import FetchedPack, MapStyleDataset
 from packsim.torch.loader import PlanLoader
+from packsim.torch.mixing import MixtureLoader
 from packsim.torch.packed_batch import PackedBatch
 from packsim.trainers._data_parallel import check_accelerator
 from packsim.trainers._packed_loss import PackedLoss, check_alone, n_micro_batches
 
 
-class AcceleratedLoader(PlanLoader):
-    """The batches of this process on its device, with what a loop does with them; made by `packed_loader()`.
-
-    It is not given to `accelerator.prepare()`. With `accelerator.register_for_checkpointing(loader)`,
-    `save_state()` and `load_state()` keep its place.
-    """
+class _Accelerated:
+    """What a loop of accelerate does with the batches of a loader; comes before it in the bases."""
 
     _accelerator: Any
     _packed_loss: PackedLoss
@@ -30,13 +28,16 @@ class AcceleratedLoader(PlanLoader):
     _newest: MicroBatch | None = None
 
     def __iter__(self) -> Iterator[PackedBatch]:
-        for batch in super().__iter__():
+        return self._on_device(super().__iter__())  # type: ignore[misc]
+
+    def _on_device(self, batches: Iterator[PackedBatch]) -> Iterator[PackedBatch]:
+        for batch in batches:
             self._is_last, self._newest = batch.is_last, batch.micro_batch
             yield batch.to(self._accelerator.device)
 
     @contextmanager
     def accumulate(self, *models: nn.Module) -> Iterator[None]:
-        """What `accelerator.accumulate()` does, by the plan.
+        """What `accelerator.accumulate()` does, by the plan or the mixture.
 
         The optimizer and the scheduler that accelerate has prepared step behind the last micro-batch of a
         step, where processes exchange gradients.
@@ -63,12 +64,35 @@ class AcceleratedLoader(PlanLoader):
             raise RuntimeError(
                 "batch: expected the newest of the loader, which accumulate() goes by, got another"
             )
-        return self._packed_loss(model, batch, n_micro_batches(self.schedule, batch))[0]
+        return self._packed_loss(model, batch, self._n_micro_batches(batch))[0]
 
     def backward(self, loss: Tensor) -> None:
-        """`accelerator.backward()` without its division by `gradient_accumulation_steps`: the plan's weights
-        have that already."""
+        """`accelerator.backward()` without its division by `gradient_accumulation_steps`: the weights have
+        that already."""
         self._accelerator.backward(loss * self._accelerator.gradient_accumulation_steps)
+
+    def _n_micro_batches(self, batch: PackedBatch) -> int:
+        """Of the process in the step of the batch."""
+        raise NotImplementedError
+
+
+class AcceleratedLoader(_Accelerated, PlanLoader):
+    """The batches of this process on its device, with what a loop does with them; made by `packed_loader()`.
+
+    It is not given to `accelerator.prepare()`. With `accelerator.register_for_checkpointing(loader)`,
+    `save_state()` and `load_state()` keep its place.
+    """
+
+    def _n_micro_batches(self, batch: PackedBatch) -> int:
+        return n_micro_batches(self.schedule, batch)
+
+
+class AcceleratedMixtureLoader(_Accelerated, MixtureLoader):
+    """As AcceleratedLoader, of a mixture; made by `mixture_loader()`."""
+
+    def _n_micro_batches(self, batch: PackedBatch) -> int:
+        del batch
+        return self.micro_batches_per_step
 
 
 def packed_loader(
@@ -108,6 +132,36 @@ def packed_loader(
         **options,
     )
     check_alone(loader.schedule)
+    loader._accelerator = accelerator
+    loader._packed_loss = PackedLoss(accelerator.num_processes, check_isolation)
+    return loader
+
+
+def mixture_loader(
+    accelerator: Any,
+    dataset: MapStyleDataset,
+    mixture: Mixture,
+    *,
+    check_isolation: bool = True,
+    **arguments: Any,
+) -> AcceleratedMixtureLoader:
+    """The loader of a process of accelerate, of a mixture.
+
+    Parameters
+    ----------
+    accelerator, check_isolation
+        As of `packed_loader()`.
+    dataset, mixture, **arguments
+        Of MixtureLoader.
+
+    Raises
+    ------
+    ValueError
+        As MixtureLoader, and for an accelerator whose processes share sequences or sum gradients up.
+    """
+    check_accelerator(accelerator, "accelerator")
+    rank, world_size = accelerator.process_index, accelerator.num_processes
+    loader = AcceleratedMixtureLoader(dataset, mixture, rank=rank, world_size=world_size, **arguments)
     loader._accelerator = accelerator
     loader._packed_loss = PackedLoss(accelerator.num_processes, check_isolation)
     return loader

@@ -15,6 +15,7 @@ from packsim._plan import Plan
 from packsim._whole_file import write_whole
 from packsim.torch.collator import PackCollator
 from packsim.torch.loader import PlanLoader
+from packsim.torch.mixing import MixtureLoader
 from packsim.torch.packed_batch import PackedBatch
 from packsim.trainers._data_parallel import check_accelerator
 from packsim.trainers._framework import framework
@@ -22,11 +23,13 @@ from packsim.trainers._packed_loss import PackedLoss, check_alone
 from packsim.trainers._step_loader import StepBatches, StepLoader
 from packsim.trainers._trainer_arguments import args_of_whole_steps, check_arguments, check_bases
 from packsim.trainers._trainer_data import check_collator, kept_columns
+from packsim.trainers._trainer_mixture import check_mixture
 from packsim.trainers._turns import turns_of_iterations
 
 transformers = framework("transformers", "transformers")
 
-_LOADER_STATE = "plan_loader.json"
+_PLAN_STATE = "plan_loader.json"
+_MIXTURE_STATE = "mixture_loader.json"
 
 
 class PackedTrainerMixin:
@@ -42,10 +45,14 @@ class PackedTrainerMixin:
     model, args, **arguments
         Of the Trainer. `gradient_accumulation_steps` is 1, or the micro-batches of the plan's whole
         iterations, since the plan says it; the Trainer gets a copy of `args` that says 1.
-    plan : Plan
+    plan : Plan, optional
         For as many GPUs as processes, or a multiple.
+    mixture_loader : MixtureLoader, optional
+        In place of a plan: the steps of a mixture, updated between them. Its run is one epoch, of which
+        `args.max_steps` says how many steps are trained.
     train_dataset
-        Map-style; samples in the order of the lengths that the plan was made of.
+        Map-style; samples in the order of the lengths that the plan was made of. By default that of the
+        mixture_loader.
     pack_collator : callable, optional
         By default `PackCollator(plan)` with the pad token of the tokenizer or the model; columns of a Hugging
         Face dataset that the model does not take are then left out, as the Trainer does, unless
@@ -60,20 +67,29 @@ class PackedTrainerMixin:
         its own; and for a `data_collator` that makes other labels than those of the samples.
     """
 
+    _makes_plan = False  # where none is given
+
     def __init__(
         self,
         model: Any = None,
         args: Any = None,
         *,
-        plan: Plan,
-        train_dataset: Any,
+        plan: Plan | None = None,
+        mixture_loader: MixtureLoader | None = None,
+        train_dataset: Any = None,
         pack_collator: Any = None,
         check_isolation: bool = True,
         **arguments: Any,
     ) -> None:
+        if mixture_loader is not None:
+            train_dataset = check_mixture(mixture_loader, plan, train_dataset, pack_collator, args)
+            self._mixture_loader_at_start = mixture_loader.state_dict()
+        elif plan is None and not self._makes_plan:
+            raise ValueError("plan, mixture_loader: expected one of them, got none")
         args = self._checked_args(plan, args, arguments)
         check_bases(type(self), PackedTrainerMixin)
-        self._plan = plan
+        self._plan: Any = plan
+        self._mixture_loader = mixture_loader
         self._pack_collator = pack_collator
         self._steps: StepLoader | None = None
         super().__init__(model=model, args=args, train_dataset=train_dataset, **arguments)  # type: ignore[call-arg]
@@ -89,7 +105,8 @@ class PackedTrainerMixin:
 
     @property
     def plan(self) -> Plan:
-        return self._plan
+        plan: Plan = self._plan
+        return plan
 
     @property
     def plan_loader(self) -> PlanLoader:
@@ -98,15 +115,22 @@ class PackedTrainerMixin:
         Raises
         ------
         RuntimeError
-            Before training.
+            Before training, and where a mixture_loader is trained.
         """
-        if self._steps is None:
-            raise RuntimeError("plan_loader: expected train() to have begun, got a trainer that has not")
+        if self._steps is None or not isinstance(self._steps.loader, PlanLoader):
+            raise RuntimeError(
+                "plan_loader: expected train() on a plan to have begun, got a trainer that has not"
+            )
         return self._steps.loader
 
     def get_train_dataloader(self) -> StepLoader:
-        """A new one at the beginning of the plan."""
+        """A new one at the beginning of the plan, or the mixture's at the place that it was given at."""
         trainer = self._trainer
+        if self._mixture_loader is not None:
+            self._mixture_loader.load_state_dict(self._mixture_loader_at_start)
+            self._check_optimizer()
+            self._steps = StepLoader(self._mixture_loader, trainer.train_dataset)
+            return self._steps
         n_workers = trainer.args.dataloader_num_workers
         loader = PlanLoader(
             self._plan,
@@ -170,10 +194,23 @@ class PackedTrainerMixin:
         super()._load_optimizer_and_scheduler(checkpoint)  # type: ignore[misc]
         if checkpoint is None:
             return
-        path = Path(checkpoint) / _LOADER_STATE
+        path = Path(checkpoint) / self._state_name
         if not path.exists():
-            raise ValueError(f"{path}: expected the place in the plan, which this trainer saves, got no file")
-        self.plan_loader.load_state_dict(json.loads(path.read_text()))
+            what = "plan" if self._mixture_loader is None else "run of the mixture"
+            raise ValueError(
+                f"{path}: expected the place in the {what}, which this trainer saves, got no file"
+            )
+        self._step_loader.load_state_dict(json.loads(path.read_text()))
+
+    @property
+    def _state_name(self) -> str:
+        return _PLAN_STATE if self._mixture_loader is None else _MIXTURE_STATE
+
+    @property
+    def _step_loader(self) -> StepLoader:
+        """Of the training that runs."""
+        assert self._steps is not None
+        return self._steps
 
     def _checked_args(self, plan: Plan | None, args: Any, arguments: dict[str, Any]) -> Any:
         """A copy of `args` for a Trainer whose batches are whole steps."""
@@ -191,7 +228,10 @@ class PackedTrainerMixin:
         """Some update weights inside a backward pass, before the other micro-batches of the step."""
         args = self._trainer.args
         name = str(getattr(args.optim, "value", args.optim))
-        n_turns = max(turns_of_iterations(self._plan, args.world_size))
+        if self._mixture_loader is not None:
+            n_turns = self._mixture_loader.micro_batches_per_step
+        else:
+            n_turns = max(turns_of_iterations(self._plan, args.world_size))
         if n_turns > 1 and (name.endswith("layerwise") or name in ("lomo", "adalomo")):
             expected = f"an optimizer that takes steps of {n_turns} micro-batches, which the plan has"
             raise ValueError(f'args.optim: expected {expected}, got "{name}"')
@@ -211,15 +251,16 @@ def _place_callback(trainer: PackedTrainerMixin) -> Any:
 
         def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             del args, control
-            loader = trainer.plan_loader
-            state.epoch = loader.steps_done / loader.plan.iterations_per_epoch
+            steps = trainer._step_loader
+            state.epoch = steps.loader.steps_done / len(steps)
 
         def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
             del control
             if args.should_save:  # one process, or one of each node
                 folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
                 # The same on all processes, as the step is over.
-                write_whole(folder / _LOADER_STATE, json.dumps(trainer.plan_loader.state_dict()).encode())
+                place = json.dumps(trainer._step_loader.state_dict())
+                write_whole(folder / trainer._state_name, place.encode())
 
     return PlaceInPlan()
 

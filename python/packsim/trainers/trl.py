@@ -48,6 +48,8 @@ class PackedSFTTrainer(PackedTrainerMixin, _trl.SFTTrainer):  # type: ignore[mis
         For arguments that a packed loss has no place for, all of them at once.
     """
 
+    _makes_plan = True
+
     def __init__(
         self,
         model: Any = None,
@@ -60,8 +62,11 @@ class PackedSFTTrainer(PackedTrainerMixin, _trl.SFTTrainer):  # type: ignore[mis
         if args is None:
             args = _trl.SFTConfig()
         self._rounds = args.per_device_train_batch_size * args.gradient_accumulation_steps
+        if arguments.get("mixture_loader") is not None:
+            why = "as TRL prepares the data itself; PackedTrainer takes one"
+            raise ValueError(f"mixture_loader: expected None, {why}, got a loader")
         check_map_style(train_dataset)
-        super().__init__(model, args, plan=plan, train_dataset=train_dataset, **arguments)  # type: ignore[arg-type]
+        super().__init__(model, args, plan=plan, train_dataset=train_dataset, **arguments)
         _check_labels(self.train_dataset.column_names)
         if plan is None:
             self._plan = planned(self.train_dataset, self.args, self._rounds, args.max_length)

@@ -24,7 +24,7 @@ from packsim._mixture_steps import MixtureMicroBatch, MixtureSteps, drawn_sample
 from packsim._normalisers import find_normaliser
 from packsim._stream_packer import StreamPacker
 from packsim.torch.collator import CollatorRules, PackCollator
-from packsim.torch.dataset import FetchedPack, MapStyleDataset, PackDataset
+from packsim.torch.dataset import FetchedPack, MapStyleDataset, PackDataset, check_map_style
 from packsim.torch.loader import check_newest
 from packsim.torch.mixing.counts import MixtureTrainingCounts, counts_at
 from packsim.torch.packed_batch import PackedBatch
@@ -131,13 +131,6 @@ class MixtureLoader:
     ) -> None:
         self.rank, self.world_size = rank_and_size(rank, world_size)
         of_loader = {name: options.pop(name) for name in list(options) if name in _OF_DATA_LOADER}
-        packer = StreamPacker(
-            strategy=strategy,
-            capacity_tokens=capacity_tokens,
-            window_samples=window_samples,
-            over_long=over_long,  # type: ignore[arg-type]
-            **options,
-        )
         problems = Problems()
         for name in _NOT_OPTIONS:
             if name in of_loader:
@@ -151,9 +144,16 @@ class MixtureLoader:
             got = f"{mixture.n_draws} draws and {mixture.n_updates} updates"
             problems.add(f"mixture: expected a new one, as the loader counts from its beginning, got {got}")
         self._update_every_steps = _checked_updates(mixture, update_every_steps, measure, problems)
-        row = find_normaliser(normaliser)
-        lengths = as_lengths(lengths_tokens)
-        given_loss = None if loss_tokens is None else as_lengths(loss_tokens, "loss_tokens")
+        packing = {"capacity_tokens": capacity_tokens, "window_samples": window_samples, **options}
+        packer = problems.value(lambda: StreamPacker(strategy=strategy, over_long=over_long, **packing))  # type: ignore[arg-type]
+        row = problems.value(lambda: find_normaliser(normaliser))
+        lengths = problems.value(lambda: as_lengths(lengths_tokens))
+        given_loss = None
+        if loss_tokens is not None:
+            given_loss = problems.value(lambda: as_lengths(loss_tokens, "loss_tokens"))
+        problems.value(lambda: check_map_style(dataset))
+        problems.raise_if_any()
+        assert packer is not None and row is not None and lengths is not None
         data = drawn_samples(lengths, given_loss, mixture, packer, problems)
         if len(dataset) != len(lengths):
             problems.add(f"dataset: expected {len(lengths)} samples, like lengths_tokens, got {len(dataset)}")
@@ -193,8 +193,17 @@ class MixtureLoader:
         return DataLoader(self._dataset, batch_sampler=plans, collate_fn=collate, **workers | self._options)
 
     @property
+    def dataset(self) -> MapStyleDataset:
+        return self._dataset.dataset
+
+    @property
     def step(self) -> int:
         """The optimizer step of the next batch: so many whole ones the loop has had."""
+        return self._place.step
+
+    @property
+    def steps_done(self) -> int:
+        """The same, by the name that PlanLoader has for it."""
         return self._place.step
 
     @property
@@ -213,7 +222,7 @@ class MixtureLoader:
 
     @property
     def counts(self) -> MixtureTrainingCounts:
-        """What became of the draws of all ranks so far; takes some 10 ns for each draw."""
+        """What became of the draws of all ranks so far; takes some 20 ns for each draw."""
         return counts_at(self._place, self.mixture)
 
     def __len__(self) -> int:

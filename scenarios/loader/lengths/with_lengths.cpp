@@ -58,10 +58,12 @@ std::vector<LengthSource> given_sources(std::vector<NamedLengths> sources) {
   for (NamedLengths& source : sources) {
     const auto* const bytes = reinterpret_cast<const char*>(source.lengths_tokens.data());
     std::string hash = hash_of({bytes, source.lengths_tokens.size() * sizeof(std::int32_t)});
+    const std::string name = source.name;
     given.push_back({.path = {},
                      .source = std::move(source.name),
                      .count = {},
                      .weight = {},
+                     .name = name,
                      .given = std::make_shared<const SourceLengths>(
                          SourceLengths{std::move(hash), std::move(source.lengths_tokens)})});
   }

@@ -6,6 +6,7 @@ from packsim.torch.mixing.loader import MixtureLoader
 from packsim.torch.mixing.probe_passes import ProbePasses
 from packsim.torch.mixing.rewards import HboRewards, ProbedMixture
 from packsim.torch.mixing.scoring import ifd_scores, write_score_column
+from packsim.torch.mixing.trace import write_trace
 
 __all__ = [
     "HboRewards",
@@ -16,4 +17,5 @@ __all__ = [
     "ProbedMixture",
     "ifd_scores",
     "write_score_column",
+    "write_trace",
 ]

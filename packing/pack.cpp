@@ -4,10 +4,10 @@
 #include <limits>
 #include <string>
 
-#include "packing/offenders.hpp"
 #include "packing/options/shared_options.hpp"
 #include "packing/pack_together.hpp"
-#include "packing/refuse.hpp"
+#include "packing/refusals/offenders.hpp"
+#include "packing/refusals/refuse.hpp"
 
 namespace packsim {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "packing/options/shared_options.hpp"
-#include "packing/refuse.hpp"
+#include "packing/refusals/refuse.hpp"
 
 namespace packsim {
 namespace {

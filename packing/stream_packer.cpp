@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "packing/offenders.hpp"
 #include "packing/pack.hpp"
-#include "packing/refuse.hpp"
+#include "packing/refusals/offenders.hpp"
+#include "packing/refusals/refuse.hpp"
 
 namespace packsim {
 namespace {

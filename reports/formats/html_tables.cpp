@@ -202,7 +202,9 @@ std::string definition_list(const Report& report) {
   for (const RunTable table : {RunTable::comparison, RunTable::use_and_cost}) {
     for (const Column& column : columns(report, table)) add(column.title, column.unit, column.definition);
   }
-  for (const Definition& definition : definitions()) add(definition.title, "", definition.text);
+  for (const Definition& definition : definitions()) {
+    if (!definition.of_mixture || report.mixture) add(definition.title, "", definition.text);
+  }
   return fmt::format("<dl class=\"details\">\n{}</dl>\n", items);
 }
 

@@ -11,6 +11,7 @@ namespace packsim::formats_detail {
 struct Definition {
   std::string_view title;
   std::string_view text;
+  bool of_mixture = false;  ///< only reports with a mixture have the column
 };
 
 std::span<const Definition> definitions();

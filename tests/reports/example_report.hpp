@@ -71,9 +71,45 @@ inline Report example_report() {
   return report;
 }
 
-/// The same with all that only some reports have: money, evidence, and one step rank by rank.
+/// A mixture of two subsets, one of them with two groups, in two windows.
+inline MixtureSummary example_mixture() {
+  MixtureSummary mixture{
+      .policy = "hbo",
+      .policy_summary = "Actors.",
+      .policy_source = "a paper",
+      .assumptions = {"Rewards are assumed."},
+      .update_every_steps = 50,
+      .n_updates = 1,
+      .n_draws = 6,
+      .never_drawn_samples = 1,
+      .repeated_draws = 2,
+      .subsets = {{"easy", {{2, 20, 3, 0, 10}, {1, 5, 0, 1, 5}}}, {"hard", {{2, 40, 3, 0, 20}}}},
+      .windows = {},
+      .samples_by_draws = {1, 3, 0, 1}};
+  const MixtureProbabilities start{{0.6, 0.4}, {{0.5, 0.5}, {1}}};
+  const MixtureProbabilities later{{0.5, 0.5}, {{0.75, 0.25}, {1}}};
+  mixture.windows = {{0, 3, 30, 10, 20, 20, start, {}},
+                     {50, 3, 50, 20, 20, 20, later, MixtureRewards{{1, 2}, {{2, 1}, {1}}}}};
+  return mixture;
+}
+
+/// What it means for a run of 100 iterations.
+inline StrategyMixture example_strategy_mixture() {
+  StrategyMixture mixture{.packs = "window",
+                          .plan = "prior",
+                          .fill_fraction = 0.9,
+                          .windows = {{0, 50, 3, 1, 0.8, 0.25, 0, 2, 9}, {50, 50, 4, 0, 0.95, 0.5, 0, 3, 0}},
+                          .probes = {{"as the scenario says", 4, 8, 0.25, 0.05, 0.125, 0.04},
+                                     {"spread over ranks", 4, 16, 0.5, 0.1, 0.033, 0}},
+                          .still = StillMixture{4, 1000, 0.1, 0, 0.9}};
+  return mixture;
+}
+
+/// The same with all that only some reports have: money, evidence, a mixture, and one step rank by rank.
 inline Report priced_report() {
   Report report = example_report();
+  report.mixture = example_mixture();
+  for (StrategyResult& run : report.runs) run.mixture = example_strategy_mixture();
   for (StrategyResult& run : report.runs) {
     run.cost = RunCost{.gpu_hours = 24 * run.times->gpu_days,
                        .money = 48 * run.times->gpu_days,

@@ -24,8 +24,8 @@ std::vector<std::string> keys(const OrderedJson& object) {
 TEST_CASE("report.json keeps its keys and their order, timings last") {
   const OrderedJson written = OrderedJson::parse(to_json(example_report()));
   CHECK(written["format"] == 3);
-  CHECK(keys(written) ==
-        std::vector<std::string>{"format", "manifest", "lengths", "baseline", "bounds", "runs", "timings"});
+  CHECK(keys(written) == std::vector<std::string>{"format", "manifest", "lengths", "mixture", "baseline",
+                                                  "bounds", "runs", "timings"});
   CHECK(keys(written["runs"][0]) == std::vector<std::string>{"name",
                                                              "strategy",
                                                              "order",
@@ -116,6 +116,7 @@ TEST_CASE("report.json keeps its keys and their order, timings last") {
                                                              "new_packs",
                                                              "groups",
                                                              "plan_search",
+                                                             "mixture",
                                                              "loss_bias",
                                                              "step_times",
                                                              "step_quantiles_s",

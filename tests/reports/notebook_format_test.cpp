@@ -12,7 +12,7 @@ using Catch::Matchers::Contains;
 TEST_CASE("a notebook shows the verdict and then the runs, the best one first") {
   const Report report = example_report();
   const std::string html = to_notebook_html(report);
-  CHECK_THAT(html, Contains("Best plan: " + html_escaped(verdict(report).headline)));
+  CHECK_THAT(html, Contains("Best plan: " + formats_detail::html_escaped(verdict(report).headline)));
   CHECK_THAT(html, Contains(">GPU-days<"));
   const std::size_t table = html.find("<tbody>");
   REQUIRE(table != std::string::npos);

@@ -1,4 +1,4 @@
-#include "packing/offenders.hpp"
+#include "packing/refusals/offenders.hpp"
 
 #include <stdexcept>
 

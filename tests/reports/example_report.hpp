@@ -99,8 +99,8 @@ inline StrategyMixture example_strategy_mixture() {
                           .plan = "prior",
                           .fill_fraction = 0.9,
                           .windows = {{0, 50, 3, 1, 0.8, 0.25, 0, 2, 9}, {50, 50, 4, 0, 0.95, 0.5, 0, 3, 0}},
-                          .probes = {{"as the scenario says", 4, 8, 0.25, 0.05, 0.125, 0.04},
-                                     {"spread over ranks", 4, 16, 0.5, 0.1, 0.033, 0}},
+                          .probes = {{"as the scenario says", 4, 8, 0.25, 0.05, 0.04, 0.125},
+                                     {"spread over ranks", 4, 16, 0.5, 0.1, 0, 0.033}},
                           .still = StillMixture{4, 1000, 0.1, 0, 0.9}};
   return mixture;
 }

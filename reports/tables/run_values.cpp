@@ -24,6 +24,7 @@ constexpr std::string_view kUse = "Use of the GPUs";
 constexpr std::string_view kCost = "Cost";
 constexpr std::string_view kVariability = "Variability";
 constexpr std::string_view kPlanning = "Planning";
+constexpr std::string_view kMixture = "Mixture";
 constexpr std::string_view kFailures = "Failures";
 constexpr std::string_view kOrder = "Order";
 constexpr std::string_view kData = "Data";
@@ -307,6 +308,25 @@ Values comparisons() {
   };
 }
 
+// None for a run whose mixture measures nothing.
+Values mixture() {
+  const auto of_probes = [](auto get) {
+    return [=](const Run& run) {
+      const bool measures = run.mixture && run.times && !run.mixture->probes.empty();
+      return measures ? Value(get(run)) : Value();
+    };
+  };
+  return {
+      {"rewards_gpu_days", of_probes([](const Run& run) { return run.mixture->probes.front().gpu_days; })},
+      timed("gpu_days_with_rewards",
+            of_probes([](const Run& run) { return run.mixture->gpu_days_with_probes(run.times->gpu_days); }),
+            kMixture, 41, "+ rewards", "GPU-days",
+            "GPU-days with the passes that measure the rewards of a mixture, and the updates of its actors. "
+            "Of the "
+            "other columns none includes them."),
+  };
+}
+
 Values planning_and_failures() {
   const auto loss = [](double FailureCost::Losses::*member) {
     return [=](const Run& run) {
@@ -430,6 +450,10 @@ bool is_shown(const RunValue& value, const Report& report) {
     return std::ranges::any_of(report.runs, [&](const Run& run) { return (run.*part).has_value(); });
   };
   if (column.group == kPlanning) return any_run_has(&Run::planning);
+  if (column.group == kMixture) {
+    return std::ranges::any_of(report.runs,
+                               [](const Run& run) { return run.mixture && !run.mixture->probes.empty(); });
+  }
   if (column.group == kOrder) return any_run_has(&Run::reordering);
   return true;
 }
@@ -439,7 +463,7 @@ bool is_shown(const RunValue& value, const Report& report) {
 std::span<const RunValue> run_values() {
   static const Values kValues = [] {
     Values all;
-    for (Values part : {names(), schedule_and_balance(), times(), use(), cost(), comparisons(),
+    for (Values part : {names(), schedule_and_balance(), times(), use(), cost(), comparisons(), mixture(),
                         planning_and_failures(), shares(), order(), data()})
       std::ranges::move(part, std::back_inserter(all));
     return all;

@@ -23,6 +23,7 @@ StrategyResult whole_run() {
   run.bound.emplace().above_fraction = 0;
   run.repacking.emplace();
   run.reordering.emplace();
+  run.mixture.emplace().probes.emplace_back();
   run.planning.emplace();
   run.failures.emplace().losses = FailureCost::Losses{};
   RunCost& cost = run.cost.emplace();

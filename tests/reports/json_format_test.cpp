@@ -69,6 +69,8 @@ TEST_CASE("report.json keeps its keys and their order, timings last") {
                                                              "bound_gpu_days",
                                                              "above_bound_fraction",
                                                              "gpu_days_without_variability",
+                                                             "rewards_gpu_days",
+                                                             "gpu_days_with_rewards",
                                                              "planning_exposed_s",
                                                              "gpu_days_with_planning",
                                                              "gpu_days_with_failures",

@@ -85,7 +85,7 @@ const std::vector<Completion> kCompletions = {
     {"packsim pack x --strategy ff", "ffd|ffs|"},
     {"packsim new --model qwen3-8", "qwen3-8b|"},
     {"packsim calibrate compare h200-n", "h200-network-public|"},
-    {"packsim check mi", "mine.json|"},
+    {"packsim check min", "mine.json|"},
 };
 
 }  // namespace

@@ -16,6 +16,8 @@
 #include "cli/shared/scenario_argument.hpp"
 #include "experiment/costs/price_basis.hpp"
 #include "experiment/costs/warnings.hpp"
+#include "experiment/data_set.hpp"
+#include "experiment/mixing/mixture_summary.hpp"
 #include "experiment/plans/check_strategies.hpp"
 #include "experiment/plans/plan_strategy.hpp"
 #include "experiment/results/length_summary.hpp"
@@ -23,6 +25,7 @@
 #include "files/text/printable.hpp"
 #include "packing/planner/options.hpp"
 #include "packing/schedule/schedule.hpp"
+#include "reports/tables/mixture_rows.hpp"
 #include "reports/text/network_text.hpp"
 #include "reports/text/plan_text.hpp"
 #include "reports/text/reliability_text.hpp"
@@ -58,6 +61,21 @@ void add_data(std::string& text, const Scenario& scenario, const DrawnLengths& d
         drawn.sources[i].repeated_samples > 0
             ? fmt::format(", {} of the samples drawn again", drawn.sources[i].repeated_samples)
             : "");
+  }
+}
+
+// What a mixture draws, and from what.
+void add_mixture(std::string& text, const Scenario& scenario, const MixedDraws& draws) {
+  const MixtureSummary summary = summarize_mixture(scenario, draws);
+  for (const std::string& sentence : formats_detail::mixture_sentences(summary))
+    say(text, "{}\n", printable(sentence));
+  const MixtureProbabilities& first = draws.windows.front().probabilities;
+  const MixtureProbabilities& last = draws.windows.back().probabilities;
+  for (std::size_t i = 0; i < summary.subsets.size(); ++i) {
+    const MixtureSummary::Subset& subset = summary.subsets[i];
+    say(text, "  subset {}: {} group{}, probability {:.3f} at the start, {:.3f} at the end\n",
+        printable_name(subset.name), subset.groups.size(), subset.groups.size() == 1 ? "" : "s",
+        first.subsets[i], last.subsets[i]);
   }
 }
 
@@ -148,7 +166,8 @@ void of_strategy(const Scenario& scenario, const StrategySpec& spec, std::vector
 
 void check(const ScenarioArgument& argument, const CommandContext& context) {
   const Scenario scenario = load_scenario(argument, context);
-  const DrawnLengths drawn = draw_lengths(scenario.lengths, scenario.seed);
+  const DataSet data = draw_data(scenario);
+  const DrawnLengths& drawn = data.drawn;
   check_strategies(scenario, drawn.lengths_tokens);
   std::string text;
   std::vector<std::string> messages;
@@ -173,6 +192,7 @@ void check(const ScenarioArgument& argument, const CommandContext& context) {
     of_strategy(scenario, *baseline, messages, [&] { add_prices(text, scenario, *baseline); });
   }
   add_data(text, scenario, drawn);
+  if (data.mixture != nullptr) add_mixture(text, scenario, *data.mixture);
   say(text, "would compare {} strateg{}, speed-ups over {}:\n", scenario.strategies.size(),
       scenario.strategies.size() == 1 ? "y" : "ies", printable_name(scenario.baseline));
   for (const StrategySpec& spec : scenario.strategies) {

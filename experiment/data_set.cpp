@@ -31,14 +31,13 @@ DataSet draw_mixed_data(const Scenario& scenario) {
                .packs = std::make_unique<PackCache>()};
   const MixedDraws& draws = *data.mixture;
   data.drawn = {.lengths_tokens = draws.lengths_tokens, .sources = draws.sources};
-  std::vector<char> is_drawn(draws.sample_lengths_tokens.size(), 0);
+  std::vector<std::int64_t> times(draws.sample_lengths_tokens.size(), 0);
   for (DrawnSource& source : data.drawn.sources) source = {.name = source.name, .hash = source.hash};
   for (std::size_t i = 0; i < draws.samples.size(); ++i) {
     DrawnSource& source = data.drawn.sources[draws.arms.subset_of_arm(draws.arm_of[i])];
     ++source.n_samples;
     source.n_tokens += draws.lengths_tokens[i];
-    source.repeated_samples += is_drawn[draws.samples[i]] != 0 ? 1 : 0;
-    is_drawn[draws.samples[i]] = 1;
+    if (++times[draws.samples[i]] == 2) ++source.repeated_samples;
   }
   data.summary = summarize(data.drawn);
   return data;

@@ -274,6 +274,12 @@ Recommendation recommend(const Load& load, const Question& question, const Recom
         fmt::format("bounds: {} nodes of {}", jobs[j].nodes, question.offers[jobs[j].offer].type));
     try {
       const Scenario scenario = load(settings_of(question.offers[jobs[j].offer], jobs[j].nodes));
+      if (scenario.mixing) {
+        throw std::invalid_argument(
+            scenario.path +
+            ": /mixing: expected none for recommend, which does not count what rewards cost; "
+            "sweep simulates a mixture on clusters");
+      }
       jobs[j].refused = scenario.refused_strategies;
       jobs[j].least = least_work(scenario, shared);
       constexpr bool kAtOpLevel = false;

@@ -29,7 +29,8 @@ std::size_t count_points(const Grid& grid) {
 
 bool decides_job(const std::string& key) {
   return key.starts_with("model") || key.starts_with("lengths") || key.starts_with("what_if") ||
-         key == "training.tokens_per_iteration" || key == "training.epochs" || key.ends_with("over_long");
+         key.starts_with("mixing") || key == "seed" || key == "training.tokens_per_iteration" ||
+         key == "training.epochs" || key.ends_with("over_long");
 }
 
 std::vector<std::string> values_at(const Grid& grid, std::size_t point) {

@@ -29,7 +29,7 @@ class AssumedRewards {
       }
       if (!holds)
         throw std::invalid_argument(
-            fmt::format("curves: expected groups of the subset, got group {}", *curve.group));
+            fmt::format("curves: expected groups of the subset, got group {}", curve.group.value_or(0)));
     }
     for (std::size_t arm = 0; arm < curves_.size(); ++arm) {
       if (curves_[arm]) continue;
@@ -71,35 +71,9 @@ MixtureRewards assumed_rewards(const AssumedRewards& curves, const Mixture& mixt
   return rewards;
 }
 
-MixtureRewards recorded_rewards(const std::vector<RecordedRewards>& rows, std::int64_t step,
-                                const Arms& arms) {
+MixtureRewards recorded_rewards(const std::vector<RecordedRewards>& rows, std::int64_t step) {
   const auto after = std::ranges::upper_bound(rows, step, {}, &RecordedRewards::step);
-  MixtureRewards rewards = (after == rows.begin() ? rows.front() : *std::prev(after)).rewards;
-  if (rewards.groups.empty()) {
-    // Without rewards of groups, these stay as they are.
-    for (std::size_t subset = 0; subset < arms.n_subsets(); ++subset)
-      rewards.groups.emplace_back(arms.n_groups(subset), 1.0);
-  }
-  return rewards;
-}
-
-ProbeLengths probe_lengths(const Mixture& mixture, const ProbeSpec& probes,
-                           std::span<const std::int32_t> lengths_tokens) {
-  constexpr std::uint64_t kGradient = 0;
-  constexpr std::uint64_t kPerplexity = 1;
-  const Arms& arms = mixture.arms();
-  ProbeLengths lengths;
-  lengths.gradient.resize(arms.n_subsets());
-  lengths.perplexity.resize(arms.n_arms());
-  for (std::size_t arm = 0; arm < arms.n_arms(); ++arm) {
-    for (const std::uint32_t sample :
-         mixture.probe_samples(arm, static_cast<std::size_t>(probes.gradient_samples), kGradient))
-      lengths.gradient[arms.subset_of_arm(arm)].push_back(lengths_tokens[sample]);
-    for (const std::uint32_t sample :
-         mixture.probe_samples(arm, static_cast<std::size_t>(probes.perplexity_samples), kPerplexity))
-      lengths.perplexity[arm].push_back(lengths_tokens[sample]);
-  }
-  return lengths;
+  return (after == rows.begin() ? rows.front() : *std::prev(after)).rewards;
 }
 
 constexpr std::size_t kMostWindows = 100'000;
@@ -121,7 +95,8 @@ MixedDraws draw_windows(const Scenario& scenario, bool stands_still) {
                    .arm_of = {},
                    .lengths_tokens = {},
                    .windows = {},
-                   .probes = {}};
+                   .n_probed_updates = 0,
+                   .seed = spec.options.seed};
   Mixture mixture(drawn.arms, spec.policy, spec.options, spec.replacement);
   const RewardNeed needs = mixture.policy().needs;
   const bool learns = needs != RewardNeed::none && !stands_still;
@@ -132,10 +107,9 @@ MixedDraws draw_windows(const Scenario& scenario, bool stands_still) {
   std::optional<MixtureRewards> rewards;
   for (std::int64_t step = 0; mixture.n_draws() < n_draws; step += spec.update_every_steps) {
     if (step > 0 && learns) {
-      if (needs == RewardNeed::probes)
-        drawn.probes.push_back(probe_lengths(mixture, spec.probes, drawn.sample_lengths_tokens));
+      if (needs == RewardNeed::probes) ++drawn.n_probed_updates;
       rewards = curves ? assumed_rewards(*curves, mixture, drawn.windows.back().probabilities)
-                       : recorded_rewards(spec.rewards, step, drawn.arms);
+                       : recorded_rewards(spec.rewards, step);
       mixture.update(*rewards);
     }
     const std::int64_t at = stands_still ? 0 : step;
@@ -159,6 +133,25 @@ MixedDraws draw_windows(const Scenario& scenario, bool stands_still) {
 }
 
 }  // namespace
+
+ProbeLengths probe_lengths(const MixedDraws& draws, const ProbeSpec& spec, std::size_t update) {
+  constexpr std::uint64_t kGradient = 0;
+  constexpr std::uint64_t kPerplexity = 1;
+  const Arms& arms = draws.arms;
+  ProbeLengths lengths;
+  lengths.gradient.resize(arms.n_subsets());
+  lengths.perplexity.resize(arms.n_arms());
+  const auto add = [&](std::size_t arm, int n, std::uint64_t purpose, std::vector<std::int32_t>& of) {
+    for (const std::uint32_t sample : Mixture::probe_samples(
+             arms, draws.seed, static_cast<std::int64_t>(update), arm, static_cast<std::size_t>(n), purpose))
+      of.push_back(draws.sample_lengths_tokens[sample]);
+  };
+  for (std::size_t arm = 0; arm < arms.n_arms(); ++arm) {
+    add(arm, spec.gradient_samples, kGradient, lengths.gradient[arms.subset_of_arm(arm)]);
+    add(arm, spec.perplexity_samples, kPerplexity, lengths.perplexity[arm]);
+  }
+  return lengths;
+}
 
 MixedDraws draw_mixture(const Scenario& scenario, bool stands_still) {
   try {

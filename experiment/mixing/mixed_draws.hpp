@@ -35,8 +35,12 @@ struct MixedDraws {
   std::vector<std::uint32_t> arm_of;         ///< [n_draws]
   std::vector<std::int32_t> lengths_tokens;  ///< [n_draws]
   std::vector<MixtureWindow> windows;        ///< at least one; every draw is in one
-  std::vector<ProbeLengths> probes;          ///< of each update; empty if the policy needs no probes
+  std::size_t n_probed_updates = 0;          ///< 0 if the policy needs no probes
+  std::uint64_t seed = 0;                    ///< of the draws
 };
+
+/// Lengths of the probes of an update, which are other samples for each. update: below n_probed_updates.
+ProbeLengths probe_lengths(const MixedDraws& draws, const ProbeSpec& spec, std::size_t update);
 
 /// Lets the mixture's policy draw the whole run: windows of update_every_steps x tokens_per_iteration tokens,
 /// between which it is told the rewards that the scenario records or assumes.

@@ -12,14 +12,14 @@ namespace {
 
 constexpr std::size_t kMostTimes = 20;
 
-std::vector<std::string> assumptions_of(const Scenario& scenario, const MixedDraws& draws) {
+std::vector<std::string> assumptions_of(const Scenario& scenario) {
   const MixingSpec& spec = *scenario.mixing;
   const MixingPolicy& policy = known_mixing_policy(spec.policy);
   std::vector<std::string> texts;
   texts.push_back(
       fmt::format("Probabilities stand still for the draws of {} steps, counted as {} tokens each; every "
                   "strategy trains the "
-                  "same draws.",
+                  "same draws, but those that draw packs from pools.",
                   spec.update_every_steps, scenario.training.tokens_per_iteration));
   if (policy.name == "recorded") {
     texts.push_back(fmt::format(
@@ -48,7 +48,6 @@ std::vector<std::string> assumptions_of(const Scenario& scenario, const MixedDra
       spec.probes.perplexity_times == 1 ? "" : fmt::format(", {} times", spec.probes.perplexity_times)));
   if (spec.probes.actor_update_s == 0)
     texts.push_back("Updating the actors takes no time (probes.actor_update_s).");
-  if (draws.probes.size() + 1 < draws.windows.size()) texts.push_back("Some updates measure nothing.");
   return texts;
 }
 
@@ -88,16 +87,18 @@ MixtureSummary::Window window_of(const MixedDraws& draws, const MixtureWindow& w
 
 MixtureSummary summarize_mixture(const Scenario& scenario, const MixedDraws& draws) {
   const MixingPolicy& policy = known_mixing_policy(scenario.mixing->policy);
-  MixtureSummary summary{.policy = std::string(policy.name),
-                         .policy_summary = std::string(policy.summary),
-                         .policy_source = std::string(policy.source),
-                         .assumptions = assumptions_of(scenario, draws),
-                         .update_every_steps = scenario.mixing->update_every_steps,
-                         .n_updates = std::ssize(draws.windows) - 1,
-                         .n_draws = std::ssize(draws.samples),
-                         .subsets = {},
-                         .windows = {},
-                         .samples_by_draws = {}};
+  MixtureSummary summary{
+      .policy = std::string(policy.name),
+      .policy_summary = std::string(policy.summary),
+      .policy_source = std::string(policy.source),
+      .assumptions = assumptions_of(scenario),
+      .update_every_steps = scenario.mixing->update_every_steps,
+      .n_updates = std::ranges::count_if(
+          draws.windows, [](const MixtureWindow& window) { return window.rewards.has_value(); }),
+      .n_draws = std::ssize(draws.samples),
+      .subsets = {},
+      .windows = {},
+      .samples_by_draws = {}};
   const std::vector<std::int64_t> times = times_drawn(draws);
   for (std::size_t subset = 0; subset < draws.arms.n_subsets(); ++subset) {
     MixtureSummary::Subset& made = summary.subsets.emplace_back();

@@ -125,7 +125,8 @@ PlannedStrategy plan_pools(const Scenario& scenario, const StrategySpec& spec, c
                    .arm_of = {},
                    .lengths_tokens = {},
                    .windows = {},
-                   .probes = {}};
+                   .n_probed_updates = 0,
+                   .seed = 0};
   struct DrawnPack {
     std::size_t group;
     std::vector<std::uint32_t> draws;

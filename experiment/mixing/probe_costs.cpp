@@ -36,8 +36,13 @@ struct UpdatePasses {
 // The time of probes under the groups of a plan.
 class ProbePricer {
  public:
-  ProbePricer(const Scenario& scenario, const PlannedStrategy& plan, ScenarioPricers& pricers)
-      : scenario_(scenario), plan_(plan), pricers_(pricers), priced_(plan.plans.size()) {}
+  ProbePricer(const Scenario& scenario, const PlannedStrategy& plan, OverLong over_long,
+              ScenarioPricers& pricers)
+      : scenario_(scenario),
+        plan_(plan),
+        over_long_(over_long),
+        pricers_(pricers),
+        priced_(plan.plans.size()) {}
 
   int n_gpus() const { return plan_.schedule.n_gpus; }
 
@@ -46,9 +51,10 @@ class ProbePricer {
     std::map<std::size_t, std::vector<std::int32_t>> by_group;
     for (const std::int32_t length : lengths) {
       const std::size_t group = group_of(length);
-      const auto most =
-          static_cast<std::int32_t>(std::min<std::int64_t>(length, plan_.packing.capacities_tokens[group]));
-      if (most > 0) by_group[group].push_back(most);
+      const std::int64_t capacity_tokens = plan_.packing.capacities_tokens[group];
+      if (length == 0 || (length > capacity_tokens && over_long_ == OverLong::drop)) continue;
+      const bool is_cut = length > capacity_tokens && over_long_ == OverLong::truncate;
+      by_group[group].push_back(is_cut ? static_cast<std::int32_t>(capacity_tokens) : length);
     }
     std::vector<ProbePass> passes;
     for (const auto& [group, kept] : by_group) {
@@ -56,8 +62,9 @@ class ProbePricer {
         for (const std::int32_t& length : kept) passes.push_back(pass(group, {&length, 1}, backward));
         continue;
       }
-      const Packing packing = pack(
-          "bfd", {.lengths_tokens = kept, .capacities_tokens = {plan_.packing.capacities_tokens[group]}});
+      const Packing packing = pack("bfd", {.lengths_tokens = kept,
+                                           .capacities_tokens = {plan_.packing.capacities_tokens[group]},
+                                           .over_long = OverLong::own_pack});
       std::vector<std::int32_t> documents;
       for (std::size_t p = 0; p < packing.groups[0].n_packs(); ++p) {
         documents.clear();
@@ -107,6 +114,7 @@ class ProbePricer {
 
   const Scenario& scenario_;
   const PlannedStrategy& plan_;
+  OverLong over_long_;
   ScenarioPricers& pricers_;
   std::vector<std::optional<PricedPlan>> priced_;  // [n_groups]
 };
@@ -123,14 +131,33 @@ UpdatePasses passes_of(ProbePricer& pricer, const ProbeLengths& lengths, bool pa
   return passes;
 }
 
+// Where passes run.
+struct ProbeMachine {
+  int n_gpus = 1;
+  SimTime exchange = {};
+  bool in_lockstep = false;  // whether all GPUs gather weights for every pass
+  bool has_pipeline = false;
+  bool has_one_degree = true;  // whether as many GPUs share every pack
+  double idle_gpu_s = 0;       // of the GPUs in the step before an update
+
+  // A pass needs all stages of a pipeline, the weights of all ranks in lockstep, and GPUs that wait together:
+  // those of a rank do, where all packs are shared by as many.
+  bool can_hide(const ProbePass& pass) const {
+    return !has_pipeline && !in_lockstep && (has_one_degree || pass.gpus == 1);
+  }
+  ProbeBurst burst(std::span<const ProbePass> passes, ProbePlacement placement) const {
+    if (placement == ProbePlacement::repeated) return repeat_probes(passes, n_gpus);
+    return in_lockstep ? lockstep_probes(passes, n_gpus, exchange) : spread_probes(passes, n_gpus, exchange);
+  }
+};
+
 // The passes as this way runs them: forward passes in the idle time of the step before, if it may.
 struct PricedUpdate {
   double time_s = 0;
   double hidden_gpu_s = 0;
 };
 
-PricedUpdate price_update(const UpdatePasses& passes, const ProbeSpec& spec, int n_gpus, SimTime exchange,
-                          double idle_gpu_s) {
+PricedUpdate price_update(const UpdatePasses& passes, const ProbeSpec& spec, const ProbeMachine& machine) {
   std::vector<ProbePass> all = passes.gradient;
   std::vector<ProbePass> forwards;
   for (int i = 0; i < spec.perplexity_times; ++i)
@@ -140,17 +167,16 @@ PricedUpdate price_update(const UpdatePasses& passes, const ProbeSpec& spec, int
     // Shortest first: the most of them fit.
     std::ranges::stable_sort(forwards, {}, [](const ProbePass& pass) { return pass.gpus * pass.time_ns; });
     const auto fits = std::ranges::find_if(forwards, [&](const ProbePass& pass) {
+      if (!machine.can_hide(pass)) return true;
       const double gpu_s = 1e-9 * static_cast<double>(pass.gpus * pass.time_ns);
-      if (priced.hidden_gpu_s + gpu_s > idle_gpu_s) return true;
+      if (priced.hidden_gpu_s + gpu_s > machine.idle_gpu_s) return true;
       priced.hidden_gpu_s += gpu_s;
       return false;
     });
     forwards.erase(forwards.begin(), fits);
   }
   all.insert(all.end(), forwards.begin(), forwards.end());
-  const ProbeBurst burst = spec.placement == ProbePlacement::repeated ? repeat_probes(all, n_gpus)
-                                                                      : spread_probes(all, n_gpus, exchange);
-  priced.time_s = to_seconds(burst.time) + spec.actor_update_s;
+  priced.time_s = to_seconds(machine.burst(all, spec.placement).time) + spec.actor_update_s;
   return priced;
 }
 
@@ -197,7 +223,7 @@ double passes_fraction(const MixedDraws& draws, const ProbeSpec& spec, const Pla
   const double times = spec.placement == ProbePlacement::repeated ? n_ranks : 1;
   // Between two updates: of all windows but the last one.
   const MixtureWindow& last = draws.windows.back();
-  const double of_window = static_cast<double>(last.first_draw) / static_cast<double>(draws.probes.size());
+  const double of_window = static_cast<double>(last.first_draw) / static_cast<double>(draws.n_probed_updates);
   return times * forwards / (kForwardsOfBoth * of_window);
 }
 
@@ -206,28 +232,39 @@ double passes_fraction(const MixedDraws& draws, const ProbeSpec& spec, const Pla
 std::vector<ProbeCost> probe_costs(const Scenario& scenario, const MixedDraws& draws,
                                    const PlannedStrategy& plan, const ProbedTraining& training,
                                    ScenarioPricers& pricers, std::vector<double>& update_s) {
-  update_s.assign(draws.probes.size(), 0);
-  if (draws.probes.empty()) return {};
-  ProbePricer pricer(scenario, plan, pricers);
+  update_s.assign(draws.n_probed_updates, 0);
+  if (draws.n_probed_updates == 0) return {};
+  ProbePricer pricer(scenario, plan, training.over_long, pricers);
   const int n_gpus = pricer.n_gpus();
   const double all_gpus = scenario.cluster.n_gpus();
   const double gpus_each = all_gpus / n_gpus;
-  const SimTime exchange = pricer.exchange_of(2 * (draws.arms.n_subsets() + draws.arms.n_arms()));
-  const double idle_gpu_s = training.idle_fraction * training.step_mean_s * n_gpus;
+  const auto has = [&](auto is) { return std::ranges::any_of(plan.plans, is); };
+  const ProbeMachine machine{
+      .n_gpus = n_gpus,
+      .exchange = pricer.exchange_of(2 * (draws.arms.n_subsets() + draws.arms.n_arms())),
+      .in_lockstep = has([](const ParallelPlan& one) { return one.zero_stage == 3 || one.ep_degree > 1; }),
+      .has_pipeline = has([](const ParallelPlan& one) { return one.pp_degree > 1; }),
+      .has_one_degree = std::ranges::all_of(plan.schedule.groups,
+                                            [&](const GroupPlan& group) {
+                                              return group.gpus_per_pack ==
+                                                     plan.schedule.groups.front().gpus_per_pack;
+                                            }),
+      .idle_gpu_s = training.idle_fraction * training.step_mean_s * n_gpus};
   std::vector<ProbeCost> costs;
   const std::vector<ProbeWay> ways = ways_of(scenario.mixing->probes);
   std::vector<double> total_s(ways.size(), 0);
   std::vector<double> hidden_s(ways.size(), 0);
   costs.resize(ways.size());
-  const std::vector<std::size_t> updates = priced_updates(draws.probes.size());
+  const std::vector<std::size_t> updates = priced_updates(draws.n_probed_updates);
   for (std::size_t k = 0; k < updates.size(); ++k) {
     std::array<UpdatePasses, 2> passes;  // alone, packed
     for (const bool packs : {false, true})
-      passes[packs ? 1 : 0] = passes_of(pricer, draws.probes[updates[k]], packs);
+      passes[packs ? 1 : 0] =
+          passes_of(pricer, probe_lengths(draws, scenario.mixing->probes, updates[k]), packs);
     for (std::size_t w = 0; w < ways.size(); ++w) {
       const ProbeSpec& spec = ways[w].spec;
       const UpdatePasses& own = passes[spec.packs ? 1 : 0];
-      const PricedUpdate priced = price_update(own, spec, n_gpus, exchange, idle_gpu_s);
+      const PricedUpdate priced = price_update(own, spec, machine);
       total_s[w] += priced.time_s;
       hidden_s[w] += priced.hidden_gpu_s;
       if (k == 0) {
@@ -235,11 +272,12 @@ std::vector<ProbeCost> probe_costs(const Scenario& scenario, const MixedDraws& d
         costs[w].forward_passes = spec.perplexity_times * std::ssize(own.perplexity);
       }
       if (w > 0) continue;
-      const std::size_t end = k + 1 < updates.size() ? updates[k + 1] : draws.probes.size();
+      const std::size_t end = k + 1 < updates.size() ? updates[k + 1] : draws.n_probed_updates;
       for (std::size_t u = updates[k]; u < end; ++u) update_s[u] = priced.time_s;
     }
   }
-  const double updates_each = static_cast<double>(draws.probes.size()) / static_cast<double>(updates.size());
+  const double updates_each =
+      static_cast<double>(draws.n_probed_updates) / static_cast<double>(updates.size());
   for (std::size_t w = 0; w < ways.size(); ++w) {
     costs[w].name = ways[w].name;
     costs[w].gpu_days = updates_each * total_s[w] * all_gpus / kSecondsPerDay;

@@ -10,7 +10,6 @@
 
 #include "experiment/mixing/plan_joiner.hpp"
 #include "experiment/mixing/pool_plans.hpp"
-#include "experiment/plans/batch_run.hpp"
 #include "experiment/plans/joined_plans.hpp"
 
 namespace packsim {
@@ -124,31 +123,18 @@ FoundPlan find_plan_of_run(const Scenario& scenario, const StrategySpec& spec, c
   return find_plan(scenario, spec, draws.lengths_tokens, prices);
 }
 
-// The strategy with the groups that it chooses for other draws.
+// The strategy with the groups that it chooses for other draws. These get the longest draw of the run, too,
+// as later samples may be longer than all of them.
 FoundPlan with_plan_for(const Scenario& scenario, const StrategySpec& spec, const MixedDraws& draws,
                         const MixedDraws& chosen_for, SharedPrices& prices) {
-  FoundPlan found = find_plan(scenario, spec, chosen_for.lengths_tokens, prices);
+  std::vector<std::int32_t> lengths = chosen_for.lengths_tokens;
+  lengths.push_back(*std::ranges::max_element(draws.lengths_tokens));
+  FoundPlan found = find_plan(scenario, spec, lengths, prices);
   found.spec.searches_plan = false;
   found.spec.mixture_packs = spec.mixture_packs;
   found.spec.mixture_plan = spec.mixture_plan;
-  if (!find_strategy(found.spec.strategy)->chooses_groups) {
-    found.plan = {};
-    return found;
-  }
-  found.spec.groups = groups_of_plan(found.spec, found.plan);
-  const std::int64_t longest = *std::ranges::max_element(draws.lengths_tokens);
-  const std::int64_t kept = std::min(longest, spec.longest_tokens.value_or(longest));
-  if (found.spec.groups.back().capacity_tokens < kept) {
-    // Later samples may be longer than any that the plan was chosen for: the shortest packs that hold them.
-    const std::shared_ptr<ScenarioPricers> pricers = prices.lend();
-    StrategySpec open = found.spec;
-    open.groups.clear();
-    if (const std::optional<BatchRun> all = batch_run(scenario, open, longest, *pricers)) {
-      const auto holds = std::ranges::find_if(
-          all->groups, [&](const GroupSpec& group) { return group.capacity_tokens >= kept; });
-      if (holds != all->groups.end()) found.spec.groups.push_back(*holds);
-    }
-  }
+  if (find_strategy(found.spec.strategy)->chooses_groups)
+    found.spec.groups = groups_of_plan(found.spec, found.plan);
   if (!spec.zero_stages.empty()) found.spec = at_chosen_stage(scenario, found.spec, found.plan);
   found.plan = {};
   return found;

@@ -141,12 +141,20 @@ void compare_execution(const StrategyResult& reference, StrategyResult& run) {
       fmt::format("{}, {} {}", says(run.overlaps_states), reference.name, says(reference.overlaps_states)));
 }
 
-// No training knows the draws that come after an update.
-void compare_draws(StrategyResult& run) {
-  if (run.mixture && run.mixture->packs == "run")
-    run.differences.push_back("packs all draws of the run together, which nobody knows beforehand");
-  if (run.mixture && run.mixture->plan == "run")
+// Draws that are trained in another order than the mixture's, or are others.
+void compare_draws(const StrategyResult& reference, StrategyResult& run) {
+  if (!run.mixture) return;
+  const StrategyMixture& mixture = *run.mixture;
+  const std::string_view unknown = mixture.follows_rewards ? ", which nobody knows beforehand" : "";
+  if (mixture.packs == "run" && mixture.moves) {
+    run.differences.push_back(
+        fmt::format("packs all draws of the run together, not in the order of the mixture{}", unknown));
+  }
+  if (mixture.plan == "run" && mixture.follows_rewards)
     run.differences.push_back("has a plan for all draws of the run, which nobody knows beforehand");
+  if (mixture.packs == "pools" && (!reference.mixture || reference.mixture->packs != "pools"))
+    run.differences.push_back(
+        fmt::format("draws packs in place of samples, so other samples than {}", reference.name));
 }
 
 void compare_attention(const StrategyResult& reference, StrategyResult& run) {
@@ -182,7 +190,7 @@ void set_differences(Report& report) {
     compare_samples(*reference, run);
     compare_execution(*reference, run);
     compare_attention(*reference, run);
-    compare_draws(run);
+    compare_draws(*reference, run);
   }
 }
 

@@ -27,8 +27,8 @@ struct ProbeCost {
 struct MixtureWindowResult {
   std::int64_t first_iteration = 0;
   std::int64_t n_iterations = 0;
-  std::int64_t n_draws = 0;
-  std::int64_t carried_draws = 0;
+  std::int64_t packed_draws = 0;   ///< with those that the window before has left
+  std::int64_t carried_draws = 0;  ///< of these, left for the next window
   double fill_fraction = 0;
   double abr = 0;
   double cr = 0;
@@ -49,6 +49,9 @@ struct StillMixture {
 struct StrategyMixture {
   std::string packs;  ///< MixturePacks: window, run or pools
   std::string plan;   ///< MixturePlan: window or prior; empty if the strategy is given its plan
+  /// Whether later draws follow from rewards, so that nobody knows them beforehand.
+  bool follows_rewards = false;
+  bool moves = false;  ///< whether probabilities change in the run
   double fill_fraction = 0;
   std::vector<MixtureWindowResult> windows;  ///< empty if the draws of the run are packed together
   std::vector<ProbeCost> probes;             ///< the scenario's way first; empty if nothing is measured

@@ -21,8 +21,9 @@ struct MixtureProbabilities {
 
 /// What is measured for an update, each finite and at least 0.
 struct MixtureRewards {
-  std::vector<double> subsets;              ///< [n_subsets]
-  std::vector<std::vector<double>> groups;  ///< [n_subsets][n_groups]
+  std::vector<double> subsets;  ///< [n_subsets]
+  /// [n_subsets][n_groups]; empty: the groups' probabilities stay as they are.
+  std::vector<std::vector<double>> groups;
 };
 
 /// Probabilities that somebody has recorded, or decided. They hold from this optimizer step on.

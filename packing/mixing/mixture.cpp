@@ -103,11 +103,17 @@ std::vector<MixtureDraw> Mixture::draw_tokens(std::int64_t n_tokens, std::int64_
 
 std::vector<std::uint32_t> Mixture::probe_samples(std::size_t arm, std::size_t n,
                                                   std::uint64_t purpose) const {
-  const std::span<const std::uint32_t> samples = arms_->samples(arm);
+  return probe_samples(*arms_, options_.seed, n_updates_, arm, n, purpose);
+}
+
+std::vector<std::uint32_t> Mixture::probe_samples(const Arms& arms, std::uint64_t seed,
+                                                  std::int64_t n_updates, std::size_t arm, std::size_t n,
+                                                  std::uint64_t purpose) {
+  const std::span<const std::uint32_t> samples = arms.samples(arm);
   std::vector<std::uint32_t> drawn;
   for (std::size_t i = 0; i < n; ++i) {
-    const std::uint64_t word = word_of_name(options_.seed, {draw_purpose(DrawPurpose::probe), purpose,
-                                                            static_cast<std::uint64_t>(n_updates_), arm, i});
+    const std::uint64_t word = word_of_name(
+        seed, {draw_purpose(DrawPurpose::probe), purpose, static_cast<std::uint64_t>(n_updates), arm, i});
     drawn.push_back(samples[below(word, static_cast<std::uint32_t>(samples.size()))]);
   }
   return drawn;

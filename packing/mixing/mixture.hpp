@@ -61,6 +61,11 @@ class Mixture {
   /// update and purpose. They count as no draws.
   std::vector<std::uint32_t> probe_samples(std::size_t arm, std::size_t n, std::uint64_t purpose) const;
 
+  /// The same, for a mixture of these arms and this seed after so many updates.
+  static std::vector<std::uint32_t> probe_samples(const Arms& arms, std::uint64_t seed,
+                                                  std::int64_t n_updates, std::size_t arm, std::size_t n,
+                                                  std::uint64_t purpose);
+
   /// Gives the policy its rewards.
   void update(const MixtureRewards& rewards);
 

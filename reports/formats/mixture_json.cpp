@@ -84,7 +84,7 @@ MixtureJson strategy_mixture_json(const std::optional<StrategyMixture>& mixture)
   for (const MixtureWindowResult& window : mixture->windows) {
     json["windows"].push_back({{"first_iteration", window.first_iteration},
                                {"n_iterations", window.n_iterations},
-                               {"n_draws", window.n_draws},
+                               {"packed_draws", window.packed_draws},
                                {"carried_draws", window.carried_draws},
                                {"fill_fraction", fraction_json(window.fill_fraction)},
                                {"abr", window.abr},

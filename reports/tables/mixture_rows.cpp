@@ -31,10 +31,11 @@ std::string beside_still(const StrategyResult& run) {
 
 std::vector<std::string> mixture_sentences(const MixtureSummary& mixture) {
   std::vector<std::string> texts = {fmt::format(
-      "Mixture by policy {}: {}{} {}, {}; {} of samples drawn before; {} never drawn.", mixture.policy,
+      "Mixture by policy {}: {}{} {} in {}, {}; {} of samples drawn before; {} never drawn.", mixture.policy,
       mixture.policy_summary, mixture.policy_source.empty() ? "" : " (" + mixture.policy_source + ")",
-      plural(mixture.n_draws, "draw"), plural(mixture.n_updates, "update"),
-      plural(mixture.repeated_draws, "draw"), plural(mixture.never_drawn_samples, "sample"))};
+      plural(mixture.n_draws, "draw"), plural(std::ssize(mixture.windows), "window"),
+      plural(mixture.n_updates, "update"), plural(mixture.repeated_draws, "draw"),
+      plural(mixture.never_drawn_samples, "sample"))};
   texts.insert(texts.end(), mixture.assumptions.begin(), mixture.assumptions.end());
   return texts;
 }

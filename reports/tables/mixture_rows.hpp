@@ -22,12 +22,12 @@ std::vector<std::vector<std::string>> mixture_arm_rows(const Report& report, boo
 std::vector<std::vector<std::string>> mixture_run_rows(const Report& report);
 
 inline constexpr std::string_view kMixtureRunNote =
-    "Packs of: the draws up to the next update, all draws of the run (which nobody knows beforehand), or "
+    "Packs of: the draws up to the next update (window), all draws of the run out of their order (run), or "
     "each "
-    "arm's samples before the run. Still: the same run with the probabilities of its start throughout; the "
-    "moving mixture takes so many times as long for a token. Rewards: GPU-days of the passes that measure "
-    "them, "
-    "beside those of training; no other table has them.";
+    "arm's samples before the run (pools). Beside still: how many times as long a token takes as with the "
+    "probabilities of the start throughout. Rewards: GPU-days of the passes that measure them, beside those "
+    "of "
+    "training; of the other columns, only + rewards includes them.";
 
 /// What measuring rewards costs for the fastest run, in several ways.
 std::vector<std::vector<std::string>> probe_rows(const Report& report);

@@ -11,8 +11,8 @@
 namespace packsim {
 namespace {
 
-constexpr int kMostActorSteps = 1'000'000;
-constexpr int kMostProbes = 65'536;
+constexpr int kMostActorSteps = 10'000;
+constexpr int kMostProbes = 1024;
 
 std::vector<std::string> subset_names(const LengthSpec& lengths) {
   std::vector<std::string> names;
@@ -49,9 +49,12 @@ ProbeSpec read_probes(JsonReader reader) {
   probes.placement = reader.one_of("placement", kProbePlacementNames, probes.placement);
   probes.packs = reader.boolean("packs", probes.placement == ProbePlacement::spread);
   probes.overlaps = reader.boolean("overlaps", false);
+  if (probes.overlaps && probes.placement == ProbePlacement::repeated)
+    reader.refuse("overlaps",
+                  "false where placement is repeated, as the rank that is waited for repeats them too");
   probes.gradient_samples = reader.integer("gradient_samples", 1, kMostProbes, probes.gradient_samples);
   probes.perplexity_samples = reader.integer("perplexity_samples", 1, kMostProbes, probes.perplexity_samples);
-  probes.perplexity_times = reader.integer("perplexity_times", 1, 1000, probes.perplexity_times);
+  probes.perplexity_times = reader.integer("perplexity_times", 1, 64, probes.perplexity_times);
   if (reader.value("actor_update_s") != nullptr)
     probes.actor_update_s = reader.number("actor_update_s", 0, kLongest_s);
   return probes;
@@ -77,7 +80,7 @@ void read_options(JsonReader& reader, const MixingPolicy* policy, const LengthSp
   if (reads("actor_steps"))
     options.actor_steps = reader.integer("actor_steps", 1, kMostActorSteps, options.actor_steps);
   if (reads("local_updates"))
-    options.local_updates = reader.integer("local_updates", 1, 1000, options.local_updates);
+    options.local_updates = reader.integer("local_updates", 1, 64, options.local_updates);
   if (reads("smoothing") && reader.value("smoothing") != nullptr)
     options.smoothing = reader.number("smoothing", 0, 0.999999);
   const bool weighted = std::ranges::any_of(
@@ -98,8 +101,17 @@ void read_options(JsonReader& reader, const MixingPolicy* policy, const LengthSp
 
 void check_rewards(JsonReader& reader, const MixingPolicy& policy, const MixingSpec& mixing) {
   if (policy.needs == RewardNeed::none) {
+    if (policy.name != "recorded" && reader.has("trace"))
+      reader.refuse("trace", fmt::format("no trace for policy {}", policy.name));
     if (reader.has("curves")) reader.refuse("curves", fmt::format("no curves for policy {}", policy.name));
     if (reader.has("probes")) reader.refuse("probes", fmt::format("no probes for policy {}", policy.name));
+    for (const RecordedProbabilities& row : mixing.options.recorded) {
+      if (policy.name != "recorded" || row.step % mixing.update_every_steps == 0) continue;
+      reader.refuse("update_every_steps",
+                    "a divisor of every step of the trace, at which probabilities change",
+                    fmt::format("{} beside step {}", mixing.update_every_steps, row.step));
+      break;
+    }
     if (policy.name == "recorded" && mixing.options.recorded.empty() && !reader.has("trace"))
       reader.refuse("trace", "a file with recorded probabilities for policy recorded", "none");
     return;
@@ -107,6 +119,12 @@ void check_rewards(JsonReader& reader, const MixingPolicy& policy, const MixingS
   if (policy.needs == RewardNeed::training_loss && reader.has("probes"))
     reader.refuse("probes",
                   fmt::format("no probes for policy {}, whose losses training has anyway", policy.name));
+  if (!mixing.rewards.empty() && mixing.rewards.front().step > mixing.update_every_steps) {
+    reader.refuse(
+        "trace",
+        fmt::format("rewards from step {} on, of the first update, or before", mixing.update_every_steps),
+        fmt::format("rewards from step {} on", mixing.rewards.front().step));
+  }
   if (reader.has("trace") == reader.has("curves")) {
     reader.refuse(
         "curves",

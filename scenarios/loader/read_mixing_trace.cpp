@@ -39,6 +39,14 @@ class TraceLine {
     return step;
   }
 
+  // n_draws is for people.
+  void check_members() {
+    for (const auto& [key, value] : object_.items()) {
+      if (key != "step" && key != "probabilities" && key != "rewards" && key != "n_draws")
+        refuse("/" + pointer_step(key), "step, probabilities, rewards or n_draws", quote(key));
+    }
+  }
+
   std::optional<TraceValues> values(const char* member) {
     if (!object_.contains(member)) return std::nullopt;
     const std::string place = fmt::format("/{}", member);
@@ -47,7 +55,11 @@ class TraceLine {
       refuse(place + "/subsets", "an object with a number for each subset", describe(json));
       return std::nullopt;
     }
-    const std::size_t before = bad_rows_.count();
+    const auto before = static_cast<std::size_t>(bad_rows_.count());
+    for (const auto& [key, value] : json.items()) {
+      if (key != "subsets" && key != "groups")
+        refuse(place + "/" + pointer_step(key), "subsets or groups", quote(key));
+    }
     TraceValues values;
     for (const LengthSource& source : lengths_.mix)
       values.subsets.push_back(number(json["subsets"], source.name, place + "/subsets"));
@@ -107,6 +119,7 @@ class TraceLine {
 void add_trace_line(const Json& object, std::int64_t number, const LengthSpec& lengths, BadRows& bad_rows,
                     MixingSpec& mixing) {
   TraceLine line(object, number, lengths, bad_rows);
+  line.check_members();
   const std::optional<std::int64_t> step = line.step();
   const std::optional<TraceValues> probabilities = line.values("probabilities");
   const std::optional<TraceValues> rewards = line.values("rewards");

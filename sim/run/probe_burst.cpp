@@ -1,6 +1,7 @@
 #include "sim/run/probe_burst.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -50,6 +51,31 @@ ProbeBurst spread_probes(std::span<const ProbePass> passes, int n_gpus, SimTime 
   }
   const CollectiveId results = graph.add_collective(exchange);
   for (const StreamId stream : streams) graph.join(stream, results, Cause::states);
+  OpEngine engine;
+  burst.time = engine.run(graph, nullptr, {}, SimTime{});
+  return burst;
+}
+
+ProbeBurst lockstep_probes(std::span<const ProbePass> passes, int n_gpus, SimTime exchange) {
+  std::vector<ProbePass> order(passes.begin(), passes.end());
+  std::ranges::stable_sort(order, std::greater<>(), &ProbePass::time_ns);
+  ProbeBurst burst;
+  OpGraph graph;
+  const StreamId stream = graph.add_stream(0, StreamKind::compute);
+  int n_free = 0;
+  for (const ProbePass& pass : order) {
+    if (pass.gpus > n_gpus || pass.gpus < 1) {
+      throw std::invalid_argument("probe: expected 1 to " + std::to_string(n_gpus) + " GPUs, got " +
+                                  std::to_string(pass.gpus));
+    }
+    burst.busy_ns += pass.gpus * pass.time_ns;
+    if (pass.gpus > n_free) {  // the next round, which its first pass is the longest of
+      graph.add_work(stream, SimTime{pass.time_ns}, Cause::linear);
+      n_free = n_gpus;
+    }
+    n_free -= pass.gpus;
+  }
+  graph.add_work(stream, exchange, Cause::states);
   OpEngine engine;
   burst.time = engine.run(graph, nullptr, {}, SimTime{});
   return burst;

@@ -27,6 +27,10 @@ struct ProbeBurst {
 /// wider than n_gpus.
 ProbeBurst spread_probes(std::span<const ProbePass> passes, int n_gpus, SimTime exchange);
 
+/// The same where all GPUs take part in the exchanges of every pass, as where weights are gathered: passes
+/// run in rounds, longest first, and a round takes as long as its longest pass.
+ProbeBurst lockstep_probes(std::span<const ProbePass> passes, int n_gpus, SimTime exchange);
+
 /// All passes on each rank, one after another; there is nothing to exchange.
 ProbeBurst repeat_probes(std::span<const ProbePass> passes, int n_gpus);
 

@@ -30,13 +30,14 @@ void write_mixture_sources(const TempFolder& folder) {
   text = "tokens,score\n";
   for (int i = 0; i < 40; ++i) text += std::to_string(3000 + 250 * i) + "," + std::to_string(40 - i) + ".5\n";
   folder.write("long.csv", text);
-  folder.write(
-      "trace.jsonl",
-      R"({"step": 0, "probabilities": {"subsets": {"short": 0.98, "long": 0.02}}})"
-      "\n"
-      R"({"step": 8, "probabilities": {"subsets": {"short": 0.5, "long": 0.5}}, "rewards": {"subsets": {"short": 1, "long": 3}}})"
-      "\n");
 }
+
+// 2 % long samples, and half of them from step 8 on.
+constexpr const char* kMixtureTrace =
+    R"({"step": 0, "probabilities": {"subsets": {"short": 0.98, "long": 0.02}}})"
+    "\n"
+    R"({"step": 8, "probabilities": {"subsets": {"short": 0.5, "long": 0.5}}, "rewards": {"subsets": {"short": 1, "long": 3}}})"
+    "\n";
 
 struct MixtureParts {
   std::string mixing =
@@ -44,6 +45,7 @@ struct MixtureParts {
   std::string strategies = R"({"strategy": "isf", "capacity_tokens": 16384, "sp_degree": 2})";
   std::string short_groups = "";
   std::string packing = R"({"over_long": "error"})";
+  std::string trace = kMixtureTrace;
 };
 
 std::string mixture_scenario_text(const MixtureParts& parts) {
@@ -60,6 +62,7 @@ class MixtureJob {
  public:
   explicit MixtureJob(const MixtureParts& parts = {}) {
     write_mixture_sources(folder_);
+    folder_.write("trace.jsonl", parts.trace);
     folder_.write("job.json", mixture_scenario_text(parts));
   }
   Scenario scenario() const { return load_scenario(folder_.path() + "/job.json", packsim_test::kData); }
@@ -145,7 +148,13 @@ TEST_CASE("assumed rewards follow the draws of each arm and move hbo towards wha
     CHECK(draws.windows[w].probabilities.subsets[1] > before.probabilities.subsets[1]);
   }
   CHECK_FALSE(draws.windows.front().rewards.has_value());
-  CHECK(draws.probes.size() == draws.windows.size() - 1);
+  CHECK(draws.n_probed_updates == draws.windows.size() - 1);
+  // Probes of an update are of their arms, and other ones for each update.
+  const ProbeLengths first = probe_lengths(draws, {}, 0);
+  CHECK(first.gradient[0].size() == 8);
+  CHECK(first.perplexity[1].size() == 16);
+  CHECK(std::ranges::all_of(first.perplexity[1], [](std::int32_t length) { return length >= 3000; }));
+  CHECK(first.perplexity != probe_lengths(draws, {}, 1).perplexity);
 }
 
 TEST_CASE("a mixture that stands still keeps the probabilities of its start") {
@@ -282,8 +291,64 @@ TEST_CASE("a report accounts for all draws, and marks plans that know later ones
     CHECK(gpu_days == Approx(run.times->gpu_days));
     CHECK(n_iterations == run.iterations);
   }
+  const std::vector<std::string>& of_pools = report.runs[2].differences;
+  CHECK(std::ranges::any_of(
+      of_pools, [](const std::string& text) { return text.starts_with("draws packs in place of samples"); }));
   // The same draws, but for pools, which draw packs.
   CHECK(report.runs[0].counts.unrepeated_tokens() == report.runs[3].counts.unrepeated_tokens());
+}
+
+TEST_CASE("a plan for the mixture of the start holds the longest draw of the run") {
+  // No long sample is drawn in the first steps, half of the draws are long later.
+  const MixtureJob job(
+      {.mixing = R"({"policy": "recorded", "trace": "trace.jsonl", "draws": 2000, "update_every_steps": 4})",
+       .strategies = R"({"strategy": "isf", "plan": "auto", "capacity_tokens": 16384},
+                                         {"strategy": "planner", "mixture_plan": "prior", "capacity_tokens": 16384})",
+       .trace = R"({"step": 0, "probabilities": {"subsets": {"short": 1, "long": 0}}})"
+                "\n"
+                R"({"step": 8, "probabilities": {"subsets": {"short": 0.5, "long": 0.5}}})"
+                "\n"});
+  for (const StrategyResult& run : compare_strategies(job.scenario()).runs) {
+    CAPTURE(run.name);
+    CHECK_FALSE(run.failure.has_value());
+    CHECK(run.counts.longest_tokens == 12750);
+  }
+}
+
+TEST_CASE("rewards of subsets alone leave the groups as they are") {
+  const MixtureJob job(
+      {.mixing =
+           R"({"policy": "hbo", "draws": 900, "update_every_steps": 4, "actor_steps": 2000, "trace": "trace.jsonl"})",
+       .short_groups = R"(, "groups": {"quantiles": 2})",
+       .trace =
+           R"({"step": 0, "rewards": {"subsets": {"short": 1, "long": 3}, "groups": {"short": [3, 1], "long": [1]}}})"
+           "\n"
+           R"({"step": 8, "rewards": {"subsets": {"short": 1, "long": 3}}})"
+           "\n"});
+  const MixedDraws draws = job.draws();
+  REQUIRE(draws.windows.size() > 4);
+  CHECK(draws.windows[1].probabilities.groups[0][0] > 0.5);
+  CHECK(draws.windows[3].probabilities.groups[0] == draws.windows[1].probabilities.groups[0]);
+  CHECK(draws.windows[3].probabilities.subsets[1] > draws.windows[1].probabilities.subsets[1]);
+}
+
+TEST_CASE("probes are cut, left out or run whole as samples are") {
+  const auto gpu_days = [](const std::string& over_long) {
+    const MixtureJob job(
+        {.mixing = hbo_mixing(),
+         .strategies = R"({"strategy": "ffd", "capacity_tokens": 4096, "sp_degree": 1})",
+         .packing = R"({"over_long": ")" + over_long + R"(", "last_iteration": "shorten"})"});
+    return compare_strategies(job.scenario()).runs.front().mixture->probes.front().gpu_days;
+  };
+  CHECK(gpu_days("drop") < gpu_days("truncate"));
+  CHECK(gpu_days("truncate") < gpu_days("own_pack"));
+}
+
+TEST_CASE("passes in lockstep take as long as the longest of each round") {
+  // On 4 GPUs, longest first: 10 on two GPUs and 6, 6 beside it are the first round, 5 and 5 the second: 15.
+  const std::vector<ProbePass> passes = {{1, 5}, {1, 6}, {2, 10}, {1, 5}, {1, 6}};
+  CHECK(lockstep_probes(passes, 4, SimTime{1}).time.ns == 16);
+  CHECK_THROWS_WITH(lockstep_probes(std::vector<ProbePass>{{8, 1}}, 4, SimTime{}), Contains("got 8"));
 }
 
 TEST_CASE("results of a mixture do not depend on threads or on other jobs") {
@@ -382,6 +447,14 @@ TEST_CASE("mistakes of a mixture are refused, each with its place") {
   CHECK_THAT(message({.strategies = R"({"strategy": "planner", "mixture_packs": "pools"})"}),
              Contains("/strategies/0/mixture_packs"));
   CHECK_THAT(message({.packing = R"({"over_long": "split"})"}), Contains("keeps samples whole"));
+  CHECK_THAT(of_mixing(hbo_mixing(R"(, "probes": {"placement": "repeated", "overlaps": true})")),
+             Contains("/mixing/probes/overlaps"));
+  CHECK_THAT(of_mixing(R"({"policy": "static", "update_every_steps": 4, "trace": "trace.jsonl"})"),
+             Contains("no trace for policy static"));
+  CHECK_THAT(of_mixing(R"({"policy": "recorded", "update_every_steps": 3, "trace": "trace.jsonl"})"),
+             Contains("got 3 beside step 8"));
+  CHECK_THAT(of_mixing(R"({"policy": "hbo", "update_every_steps": 4, "trace": "trace.jsonl"})"),
+             Contains("got rewards from step 8 on"));
 }
 
 TEST_CASE("lines of a trace that are wrong are refused, each with its line") {
@@ -411,6 +484,8 @@ TEST_CASE("lines of a trace that are wrong are refused, each with its line") {
   CHECK_THAT(message(R"({"step": 5, "probabilities": {"subsets": {"short": 1, "long": 0}}})"),
              Contains("from step 0 on"));
   CHECK_THAT(message(R"({"step": 0})"), Contains("none"));
+  CHECK_THAT(message(R"({"step": 0, "probabilties": {}})"),
+             Contains("/probabilties: expected step, probabilities, rewards or n_draws"));
   CHECK_THAT(
       message(
           R"({"step": 0, "probabilities": {"subsets": {"short": 1, "long": -1}, "groups": {"short": 1, "long": [1]}}})"),

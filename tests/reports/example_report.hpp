@@ -97,6 +97,8 @@ inline MixtureSummary example_mixture() {
 inline StrategyMixture example_strategy_mixture() {
   StrategyMixture mixture{.packs = "window",
                           .plan = "prior",
+                          .follows_rewards = true,
+                          .moves = true,
                           .fill_fraction = 0.9,
                           .windows = {{0, 50, 3, 1, 0.8, 0.25, 0, 2, 9}, {50, 50, 4, 0, 0.95, 0.5, 0, 3, 0}},
                           .probes = {{"as the scenario says", 4, 8, 0.25, 0.05, 0.04, 0.125},

@@ -67,7 +67,9 @@ class Hbo final : public MixingState {
   }
 
   void update(const MixtureRewards& rewards, std::int64_t n_updates) override {
-    if (rewards.subsets.size() != global_.n_arms() || rewards.groups.size() != local_.size()) {
+    const bool has_groups = !rewards.groups.empty();
+    if (rewards.subsets.size() != global_.n_arms() ||
+        (has_groups && rewards.groups.size() != local_.size())) {
       throw std::invalid_argument("rewards: expected those of " + std::to_string(local_.size()) +
                                   " subsets and their groups, got " + std::to_string(rewards.subsets.size()) +
                                   " and " + std::to_string(rewards.groups.size()));
@@ -76,7 +78,7 @@ class Hbo final : public MixingState {
     Actor global = global_;
     learn(global, rewards.subsets, {n, 0, 0});
     std::vector<Actor> local = local_;
-    for (std::size_t subset = 0; subset < local.size(); ++subset) {
+    for (std::size_t subset = 0; has_groups && subset < local.size(); ++subset) {
       if (rewards.groups[subset].size() != local[subset].n_arms()) {
         throw std::invalid_argument("rewards: subset " + std::to_string(subset) + ": expected those of " +
                                     std::to_string(local[subset].n_arms()) + " groups, got " +

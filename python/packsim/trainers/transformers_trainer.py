@@ -196,10 +196,7 @@ class PackedTrainerMixin:
             return
         path = Path(checkpoint) / self._state_name
         if not path.exists():
-            what = "plan" if self._mixture_loader is None else "run of the mixture"
-            raise ValueError(
-                f"{path}: expected the place in the {what}, which this trainer saves, got no file"
-            )
+            raise ValueError(f"{path}: expected the place of training, which this trainer saves, got no file")
         self._step_loader.load_state_dict(json.loads(path.read_text()))
 
     @property

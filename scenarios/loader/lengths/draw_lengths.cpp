@@ -238,6 +238,11 @@ DrawnSubsets draw_subsets(const LengthSpec& spec, std::uint32_t seed) {
   for (std::size_t i = 0; i < drawn.sources.size(); ++i) {
     add_source(spec.mix[i], *drawn.sources[i], drawn.positions[i], result.lengths);
     result.subset_of.resize(result.lengths.lengths_tokens.size(), static_cast<std::uint32_t>(i));
+    if (drawn.positions[i].empty()) {
+      problems.add({spec.mix[i].source, "whole file",
+                    "at least one sample, as each source is a subset of the mixture", "none by its weight"});
+      continue;
+    }
     for (const std::uint32_t group :
          groups_of_source(spec.mix[i], *drawn.sources[i], drawn.positions[i], problems))
       result.group_of.push_back(group);

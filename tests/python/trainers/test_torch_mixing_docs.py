@@ -34,7 +34,7 @@ def test_every_block_runs(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"dataset": some_dataset(), "model": trainer_runs.small_llama()}
-    assert len(BLOCKS) == 6
+    assert len(BLOCKS) == 7
     for code in BLOCKS:
         exec(compile(code, PAGE.name, "exec"), names)
         if "new_loader" in code and "Trainer" not in code:

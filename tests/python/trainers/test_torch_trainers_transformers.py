@@ -57,7 +57,7 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="state: expected one of plan .*, got one of plan"):
         other.train(resume_from_checkpoint=True)
     (tmp_path / "checkpoint-4" / "plan_loader.json").unlink()
-    with pytest.raises(ValueError, match="expected the place in the plan, which this trainer saves"):
+    with pytest.raises(ValueError, match="expected the place of training, which this trainer saves"):
         made(tmp_path, plan_of_one()).train(resume_from_checkpoint=True)
 
 

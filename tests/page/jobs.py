@@ -1,4 +1,4 @@
-"""Jobs whose reports have all that a page can show: runs without a result, costs, failures, hostile names."""
+"""Jobs whose reports have all that a page can show: no result, costs, failures, a mixture, hostile names."""
 
 from __future__ import annotations
 
@@ -72,6 +72,22 @@ def jobs() -> dict[str, Job]:
             hbp("hbp"),
             cluster={"type": "h100-sxm-80gb", "nodes": 4, "gpu_hour_price": 2.5},
             variability={"rank_spread": 0.02},
+            lengths={
+                "mix": [
+                    {"name": "questions", "source": "gsm8k.csv", "count": 3000, "groups": {"quantiles": 3}},
+                    {"name": LONG, "source": "mixture_real_long_2k.csv", "count": 300},
+                ]
+            },
+            mixing={
+                "policy": "hbo",
+                "draws": 3000,
+                "update_every_steps": 2,
+                "actor_steps": 2000,
+                "curves": [
+                    {"start": 1, "end": 0.2, "half_life_draws": 500},
+                    {"subset": LONG, "start": 2, "end": 1, "half_life_draws": 500},
+                ],
+            },
             failures={
                 "published": "llama3-405b-h100",
                 "checkpoint": {"bandwidth_bytes_per_s": 2e10},

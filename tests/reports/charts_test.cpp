@@ -49,7 +49,7 @@ TEST_CASE("every chart spec parses, is on the page, and names data sets that exi
     const std::string chart(file.name.substr(0, file.name.size() - std::string_view(".vl.json").size()));
     CHECK(html.find("data-chart=\"" + chart + "\"") != std::string::npos);
   }
-  CHECK(n_specs == 18);
+  CHECK(n_specs == 19);
 }
 
 TEST_CASE("the embedded files are whole and unknown names are refused") {

@@ -146,7 +146,7 @@ Report run_plans(const Scenario& scenario, const DataSet& data, const RunOptions
                                          say);
       if (run.mixture) {
         if (has_open_groups(spec)) run.mixture->plan = policy_name(kMixturePlanNames, spec.mixture_plan);
-        run.mixture->still = still_mixture(scenario, spec, data, prices);
+        if (!options.only_times) run.mixture->still = still_mixture(scenario, spec, data, prices);
       }
       run.strategy = spec.strategy;
       run.search = found.search;

@@ -91,7 +91,7 @@ std::span<const Definition> definitions() {
       {"probability",
        "Of a subset among subsets, and of a group inside its subset, at the start and at the end.", true},
       {"samples", "Samples that may be drawn.", true},
-      {"mean sample", "Mean tokens of these samples.", true},
+      {"mean tokens", "Tokens of one of these samples, on average.", true},
       {"draws", "How often one of these samples was drawn.", true},
       {"never drawn", "Samples that no draw took.", true},
       {"packs of",

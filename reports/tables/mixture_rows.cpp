@@ -46,7 +46,7 @@ std::vector<std::vector<std::string>> mixture_arm_rows(const Report& report, boo
   const MixtureProbabilities& first = mixture.windows.front().probabilities;
   const MixtureProbabilities& last = mixture.windows.back().probabilities;
   std::vector<std::vector<std::string>> rows = {
-      {"subset", "group", "probability", "samples", "mean sample", "draws", "never drawn"}};
+      {"subset", "group", "probability", "samples", "mean tokens", "draws", "never drawn"}};
   for (std::size_t i = 0; i < mixture.subsets.size(); ++i) {
     const MixtureSummary::Subset& subset = mixture.subsets[i];
     const std::string of_subset = from_to(first.subsets[i], last.subsets[i]);

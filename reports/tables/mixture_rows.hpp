@@ -25,16 +25,18 @@ inline constexpr std::string_view kMixtureRunNote =
     "Packs of: the draws up to the next update (window), all draws of the run out of their order (run), or "
     "each "
     "arm's samples before the run (pools). Beside still: how many times as long a token takes as with the "
-    "probabilities of the start throughout. Rewards: GPU-days of the passes that measure them, beside those "
-    "of "
-    "training; of the other columns, only + rewards includes them.";
+    "probabilities of the start throughout. Training, rewards and both together are GPU-days of the run; of "
+    "the "
+    "other columns, only + rewards includes rewards.";
 
 /// What measuring rewards costs for the fastest run, in several ways.
 std::vector<std::vector<std::string>> probe_rows(const Report& report);
 
 inline constexpr std::string_view kProbeNote =
-    "Rewards of the fastest run, measured in the way of the scenario and in others, in micro-batches of an "
-    "update. By passes: forward passes of samples over those of training between two updates, where a pass "
-    "forward and backward counts three. Half as many updates cost half as much.";
+    "Rewards of the fastest run, in GPU-days of the run, measured as the scenario says and in other ways. "
+    "Fwd+bwd "
+    "and forward: micro-batches of one update. By passes: forward passes of samples over those of training "
+    "between "
+    "two updates, where a pass forward and backward counts three. Memory of the passes is not checked.";
 
 }  // namespace packsim::formats_detail

@@ -151,7 +151,7 @@ std::string fitting_rows(std::vector<std::vector<std::string>> rows,
 
 std::string mixture_text(const Report& report, int width_columns, bool with_groups) {
   if (!report.mixture) return "";
-  constexpr std::array<std::string_view, 5> kOfArms = {"mean sample", "samples", "never drawn", "group",
+  constexpr std::array<std::string_view, 5> kOfArms = {"mean tokens", "samples", "never drawn", "group",
                                                        "draws"};
   constexpr std::array<std::string_view, 8> kOfRuns = {
       "windows", "plan for", "draws carried", "training", "fill", "packs of", "rewards", "rewards' share"};

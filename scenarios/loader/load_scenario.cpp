@@ -298,12 +298,13 @@ Scenario read_scenario(JsonReader reader, const std::string& folder, const DataP
   const bool plan_is_read = problems.size() == before_plan;
   scenario.plan.n_gpus = cluster.value.n_gpus();
   scenario.plan.zero_stage = scenario.training.zero_stage;
-  scenario.lengths = read_length_spec(reader.object("lengths"), folder, data);
+  scenario.lengths = read_length_spec(reader.object("lengths"), folder, data, reader.has("mixing"));
   scenario.mixing = read_mixing(reader.optional_object("mixing"), scenario.lengths, scenario.training,
                                 scenario.seed, folder, data, problems);
   PlanContext context{.model = model.good ? &model.value : nullptr,
                       .cluster = cluster.good ? &cluster.value : nullptr,
-                      .plan = scenario.plan};
+                      .plan = scenario.plan,
+                      .has_mixture = reader.has("mixing")};
   if (plan_is_read) context.refused_keys = check_plan(reader, context);
   const int most_gpus = cluster.good ? cluster.value.n_gpus() : kMostGpus;
   scenario.variability = read_variability(reader.optional_object("variability"), scenario.seed, most_gpus);

@@ -142,8 +142,15 @@ void check_iterations(const Entry& entry, const Strategy& strategy, const Strate
   }
 }
 
-// What a strategy cannot do under a mixture. Without one, these keys change nothing.
-void check_mixture(const Entry& entry, const Strategy& strategy, const StrategyKeys& keys) {
+// What a strategy cannot do under a mixture, and keys of its own that would change nothing.
+void check_mixture(const Entry& entry, const Strategy& strategy, const StrategyKeys& keys, bool has_mixture) {
+  for (const std::string_view key : {"mixture_packs", "mixture_plan"}) {
+    if (!has_mixture && entry.own.has(key))
+      entry.own.refuse(key, fmt::format("no {} in a scenario without mixing", key));
+  }
+  if (has_mixture && entry.own.has("mixture_plan") && !keys.searches_plan && !strategy.chooses_groups)
+    entry.own.refuse("mixture_plan",
+                     fmt::format("no mixture_plan for strategy {} with a given plan", strategy.name));
   const bool forms_iterations = strategy.plan_batches != nullptr;
   if (keys.mixture_packs == MixturePacks::pools && forms_iterations && entry.own.has("mixture_packs")) {
     entry.own.refuse(
@@ -247,7 +254,7 @@ StrategySpec read_strategy(JsonReader& reader, JsonReader& defaults, StrategyKey
   spec.mixture_packs = keys.mixture_packs;
   spec.mixture_plan =
       keys.mixture_plan.value_or(spec.searches_plan ? MixturePlan::prior : MixturePlan::window);
-  check_mixture(entry, *strategy, keys);
+  check_mixture(entry, *strategy, keys, context.has_mixture);
   if (spec.searches_plan) {
     spec.shard_degrees = reader.integers("shard_degrees", 0, kMostGpus);
     if (!reader.has("shard_degrees")) spec.shard_degrees = keys.shard_degrees;

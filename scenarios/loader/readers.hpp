@@ -51,7 +51,9 @@ void read_precision(JsonReader& reader, ParallelPlan& plan);
 Variability read_variability(JsonReader reader, std::uint32_t seed, int n_gpus);
 /// "what_if" of a scenario whose other members have been read: exchange and waits that cost nothing.
 void read_what_if(JsonReader reader, Scenario& scenario);
-LengthSpec read_length_spec(JsonReader reader, const std::string& scenario_folder, const DataPaths& data);
+/// has_mixture: whether sources may have groups and weights of a mixture.
+LengthSpec read_length_spec(JsonReader reader, const std::string& scenario_folder, const DataPaths& data,
+                            bool has_mixture);
 
 /// "mixing" of a scenario whose lengths have been read: nothing of a silent reader. problems: the reader's.
 std::optional<MixingSpec> read_mixing(JsonReader reader, const LengthSpec& lengths,
@@ -71,6 +73,7 @@ struct PlanContext {
   const Cluster* cluster = nullptr;
   ParallelPlan plan = {};                      ///< the scenario's
   std::vector<std::string> refused_keys = {};  ///< of the plan
+  bool has_mixture = false;                    ///< whether the scenario has "mixing"
 };
 
 /// "failures": nothing of a silent reader. context: the cluster whose nodes fail, and the model that a

@@ -447,6 +447,9 @@ TEST_CASE("mistakes of a mixture are refused, each with its place") {
   CHECK_THAT(message({.strategies = R"({"strategy": "planner", "mixture_packs": "pools"})"}),
              Contains("/strategies/0/mixture_packs"));
   CHECK_THAT(message({.packing = R"({"over_long": "split"})"}), Contains("keeps samples whole"));
+  CHECK_THAT(
+      message({.strategies = R"({"strategy": "ffd", "capacity_tokens": 16384, "mixture_plan": "run"})"}),
+      Contains("/strategies/0/mixture_plan: expected no mixture_plan for strategy ffd with a given plan"));
   CHECK_THAT(of_mixing(hbo_mixing(R"(, "probes": {"placement": "repeated", "overlaps": true})")),
              Contains("/mixing/probes/overlaps"));
   CHECK_THAT(of_mixing(R"({"policy": "static", "update_every_steps": 4, "trace": "trace.jsonl"})"),
@@ -455,6 +458,22 @@ TEST_CASE("mistakes of a mixture are refused, each with its place") {
              Contains("got 3 beside step 8"));
   CHECK_THAT(of_mixing(R"({"policy": "hbo", "update_every_steps": 4, "trace": "trace.jsonl"})"),
              Contains("got rewards from step 8 on"));
+}
+
+TEST_CASE("keys of a mixture are refused without one") {
+  TempFolder folder;
+  write_mixture_sources(folder);
+  std::string text = mixture_scenario_text(
+      {.strategies = R"({"strategy": "ffd", "capacity_tokens": 16384, "mixture_packs": "run"})",
+       .short_groups = R"(, "mixing_weight": 2, "groups": {"quantiles": 2})"});
+  const std::size_t at = text.find("\"mixing\": ");
+  text.erase(at, text.find("\"packing\"", at) - at);
+  folder.write("job.json", text);
+  for (const char* place :
+       {"/lengths/mix/0/mixing_weight", "/lengths/mix/0/groups", "/strategies/0/mixture_packs"}) {
+    CHECK_THROWS_WITH(load_scenario(folder.path() + "/job.json", packsim_test::kData),
+                      Contains(std::string(place) + ": expected no"));
+  }
 }
 
 TEST_CASE("lines of a trace that are wrong are refused, each with its line") {

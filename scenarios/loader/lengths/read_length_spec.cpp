@@ -41,7 +41,8 @@ GroupCut read_groups_of_subset(JsonReader reader) {
   return cut;
 }
 
-LengthSource read_source(JsonReader& reader, const std::string& scenario_folder, const DataPaths& data) {
+LengthSource read_source(JsonReader& reader, const std::string& scenario_folder, const DataPaths& data,
+                         bool has_mixture) {
   LengthSource source;
   source.source = reader.string("source");
   if (!source.source.empty()) {
@@ -61,6 +62,10 @@ LengthSource read_source(JsonReader& reader, const std::string& scenario_folder,
   source.name = reader.string("name", stem_of(source.source));
   source.groups = read_groups_of_subset(reader.optional_object("groups"));
   source.mixing_weight = reader.optional_positive("mixing_weight");
+  for (const char* key : {"groups", "mixing_weight"}) {
+    if (!has_mixture && reader.has(key))
+      reader.refuse(key, fmt::format("no {} in a scenario without mixing", key));
+  }
   return source;
 }
 
@@ -84,10 +89,12 @@ void check_weights(JsonReader& spec, std::vector<JsonReader>& readers) {
 
 }  // namespace
 
-LengthSpec read_length_spec(JsonReader reader, const std::string& scenario_folder, const DataPaths& data) {
+LengthSpec read_length_spec(JsonReader reader, const std::string& scenario_folder, const DataPaths& data,
+                            bool has_mixture) {
   LengthSpec lengths;
   std::vector<JsonReader> mix = reader.objects("mix");
-  for (JsonReader& source : mix) lengths.mix.push_back(read_source(source, scenario_folder, data));
+  for (JsonReader& source : mix)
+    lengths.mix.push_back(read_source(source, scenario_folder, data, has_mixture));
   lengths.count = reader.optional_integer("count", 1, kMostDrawnSamples);
   lengths.with_replacement = reader.boolean("with_replacement", false);
   lengths.shuffle = reader.boolean("shuffle", true);
